@@ -138,7 +138,7 @@ func (row *route) complete() {
 }
 
 // headJSON handles HEAD for paths whose GET captures events, since HEAD must not change data.
-func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
+func headJSON(w http.ResponseWriter, _ *http.Request) error {
 	w.Header()["Content-Type"] = contentTypeJSON
 	w.WriteHeader(http.StatusOK)
 	return nil

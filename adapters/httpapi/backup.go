@@ -30,15 +30,18 @@ type instanceService struct {
 	log           *slog.Logger
 }
 
-func instanceOf(s *server) instanceService {
-	return instanceService{s.Management.Organizations.CheckBackupAccess, s.Backup, &s.copying, s.Logger}
+// instanceEndpoints returns the endpoints for the whole server. backup is nil if backups are not
+// available.
+func instanceEndpoints(backup func(context.Context) (*Backup, error)) []endpoint {
+	copying := &atomic.Bool{}
+	of := func(s *server) instanceService {
+		return instanceService{s.Management.Organizations.CheckBackupAccess, backup, copying, s.Logger}
+	}
+	return resource(atRoot, "instance", of, []row[instanceService]{{do: copyAll, endpoint: endpoint{
+		method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
+		uncompressed: true, summary: "Download all stored data as a SQLite file for bunting restore; for users who own every organization",
+	}}})
 }
-
-// instanceEndpoints are the endpoints for the whole server.
-var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceService]{{do: copyAll, endpoint: endpoint{
-	method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
-	uncompressed: true, summary: "Download all stored data as a SQLite file for bunting restore; for users who own every organization",
-}}})
 
 // backupPieceTimeout is the time a client has to read one piece of a backup (1 MiB). It limits how
 // long a slow client can prevent the log of the database from being truncated.

@@ -3,37 +3,49 @@ package httpapi
 import (
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// captureEndpoints are the endpoints that are served if the server has an Intake (§1.1, §1.2,
-// §16.3). Each path is served with and without a trailing slash. Except for /engage, the shape of
-// the body determines its meaning, not the path (§3.5).
-var captureEndpoints = slices.Concat(
-	serving(forIntake, "/i/v0/e", captureMethods),
-	serving(forIntake, "/e", captureMethods),
-	serving(forIntake, "/capture", captureMethods),
-	serving(forIntake, "/batch", captureMethods),
-	serving(forIntake, "/track", captureMethods),
-	serving(forIntake, "/engage", methods{"POST": intake(engage), "GET": intake(engage), "HEAD": headJSON}),
-	serving(forIntake, "/i/v0/ai/batch", captureMethods),
-	serving(forIntake, "/s", methods{"POST": intake(postRecording)}),
-	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
-	serving(forIntake, "/i/v1/ai/events", methods{"POST": intake(postV1)}),
-	serving(forIntake, "/test/black_hole", methods{"POST": acceptBlindly}),
-)
+// intakeService accepts events.
+type intakeService struct {
+	*server
+	Intake            *capture.Intake
+	MaxCaptureBody    int64
+	requests, refused atomic.Uint64
+}
 
-// pageEndpoints are requested by web pages that also send events. The responses are computed from
-// the definitions of the project.
-var pageEndpoints = slices.Concat(
-	serving(forIntake, "/api/surveys", methods{"POST": surveys, "GET": surveys}),
-	serving(forIntake, "/surveys", methods{"POST": surveys, "GET": surveys}),
-	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
-)
+// endpoints returns the endpoints that are served if the server has an Intake (§1.1, §1.2, §16.3).
+// Each path is served with and without a trailing slash. Except for /engage, the shape of the body
+// determines its meaning, not the path (§3.5).
+func (s *intakeService) endpoints() []endpoint {
+	// The methods of all paths that capture v0 events.
+	v0 := methods{"POST": s.intake(s.events), "GET": s.intake(s.events), "HEAD": headJSON}
+	return slices.Concat(
+		serving(forIntake, "/i/v0/e", v0),
+		serving(forIntake, "/e", v0),
+		serving(forIntake, "/capture", v0),
+		serving(forIntake, "/batch", v0),
+		serving(forIntake, "/track", v0),
+		serving(forIntake, "/engage", methods{"POST": s.intake(s.engage), "GET": s.intake(s.engage), "HEAD": headJSON}),
+		serving(forIntake, "/i/v0/ai/batch", v0),
+		serving(forIntake, "/s", methods{"POST": s.intake(s.postRecording)}),
+		serving(forIntake, "/i/v1/analytics/events", methods{"POST": s.intake(s.postV1)}),
+		serving(forIntake, "/i/v1/ai/events", methods{"POST": s.intake(s.postV1)}),
+		serving(forIntake, "/test/black_hole", methods{"POST": acceptBlindly}),
+	)
+}
 
-// captureMethods are the methods of all paths that capture v0 events.
-var captureMethods = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON}
+// pageEndpoints returns the endpoints that web pages which send events request too. The responses
+// are computed from the definitions of the project.
+func (s *intakeService) pageEndpoints() []endpoint {
+	return slices.Concat(
+		serving(forIntake, "/api/surveys", methods{"POST": s.surveys, "GET": s.surveys}),
+		serving(forIntake, "/surveys", methods{"POST": s.surveys, "GET": s.surveys}),
+		serving(forIntake, "/api/early_access_features", methods{"GET": s.getEarlyAccess}),
+	)
+}
 
 // accepted is the body of all successful responses (decision 16). It is an object because SDKs read
 // members of it.
@@ -41,21 +53,21 @@ var accepted = []byte(`{"status":1}`)
 
 // acceptBlindly responds with success without reading the request, for OPTIONS (§1.4 item 2) and
 // for load tests (§1.2).
-func acceptBlindly(s *server, w http.ResponseWriter, _ *http.Request) error {
-	s.write(w, http.StatusOK, accepted)
+func acceptBlindly(w http.ResponseWriter, _ *http.Request) error {
+	write(w, http.StatusOK, accepted)
 	return nil
 }
 
 // intake returns a handler that calls h with a new lease of the memory budget. It counts requests
 // and rejected requests, and converts the errors of h to those of §4.2.
-func intake(h func(*server, http.ResponseWriter, *http.Request, *memoryLease) error) handler {
-	return func(s *server, w http.ResponseWriter, r *http.Request) error {
-		s.stats.captureRequests.Add(1)
+func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *memoryLease) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		s.requests.Add(1)
 		l := s.budget.newLease(w, r, s)
 		defer l.release()
-		err := h(s, w, r, l)
+		err := h(w, r, l)
 		if err != nil {
-			s.stats.captureRefused.Add(1)
+			s.refused.Add(1)
 			l.releaseDelayed()
 			err = captureProblem(err)
 		}
@@ -63,16 +75,16 @@ func intake(h func(*server, http.ResponseWriter, *http.Request, *memoryLease) er
 	}
 }
 
-func events(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) events(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	return s.ingest(w, r, l, capture.DecodeOptions{})
 }
 
-func engage(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) engage(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	return s.ingest(w, r, l, capture.DecodeOptions{Engage: true})
 }
 
 // ingest handles a v0 request. It responds with 200 when the events are durable (decision 13).
-func (s *server) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, o capture.DecodeOptions) error {
+func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, o capture.DecodeOptions) error {
 	from := s.origin(r)
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, s.MaxCaptureBody)
@@ -99,12 +111,12 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, 
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	s.write(w, http.StatusOK, accepted)
+	write(w, http.StatusOK, accepted)
 	return nil
 }
 
 // recordUsage adds the accepted events to the usage of the project by SDK.
-func (s *server) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
+func (s *intakeService) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
 	if token, err := submission.Token(); err == nil {
 		s.usage.add(token, usageEvents, usageKey(token), sdkOf(r), receipt.Accepted)
 	}
@@ -112,7 +124,7 @@ func (s *server) recordUsage(r *http.Request, submission *capture.Submission, re
 
 // origin returns the time of a request and the address of its client. The address is stored, so
 // X-Forwarded-For is used only if a trusted proxy has set it (§1.6).
-func (s *server) origin(r *http.Request) capture.Origin {
+func (s *intakeService) origin(r *http.Request) capture.Origin {
 	from := capture.Origin{IP: s.ClientIP(r)}
 	if s.Decider != nil {
 		from.ReceivedAt = s.Decider.Now()

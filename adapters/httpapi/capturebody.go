@@ -68,7 +68,7 @@ func (l *memoryLease) readRaw(limit int64) ([]byte, error) {
 
 // enableEarlyCheck rejects a long body as soon as its first chunk shows that it has no events or an
 // unknown project key. Packed bodies are checked when their first bytes are unpacked.
-func (s *server) enableEarlyCheck(l *memoryLease) {
+func (s *intakeService) enableEarlyCheck(l *memoryLease) {
 	l.onFirstChunk = func(text []byte) error {
 		if !startsJSON(text) {
 			if !l.arrived { // it may be packed
@@ -100,7 +100,7 @@ func drain(w http.ResponseWriter, r *http.Request, enabled bool) {
 // readCapture returns the decoded text of a v0 request, from the query parameter data or the body.
 // It removes all encodings in the order of §2.1 to §2.5. The memory of the text belongs to the
 // lease.
-func (s *server) readCapture(r *http.Request, q *captureQuery, l *memoryLease, limit int64) (string, error) {
+func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *memoryLease, limit int64) (string, error) {
 	s.enableEarlyCheck(l)
 	payload := []byte(nil)
 	form := false

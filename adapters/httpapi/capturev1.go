@@ -27,7 +27,7 @@ const (
 )
 
 // postV1 handles a request of protocol v1 (§6).
-func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) postV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	if err := s.ingestV1(w, r, l); err != nil {
 		return problemV1(captureProblem(err))
 	}
@@ -37,7 +37,7 @@ func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) e
 // ingestV1 validates the headers and the project key, then reads and decodes the body, and stores the
 // events. For a long body, or one of unknown length, the key is checked before the body is read, so
 // that a wrong key does not occupy memory.
-func (s *server) ingestV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	from := s.origin(r)
 	q, err := checkV1(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *server) ingestV1(w http.ResponseWriter, r *http.Request, l *memoryLease
 		return &problemBilling
 	}
 	s.recordUsage(r, submission, &receipt)
-	s.write(w, http.StatusOK, resultsV1(submission, &receipt))
+	write(w, http.StatusOK, resultsV1(submission, &receipt))
 	return nil
 }
 

@@ -9,20 +9,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// changeEndpoints stream the changes that users make, as they happen (N14).
-var changeEndpoints = resource(inProject, "activity_log", changeWatcherOf, []row[*changeWatcher]{
-	handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
-		withMediaType(eventStream).withoutTimeout().uncompressed(),
-})
+// changeEndpoints returns the endpoint that streams the changes that users make, as they happen
+// (N14).
+func changeEndpoints(t *streams) []endpoint {
+	of := func(s *server) *changeWatcher { return &changeWatcher{t, s.Management.Service} }
+	return resource(inProject, "activity_log", of, []row[*changeWatcher]{
+		handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
+			withMediaType(eventStream).withoutTimeout().uncompressed(),
+	})
+}
 
 // changeWatcher serves streams of changes.
 type changeWatcher struct {
 	streams *streams
 	service *management.Service
-}
-
-func changeWatcherOf(s *server) *changeWatcher {
-	return &changeWatcher{s.streams, s.Management.Service}
 }
 
 // changeFeed is the stream of one reader. Each reader queries the log itself, because readers may

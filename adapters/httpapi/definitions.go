@@ -15,7 +15,7 @@ import (
 
 // getDefinitions returns the definitions of a project to SDKs that evaluate flags locally. Its
 // checks are in the order of §1.8.
-func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getDefinitions(w http.ResponseWriter, r *http.Request) error {
 	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
 	if err != nil {
 		return err
@@ -29,18 +29,35 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 // getOldLocalEvaluation is getDefinitions for the oldest path. There, a personal key without a
 // project token selects the only project that it opens, or the current project of its user
 // (spec/clients.md §7.3).
-func getOldLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getOldLocalEvaluation(w http.ResponseWriter, r *http.Request) error {
 	if parseQuery(r.URL.RawQuery).Token != "" || bearer(r) == "" || strings.HasPrefix(bearer(r), "phs_") {
-		return getDefinitions(s, w, r)
+		return s.getDefinitions(w, r)
 	}
 	key, err := s.key(r)
 	switch {
 	case err != nil:
 		return err
 	case key.Secret:
-		return getDefinitions(s, w, r)
+		return s.getDefinitions(w, r)
 	}
 	project, err := s.ownProject(r, &key)
+	if err != nil {
+		return err
+	}
+	return s.serveDefinitions(w, r, &project)
+}
+
+// getLocalEvaluation returns the definitions of the project in the path, for secret and personal
+// keys.
+func (s *sdkService) getLocalEvaluation(w http.ResponseWriter, r *http.Request) error {
+	key, err := s.key(r)
+	if err != nil {
+		return err
+	}
+	project, err := s.projectOf(r, &key)
+	if key.Secret && errors.Is(err, &problemNotFound) { // do not reveal whether the other project exists
+		return &problemForeignProject
+	}
 	if err != nil {
 		return err
 	}
@@ -62,8 +79,8 @@ func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 }
 
 // serveDefinitions writes the definitions of a project for an authorized caller.
-func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, project *flags.Project) error {
-	if !s.limits.definitions.allow(s, w, project.APIKey) {
+func (s *sdkService) serveDefinitions(w http.ResponseWriter, r *http.Request, project *flags.Project) error {
+	if !s.limits.definitions.allow(s.server, w, project.APIKey) {
 		return &problemRateLimited
 	}
 	payload, version, err := s.payload(r.Context(), project.APIKey, wantsMembers(r))
@@ -83,7 +100,7 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 		return &problemQuota
 	}
 	s.usage.add(project.APIKey, usageFlags, usageKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
-	s.write(w, http.StatusOK, payload)
+	write(w, http.StatusOK, payload)
 	return nil
 }
 

@@ -79,7 +79,7 @@ type parameterDoc struct{ name, kind, help string } // kind: string, integer, bo
 
 // handler handles a whole request. If it returns an error, it has not written a response yet, and
 // the caller of the handler writes one for the error.
-type handler func(*server, http.ResponseWriter, *http.Request) error
+type handler func(http.ResponseWriter, *http.Request) error
 
 // call is one authorized request to an endpoint.
 type call struct {

@@ -123,11 +123,11 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if body == nil {
 		body, _ = json.Marshal(p) // marshaling strings cannot fail
 	}
-	s.write(w, p.Status, body)
+	write(w, p.Status, body)
 }
 
 // write sends a JSON body.
-func (s *server) write(w http.ResponseWriter, status int, body []byte) {
+func write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypeJSON
 	length := strconv.Itoa(len(body))
@@ -141,10 +141,10 @@ func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 }
 
 // writeJSON sends a value encoded as JSON.
-func (s *server) writeJSON(w http.ResponseWriter, status int, value any) error {
+func writeJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := wire.Encode(value)
 	if err == nil {
-		s.write(w, status, body)
+		write(w, status, body)
 	}
 	return err
 }

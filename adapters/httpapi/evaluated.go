@@ -105,7 +105,7 @@ func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
 	if !h.isReady() {
 		return nil
 	}
-	e := &h.server.evaluations
+	e := &h.sdk.evaluations
 	e.mu.Lock()
 	projects := e.projects
 	e.projects, e.flags = nil, 0

@@ -15,10 +15,17 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
+// emptyHandler returns a Handler for its tables of endpoints.
+func emptyHandler() *Handler {
+	s := &server{}
+	return &Handler{server: s, streams: &streams{}, sdk: &sdkService{server: s}, intake: &intakeService{server: s}}
+}
+
 // RoutesForTest returns the table of routes: each path with its methods, sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, row := range (&server{}).routesOf(slices.Concat(commonEndpoints, flagEndpoints)) {
+	h := emptyHandler()
+	for _, row := range h.server.routesOf(slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints())) {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
 	}
 	return out
@@ -27,11 +34,11 @@ func RoutesForTest() map[string][]string {
 // FillSharedForTest occupies all slots for rendering shared dashboards until release is called.
 func FillSharedForTest(h *Handler) (release func()) {
 	for range sharedAtOnce {
-		h.server.sharedSlots <- struct{}{}
+		h.shared <- struct{}{}
 	}
 	return func() {
 		for range sharedAtOnce {
-			<-h.server.sharedSlots
+			<-h.shared
 		}
 	}
 }
@@ -46,12 +53,14 @@ var allServices = &rooms.Rooms{
 
 // describedRows returns the endpoints of the management API.
 func describedRows(services *rooms.Rooms) []endpoint {
-	return slices.Concat(managementRows(services), historyRows(services), queryEndpoints)
+	h := emptyHandler()
+	return slices.Concat(h.managementRows(&Config{Management: services}), historyRows(services, h.streams), queryEndpoints)
 }
 
 // SDKRoutesForTest returns method and path of the routes for SDKs and monitors.
 func SDKRoutesForTest() (out []string) {
-	for _, e := range slices.Concat(commonEndpoints, flagEndpoints, ofrepEndpoints, captureEndpoints, pageEndpoints) {
+	h := emptyHandler()
+	for _, e := range slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints(), h.sdk.ofrepEndpoints(), h.intake.endpoints(), h.intake.pageEndpoints()) {
 		out = append(out, e.method+" "+e.path)
 	}
 	return out
@@ -107,29 +116,29 @@ func EndpointsForTest() (out []EndpointForTest) {
 // SetStreamTiming sets the interval of keep-alives, the time limit of a write, and the interval at
 // which definitions are checked. It must be called before the first stream.
 func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
-	h.server.streams.timing = streamTiming{keepAlive, write, look}
+	h.streams.timing = streamTiming{keepAlive, write, look}
 }
 
 // SetFeedTiming sets the length of a second for feeds, and the interval at which new events are
 // read.
 func (h *Handler) SetFeedTiming(second, look time.Duration) {
-	h.server.streams.feeds.timing = feedTiming{second, look, 3 * time.Second}
+	h.streams.feeds.timing = feedTiming{second, look, 3 * time.Second}
 }
 
 // CountStreams adds n to the number of open streams.
-func (h *Handler) CountStreams(n int64) { h.server.streams.definitions.open.Add(n) }
+func (h *Handler) CountStreams(n int64) { h.streams.definitions.open.Add(n) }
 
 // ComeBackForTest returns a retry delay for the current number of streams.
-func (h *Handler) ComeBackForTest() time.Duration { return retryDelay(h.server.streams.spread()) }
+func (h *Handler) ComeBackForTest() time.Duration { return retryDelay(h.streams.spread()) }
 
 // SpreadForTest returns the time over which a change is sent to a number of clients.
 func SpreadForTest(clients int) time.Duration { return spreadOf(clients) }
 
 // PublishForTest sends a change with a version to the streams.
 func (h *Handler) PublishForTest(spread time.Duration, version string) {
-	h.server.streams.mu.Lock()
-	defer h.server.streams.mu.Unlock()
-	for id, hub := range h.server.streams.hubs {
+	h.streams.mu.Lock()
+	defer h.streams.mu.Unlock()
+	for id, hub := range h.streams.hubs {
 		if id.kind == changesStream {
 			state := changedState(version)
 			state.spread = spread

@@ -9,7 +9,8 @@ import (
 // sorted.
 func CaptureRoutesForTest() map[string][]string {
 	out := map[string][]string{}
-	for _, row := range (&server{}).routesOf(slices.Concat(captureEndpoints, pageEndpoints)) {
+	h := emptyHandler()
+	for _, row := range h.server.routesOf(slices.Concat(h.intake.endpoints(), h.intake.pageEndpoints())) {
 		out[row.path] = slices.Sorted(maps.Keys(row.methods))
 	}
 	return out

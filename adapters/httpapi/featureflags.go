@@ -370,20 +370,3 @@ func evaluationReasons(svc flagService, c *call) (map[string]evaluated, error) {
 	}
 	return out, nil
 }
-
-// getLocalEvaluation returns the definitions of the project in the path, for secret and personal
-// keys.
-func getLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) error {
-	key, err := s.key(r)
-	if err != nil {
-		return err
-	}
-	project, err := s.projectOf(r, &key)
-	if key.Secret && errors.Is(err, &problemNotFound) { // do not reveal whether the other project exists
-		return &problemForeignProject
-	}
-	if err != nil {
-		return err
-	}
-	return s.serveDefinitions(w, r, &project)
-}

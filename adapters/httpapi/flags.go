@@ -54,7 +54,7 @@ func (sc *scratch) checkKey(token string) error {
 }
 
 // release empties the scratch and returns it to the pool.
-func (s *server) release(sc *scratch) {
+func (s *sdkService) release(sc *scratch) {
 	sc.empty()
 	sc.lease.release()
 	sc.lease = memoryLease{}
@@ -122,17 +122,17 @@ func decideFormat(q flagsQuery) format {
 
 // withFormat returns a handler that calls answer with the parsed query and the format that choose
 // returns for it.
-func withFormat(choose func(flagsQuery) format, answer func(*server, http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
-	return func(s *server, w http.ResponseWriter, r *http.Request) error {
+func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		q := parseQuery(r.URL.RawQuery)
-		return answer(s, w, r, q, choose(q))
+		return answer(w, r, q, choose(q))
 	}
 }
 
 // evaluate handles POST /flags and /decide, with the checks in the order of §9.10: the rate limit
 // of the address, decoding, the rate limit of the token, and then the checks of the Decider.
-func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
-	if s.limits.enabled && !s.limits.ip.allow(s, w, s.ClientIP(r).String()) {
+func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
+	if s.limits.enabled && !s.limits.ip.allow(s.server, w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
@@ -145,7 +145,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 		if key == "" || len(key) > maxLimitedToken {
 			key = "ip:" + s.ClientIP(r).String()
 		}
-		if !s.limits.token.allow(s, w, key) {
+		if !s.limits.token.allow(s.server, w, key) {
 			return &problemRateLimited
 		}
 	}
@@ -165,19 +165,19 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 		s.evaluations.add(sc.body.Token, sc.answer.Decisions.List)
 	}
 	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
-	s.write(w, http.StatusOK, sc.out)
+	write(w, http.StatusOK, sc.out)
 	return nil
 }
 
 // begin initializes the lease of a request. Its memory counts for the budget of flags requests.
-func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
+func (s *sdkService) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
 	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, client: s, body: pacedBody{w: w, r: r}}
 	sc.body.lease = &sc.lease
 }
 
 // decode reads and unpacks the body and parses its fields. The key of a long body is checked as
 // soon as it has been read.
-func (s *server) decode(r *http.Request, compression string, sc *scratch) error {
+func (s *sdkService) decode(r *http.Request, compression string, sc *scratch) error {
 	sc.lease.onFirstChunk = sc.checkStart
 	body, err := s.readUnpacked(r, compression, sc)
 	if err != nil {
@@ -198,7 +198,7 @@ func (e *bodyError) orCause() error {
 }
 
 // readUnpacked reads and unpacks the body, into the buffers of sc if they are large enough.
-func (s *server) readUnpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
+func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
 	raw, err := readBody(&sc.lease, s.MaxBody, sc.raw[:0])
 	sc.raw = raw
 	if err != nil {
@@ -256,7 +256,7 @@ func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 }
 
 // buildRequest builds the request to the Decider from the body.
-func (s *server) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
+func (s *sdkService) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
 	b, req := &sc.body, &sc.request
 	req.APIKey = b.Token
 	req.NoDistinctID = !b.HasDistinctID
@@ -282,7 +282,7 @@ func (s *server) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
 
 // requestID returns the X-REQUEST-ID of the caller in lower case if it is a UUID, otherwise the ID
 // that the server has assigned to the request if that is a UUID, and otherwise a new UUID.
-func (s *server) requestID(r *http.Request) string {
+func (s *sdkService) requestID(r *http.Request) string {
 	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
 		return strings.ToLower(id[0])
 	}
@@ -293,13 +293,13 @@ func (s *server) requestID(r *http.Request) string {
 }
 
 // minimal responds without authentication and without flags (§9.1).
-func (s *server) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, f format) error {
+func (s *sdkService) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, f format) error {
 	if f.shape != shapeV2 {
 		f.shape = shapeLegacy
 	}
 	f.config = true
 	answer := flags.Answer{At: s.Decider.Now()}
-	s.write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
+	write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
 	return nil
 }
 
@@ -360,7 +360,7 @@ func containsAny(s string, marks []string) bool {
 }
 
 // project returns the project with the given token.
-func (s *server) project(ctx context.Context, token string) (flags.Project, *flags.Set, error) {
+func (s *sdkService) project(ctx context.Context, token string) (flags.Project, *flags.Set, error) {
 	if token == "" {
 		return flags.Project{}, nil, problemTokenParameter.with("", "token")
 	}

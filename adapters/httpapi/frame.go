@@ -5,81 +5,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // readTimeout limits the time of requests to endpoints without noTimeout. Searches and filters may
 // read many persons, so it is rather long.
 const readTimeout = 20 * time.Second
-
-// managementRows returns the endpoints of the management API for the services that exist.
-func managementRows(services *rooms.Rooms) []endpoint {
-	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints, accessEndpoints, schemaEndpoint())
-	for _, table := range managementTables {
-		if table.in(services) {
-			out = slices.Concat(out, slices.Concat(table.tables...))
-		}
-	}
-	return out
-}
-
-// managementTables are the tables of endpoints, one for each resource, grouped by the service that
-// they require. Each table is in the file of its resource.
-var managementTables = []struct {
-	in     func(*rooms.Rooms) bool
-	tables [][]endpoint
-}{
-	{func(r *rooms.Rooms) bool { return r.FeatureFlags != nil }, [][]endpoint{
-		featureFlagEndpoints,
-		flagsCodeEndpoints,
-		flagCopyEndpoints,
-		flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints, personCohortEndpoints,
-		flagActivityEndpoints,
-		scheduledChangeEndpoints, changeRequestEndpoints,
-		cohortEndpoints,
-		earlyAccessEndpoints,
-		surveyEndpoints,
-		experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints, rolloutEndpoints,
-		flagAccessEndpoints,
-	}},
-	{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{
-		organizationEndpoints,
-		domainEndpoints,
-		memberEndpoints,
-		roleEndpoints,
-		accountEndpoints,
-		projectEndpoints,
-		integrationEndpoints,
-		inviteEndpoints,
-		confirmEndpoints,
-		sessionEndpoints,
-		passkeyEndpoints,
-		oidcEndpoints,
-		programEndpoints,
-		instanceEndpoints,
-		healthEndpoints,
-	}},
-	{func(r *rooms.Rooms) bool { return r.Dashboards != nil }, [][]endpoint{
-		dashboardEndpoints,
-		sharingEndpoints,
-		sharedEndpoints,
-		insightEndpoints,
-		insightActivityEndpoints,
-		resultEndpoints,
-		actionEndpoints,
-		annotationEndpoints,
-		dashboardAccessEndpoints,
-		alertEndpoints,
-	}},
-	{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
-	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
-}
 
 // call returns a new call for a request.
 func (s *server) call(w http.ResponseWriter, r *http.Request) *call {
@@ -93,7 +28,7 @@ func (s *server) call(w http.ResponseWriter, r *http.Request) *call {
 // of a list.
 func (s *server) handler(e *endpoint) handler {
 	do, list := e.bind(s), e.isList()
-	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		if !e.noTimeout {
 			ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 			defer cancel()
@@ -281,7 +216,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 	if list, ok := result.(interface{ Counted() (int, any) }); ok {
 		result = c.wrap(list.Counted())
 	}
-	return s.writeJSON(c.w, status, result)
+	return writeJSON(c.w, status, result)
 }
 
 // wrap returns a page of a list with links to the next and previous page (§3).

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"golang.org/x/time/rate"
-
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -46,16 +44,12 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
-	s := &server{
-		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, defaultBudget), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget),
-		manageLimits: newManagementLimiters(c.ManagementLimits), sharedSlots: make(chan struct{}, sharedAtOnce),
-	}
-	s.flagsBudget.maxServed = 1 // long bodies are rare here, and the others need low latency
-	s.streams = newStreams(s)
-	s.scratch.New = func() any { return newScratch(c.Decider) }
-	s.unrouted = s.measure(unroutedName)
-	s.failureLines = rate.NewLimiter(errorLines, errorLinesAtOnce)
-	return &Handler{s.observe(s.router()), s}, nil
+	s := newServer(&c)
+	all := newStreams(s, c.MaxStreams, c.MaxPublicStreams)
+	h := &Handler{server: s, streams: all, sdk: newSDKService(s, all, &c), intake: &intakeService{server: s, Intake: c.Intake, MaxCaptureBody: c.MaxCaptureBody}, shared: newSharedSlots()}
+	h.table = h.tables(&c)
+	h.routed = s.observe(s.router(h.table, c.Metrics, c.Extra))
+	return h, nil
 }
 
 // ServeHTTP implements http.Handler. A nil Handler, or one that New has not returned, responds with
@@ -76,12 +70,12 @@ func (h *Handler) Stats() Stats {
 	}
 	s := h.server
 	return Stats{
-		Panics: s.stats.panics.Load(), RateLimited: s.stats.rateLimited.Load(), ConsoleMistakes: s.stats.mistakes.Load(),
-		CaptureRequests: s.stats.captureRequests.Load(), CaptureRefused: s.stats.captureRefused.Load(),
+		Panics: s.panics.Load(), RateLimited: s.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
+		CaptureRequests: h.intake.requests.Load(), CaptureRefused: h.intake.refused.Load(),
 		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.rejections.Load(),
-		FlagsInUse: s.flagsBudget.inUse(), FlagsRefused: s.flagsBudget.rejections.Load(),
-		Streams: uint64(max(s.streams.definitions.open.Load(), 0)), StreamEvents: s.streams.definitions.events.Load(), StreamsDropped: s.streams.dropped.Load(),
-		PublicStreams: uint64(max(s.streams.changes.open.Load(), 0)), PublicStreamEvents: s.streams.changes.events.Load(), PublicStreamsRefused: s.streams.addressSlots.refusals.Load(),
+		FlagsInUse: h.sdk.flagsBudget.inUse(), FlagsRefused: h.sdk.flagsBudget.rejections.Load(),
+		Streams: uint64(max(h.streams.definitions.open.Load(), 0)), StreamEvents: h.streams.definitions.events.Load(), StreamsDropped: h.streams.dropped.Load(),
+		PublicStreams: uint64(max(h.streams.changes.open.Load(), 0)), PublicStreamEvents: h.streams.changes.events.Load(), PublicStreamsRefused: h.streams.addressSlots.refusals.Load(),
 	}
 }
 

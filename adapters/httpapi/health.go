@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -41,26 +42,28 @@ type HealthCheck struct {
 // healthService serves the state of the server, and logs errors of console pages.
 type healthService struct {
 	*server
-	log *slog.Logger
+	health   func(context.Context) *Health // nil if the state is not available
+	mistakes *atomic.Uint64                // counts the reports of pages
 }
 
-// healthEndpoints are the endpoints for the state of this server (console.md N20, N21).
-var healthEndpoints = resource(atRoot, "organization", healthOf, []row[healthService]{
-	handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow),
-	handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
-})
-
-func healthOf(s *server) healthService { return healthService{s, s.Logger} }
+// healthEndpoints returns the endpoints for the state of this server (console.md N20, N21).
+func healthEndpoints(health func(context.Context) *Health, mistakes *atomic.Uint64) []endpoint {
+	of := func(s *server) healthService { return healthService{s, health, mistakes} }
+	return resource(atRoot, "organization", of, []row[healthService]{
+		handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow),
+		handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+	})
+}
 
 func healthNow(svc healthService, c *call) (*Health, error) {
 	administers := func(m management.Membership) bool { return m.Level >= management.Admin }
 	if !slices.ContainsFunc(c.scope.Caller.Memberships, administers) {
 		return nil, management.Denied(management.MsgLevel)
 	}
-	if svc.Health == nil {
+	if svc.health == nil {
 		return nil, management.Missing("This server does not run health checks.")
 	}
-	return svc.Health(c.ctx), nil
+	return svc.health(c.ctx), nil
 }
 
 // maxMistake is the maximum length of a report in bytes, all fields together.
@@ -95,7 +98,7 @@ func reportMistake(svc healthService, c *call) (any, error) {
 	if wait := svc.manageLimits.mistakes.add(reporter, svc.manageLimits.now()); wait > 0 {
 		return nil, svc.throttleError(wait)
 	}
-	svc.stats.mistakes.Add(1)
-	svc.log.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)
+	svc.mistakes.Add(1)
+	svc.Logger.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)
 	return nil, nil
 }

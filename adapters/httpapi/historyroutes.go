@@ -83,8 +83,8 @@ type success struct {
 }
 
 // historyRows returns the endpoints that are served if the server has a History.
-func historyRows(services *rooms.Rooms) []endpoint {
-	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints)
+func historyRows(services *rooms.Rooms, t *streams) []endpoint {
+	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints(t))
 	if services.Organizations == nil {
 		return out
 	}

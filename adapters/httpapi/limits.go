@@ -124,7 +124,7 @@ func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 	now := time.Now()
 	allowed := bucket.AllowN(now, 1)
 	if !allowed {
-		s.stats.rateLimited.Add(1)
+		s.rateLimited.Add(1)
 		if l.logOnly {
 			s.Logger.Warn("rate limit exceeded, request allowed because limits are only logged", "limit", l.name, "key", l.maskKey(key))
 		}

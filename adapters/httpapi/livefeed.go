@@ -22,24 +22,23 @@ const (
 	livePollSize = 200
 )
 
-// liveEndpoints stream events as they are captured (N15).
-var liveEndpoints = resource(inProject, "query", liveWatcherOf, []row[*liveWatcher]{
-	handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
-		withQuery(
-			parameterDoc{"event", "string", "only events with this name"}, parameterDoc{"distinct_id", "string", "only events with this distinct id"},
-			parameterDoc{"person_id", "string", "only events of the person with this uuid"},
-		).withMediaType(eventStream).withoutTimeout().uncompressed(),
-})
+// liveEndpoints returns the endpoint that streams events as they are captured (N15).
+func liveEndpoints(t *streams) []endpoint {
+	of := func(s *server) *liveWatcher { return &liveWatcher{t, readerOf(s), &t.feeds.polls} }
+	return resource(inProject, "query", of, []row[*liveWatcher]{
+		handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
+			withQuery(
+				parameterDoc{"event", "string", "only events with this name"}, parameterDoc{"distinct_id", "string", "only events with this distinct id"},
+				parameterDoc{"person_id", "string", "only events of the person with this uuid"},
+			).withMediaType(eventStream).withoutTimeout().uncompressed(),
+	})
+}
 
 // liveWatcher serves streams of events.
 type liveWatcher struct {
 	streams *streams
 	reader  *reader
 	polls   *livePolls
-}
-
-func liveWatcherOf(s *server) *liveWatcher {
-	return &liveWatcher{s.streams, readerOf(s), &s.streams.feeds.polls}
 }
 
 // livePolls contains one poll loop for each watched project, which all of its streams share.

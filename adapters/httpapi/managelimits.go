@@ -159,7 +159,7 @@ func (s *server) countFailure(r *http.Request, err error) error {
 
 // throttleError returns the error of a request that has to wait.
 func (s *server) throttleError(wait time.Duration) error {
-	s.stats.rateLimited.Add(1)
+	s.rateLimited.Add(1)
 	seconds := int((wait + time.Second - 1) / time.Second)
 	plural := "s"
 	if seconds == 1 {

@@ -31,24 +31,26 @@ const (
 	maxOFREPKey = 1024
 )
 
-// ofrepEndpoints are the endpoints of OFREP.
-var ofrepEndpoints = slices.Concat(
-	serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags)}),
-	serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag)}),
-	uncompressed(serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(getOFREPEvents)})),
-	serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration)}),
-)
+// ofrepEndpoints returns the endpoints of OFREP.
+func (s *sdkService) ofrepEndpoints() []endpoint {
+	return slices.Concat(
+		serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(s.postOFREPFlags)}),
+		serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(s.postOFREPFlag)}),
+		uncompressed(serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(s.getOFREPEvents)})),
+		serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(s.getOFREPConfiguration)}),
+	)
+}
 
 // ofrepExpose are the response headers that web pages of other origins may read.
 var ofrepExpose = []string{"ETag, Retry-After, x-posthog-rate-limit-warning"}
 
 // ofrepHandler converts the errors of a handler to OFREP's error responses.
 func ofrepHandler(h handler) handler {
-	return func(s *server, w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		if len(r.Header["Origin"]) > 0 {
 			w.Header()["Access-Control-Expose-Headers"] = ofrepExpose
 		}
-		if err := h(s, w, r); err != nil {
+		if err := h(w, r); err != nil {
 			return ofrepProblem(err, parameter(r, "key"))
 		}
 		return nil
@@ -61,7 +63,7 @@ func answerMissingOFREPMethod(_ *server, _ *area, _ http.ResponseWriter, r *http
 
 // postOFREPFlags evaluates all flags. The ETag is a hash of the response, so it changes if the
 // result of a flag changes.
-func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) postOFREPFlags(w http.ResponseWriter, r *http.Request) error {
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
 	if err := s.decideOFREP(w, r, sc, ""); err != nil {
@@ -74,7 +76,7 @@ func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	s.write(w, http.StatusOK, sc.out)
+	write(w, http.StatusOK, sc.out)
 	return nil
 }
 
@@ -104,7 +106,7 @@ func ofrepTag(answer []byte) string {
 // postOFREPFlag evaluates one flag. For an inactive flag the reason is DISABLED and the caller
 // uses its default value. If the evaluation failed, the status is 400, because the protocol has
 // no other status for a failed evaluation.
-func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) postOFREPFlag(w http.ResponseWriter, r *http.Request) error {
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
 	key := parameter(r, "key")
@@ -129,13 +131,13 @@ func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
 	if _, failed := d.OpenFeature(); failed != "" {
 		status = http.StatusBadRequest
 	}
-	s.write(w, status, sc.out)
+	write(w, status, sc.out)
 	return nil
 }
 
 // decideOFREP evaluates one flag, or all flags if key is empty. It checks the limits by address
 // and by key, then the body, then calls the Decider.
-func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, key string) error {
+func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, key string) error {
 	token := ofrepKey(r)
 	if token == "" {
 		return &problemOFREPNoKey
@@ -146,7 +148,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		if len(token) > maxLimitedToken {
 			limited = "ip:" + address
 		}
-		if !s.limits.ip.allow(s, w, address) || !s.limits.token.allow(s, w, limited) {
+		if !s.limits.ip.allow(s.server, w, address) || !s.limits.token.allow(s.server, w, limited) {
 			return &problemRateLimited
 		}
 	}
@@ -187,7 +189,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 
 // readOFREP reads the body of a request. If the body may be large, readOFREP checks the project
 // key first.
-func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
+func (s *sdkService) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
 	s.begin(sc, w, r)
 	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
@@ -257,12 +259,12 @@ const ofrepConfiguration = `{"name":"bunting","capabilities":{` +
 
 var ofrepConfigurationTag = ofrepTag([]byte(ofrepConfiguration))
 
-func getOFREPConfiguration(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getOFREPConfiguration(w http.ResponseWriter, r *http.Request) error {
 	token := ofrepKey(r)
 	if token == "" {
 		return &problemOFREPNoKey
 	}
-	if s.limits.enabled && !s.limits.ip.allow(s, w, s.ClientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(s.server, w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {
@@ -273,6 +275,6 @@ func getOFREPConfiguration(s *server, w http.ResponseWriter, r *http.Request) er
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	s.write(w, http.StatusOK, []byte(ofrepConfiguration))
+	write(w, http.StatusOK, []byte(ofrepConfiguration))
 	return nil
 }

@@ -66,7 +66,7 @@ const (
 	versionParameter = "flagConfigEtag"
 )
 
-func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) error {
 	token := ofrepKey(r)
 	if token == "" {
 		token = parseQuery(r.URL.RawQuery).Token
@@ -75,7 +75,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 		return problemOFREPNoKey.with("Event streams also accept it in the parameter token.", "")
 	}
 	address := s.ClientIP(r)
-	if s.limits.enabled && !s.limits.ip.allow(s, w, address.String()) {
+	if s.limits.enabled && !s.limits.ip.allow(s.server, w, address.String()) {
 		return &problemRateLimited
 	}
 	if s.Partial { // this process does not receive changes
@@ -215,7 +215,7 @@ type streamHint struct{ prefix, token string }
 // hint returns the streamHint of a response. It must be the same for all clients of a project, as
 // it is part of the ETag of the response. It is zero while slots are lacking, if clients cannot
 // reach the stream, and if the path prefix is unknown.
-func (s *server) hint(r *http.Request) streamHint {
+func (s *sdkService) hint(r *http.Request) streamHint {
 	if s.Partial {
 		return streamHint{}
 	}
@@ -271,7 +271,7 @@ func (h streamHint) append(b []byte) []byte {
 // catchUp reads a project's definitions again if the client has seen a version, possibly of
 // another server, that differs from the version here. It reads them up to twice, because a read
 // that is already in progress may have started before the change.
-func (s *server) catchUp(r *http.Request, token string) {
+func (s *sdkService) catchUp(r *http.Request, token string) {
 	query, _ := url.ParseQuery(r.URL.RawQuery) // malformed parts are ignored
 	clientVersion := query.Get(versionParameter)
 	for range 2 {

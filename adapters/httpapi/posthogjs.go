@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,8 +130,17 @@ func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, erro
 	return cached.tag, nil
 }
 
+// scriptEndpoints returns the endpoints for the scripts, which are always served.
+func (s *sdkService) scriptEndpoints() []endpoint {
+	return slices.Concat(
+		serving(forBrowser, "/array/{token}/array.js", methods{"GET": s.getArrayScript}),
+		serving(forBrowser, "/static/{file}", methods{"GET": s.getScript}),
+		serving(forBrowser, "/static/{version}/{file}", methods{"GET": s.getScript}),
+	)
+}
+
 // getScript serves /static/:file, and /static/:version/:file.
-func getScript(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getScript(w http.ResponseWriter, r *http.Request) error {
 	version, exact := parameter(r, "version"), false
 	switch {
 	case version != "" && !anyVersion.MatchString(version):
@@ -144,7 +154,7 @@ func getScript(s *server, w http.ResponseWriter, r *http.Request) error {
 }
 
 // getArrayScript serves /array/:token/array.js, which is the same for all tokens.
-func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getArrayScript(w http.ResponseWriter, r *http.Request) error {
 	if !isConfigToken(parameter(r, "token")) {
 		return &problemNotFound
 	}
@@ -153,12 +163,12 @@ func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
 
 // script serves a file of the copy. exact reports that the URL identifies one release, so that
 // the file never changes.
-func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
+func (s *sdkService) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
 	if s.PosthogJS == nil {
 		if !scriptName.MatchString(name) {
 			return &problemNotFound
 		}
-		s.noScript(w)
+		noScript(w)
 		return nil
 	}
 	f, info, err := s.PosthogJS.open(name)
@@ -201,7 +211,7 @@ func scriptHeaders(h http.Header, kind, caching string) {
 
 // noScript responds for a missing copy. The response must not be cached, since a copy may be
 // configured later.
-func (s *server) noScript(w http.ResponseWriter) {
+func noScript(w http.ResponseWriter) {
 	scriptHeaders(w.Header(), javascript, "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(noPosthogJS)))
 	w.WriteHeader(http.StatusOK)

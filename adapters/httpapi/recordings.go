@@ -10,7 +10,7 @@ import (
 var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
 
 // postRecording accepts session recordings, as SDKs require, but does not store them (§7).
-func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) postRecording(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, maxRecording)
 	if err != nil {
@@ -25,11 +25,11 @@ func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *memoryL
 	case err != nil:
 		return err
 	case limited:
-		s.write(w, http.StatusOK, recordingsLimited)
+		write(w, http.StatusOK, recordingsLimited)
 	case q.beacon:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		s.write(w, http.StatusOK, accepted)
+		write(w, http.StatusOK, accepted)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // getRemoteConfig serves the value of a remote configuration flag (§1.8).
-func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getRemoteConfig(w http.ResponseWriter, r *http.Request) error {
 	key, err := s.key(r)
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.limits.remoteConfig.allow(s, w, bearer(r)) {
+	if !s.limits.remoteConfig.allow(s.server, w, bearer(r)) {
 		return &problemRateLimited
 	}
 	value, ok, err := s.Decider.RemoteConfig(r.Context(), project.APIKey, parameter(r, "flag"))
@@ -34,7 +34,7 @@ func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
 	if isFalsy(value) {
 		value = nil
 	}
-	s.write(w, http.StatusOK, value)
+	write(w, http.StatusOK, value)
 	return nil
 }
 
@@ -90,7 +90,7 @@ type arrayConfig struct {
 	SiteApps             []any          `json:"siteApps"`
 }
 
-func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
+func (s *sdkService) arrayConfig(r *http.Request) ([]byte, error) {
 	project, set, err := s.project(r.Context(), parameter(r, "token"))
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
@@ -108,18 +108,18 @@ func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
 	return append(appendBrowser(out[:len(out)-1], cmp.Or(project.Browser, organizations.BrowserUnset)), '}'), nil
 }
 
-func getArrayConfig(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getArrayConfig(w http.ResponseWriter, r *http.Request) error {
 	config, err := s.arrayConfig(r)
 	if err != nil {
 		return err
 	}
-	s.write(w, http.StatusOK, config)
+	write(w, http.StatusOK, config)
 	return nil
 }
 
 // getArrayConfigJS serves the same configuration as a script that assigns it to the global
 // variable of posthog-js.
-func getArrayConfigJS(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getArrayConfigJS(w http.ResponseWriter, r *http.Request) error {
 	config, err := s.arrayConfig(r)
 	if err != nil {
 		return err

@@ -18,47 +18,50 @@ type rootAnswer struct {
 // rootLink is one of the links of the root.
 type rootLink struct {
 	name, path, about string
-	isServed          func(s *server) bool // if nil, always true
+	isServed          func(c *Config) bool // if nil, always true
 }
 
 var rootLinks = []rootLink{
 	{"flags", "/flags", "evaluates feature flags: POST with the project's key and a distinct id", hasDecider},
 	{"definitions", "/flags/definitions", "flag definitions for SDKs that evaluate locally", hasDecider},
 	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature providers (OFREP)", hasDecider},
-	{"capture", "/batch", "captures events", func(s *server) bool { return s.Intake != nil }},
-	{"api", "/api/projects/", "management API; requires a personal API key", func(s *server) bool { return s.Management != nil }},
-	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(s *server) bool { return s.Management != nil }},
+	{"capture", "/batch", "captures events", func(c *Config) bool { return c.Intake != nil }},
+	{"api", "/api/projects/", "management API; requires a personal API key", func(c *Config) bool { return c.Management != nil }},
+	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(c *Config) bool { return c.Management != nil }},
 	{"liveness", "/_liveness", "reports that the process is running", nil},
 	{"readiness", "/_readiness", "reports that the server is ready for requests", nil},
 }
 
-func hasDecider(s *server) bool { return s.Decider != nil }
+func hasDecider(c *Config) bool { return c.Decider != nil }
 
 const rootAbout = "Feature flags and event capture for PostHog's SDKs: use this address as their host."
 
-// getRoot serves the root: JSON, or a page if the caller prefers HTML. If there is a console,
-// browsers are redirected to it.
-func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
+// rootOf returns the handler of the root: JSON, or a page if the caller prefers HTML. If there is a
+// console, browsers are redirected to it.
+func rootOf(c *Config) handler {
 	var there []rootLink
 	for _, l := range rootLinks {
-		if l.isServed == nil || l.isServed(s) {
+		if l.isServed == nil || l.isServed(c) {
 			there = append(there, l)
 		}
 	}
-	w.Header().Add("Vary", "Accept")
-	if prefersPage(r) {
-		if s.Console != nil {
-			w.Header().Set("Location", relativeRoot(r)+"/console/")
-			w.WriteHeader(http.StatusSeeOther)
-			return nil
+	hasConsole := c.Console != nil
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Add("Vary", "Accept")
+		if prefersPage(r) {
+			if hasConsole {
+				w.Header().Set("Location", relativeRoot(r)+"/console/")
+				w.WriteHeader(http.StatusSeeOther)
+				return nil
+			}
+			return rootPage(w, r, there)
 		}
-		return rootPage(w, r, there)
+		out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, prefixOf(r)
+		for _, l := range there {
+			out.Links[l.name] = prefix + l.path
+		}
+		return writeJSON(w, http.StatusOK, out)
 	}
-	out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, prefixOf(r)
-	for _, l := range there {
-		out.Links[l.name] = prefix + l.path
-	}
-	return s.writeJSON(w, http.StatusOK, out)
 }
 
 // relativeRoot returns the root relative to the path of the request, without a trailing slash.

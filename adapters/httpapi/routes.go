@@ -3,79 +3,19 @@ package httpapi
 import (
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
 )
-
-// flagEndpoints are the endpoints with their own handlers that need a Decider. Each path is
-// served with and without a trailing slash.
-var flagEndpoints = slices.Concat(
-	serving(forSDKs, "/flags", methods{"POST": withFormat(flagsFormat, (*server).evaluate), "GET": withFormat(flagsFormat, (*server).minimal)}),
-	serving(forSDKs, "/decide", methods{"POST": withFormat(decideFormat, (*server).evaluate), "GET": withFormat(decideFormat, (*server).minimal)}),
-	serving(forSDKs, "/flags/definitions", methods{"GET": getDefinitions}),
-	uncompressed(serving(forSDKs, "/flags/definitions/stream", methods{"GET": getDefinitionsStream})),
-	serving(forSDKs, "/api/feature_flag/local_evaluation", methods{"GET": getOldLocalEvaluation}),
-	serving(forSDKs, "/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
-	serving(forSDKs, "/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
-	serving(forBrowser, "/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig}),
-	serving(forBrowser, "/array/config", methods{"GET": getArrayConfig}), // for /array//config, where the token is missing
-	serving(forBrowser, "/array/config.js", methods{"GET": getArrayConfigJS}),
-	serving(forBrowser, "/array/{token}/config", methods{"GET": getArrayConfig}),
-	serving(forBrowser, "/array/{token}/config.js", methods{"GET": getArrayConfigJS}),
-)
-
-// commonEndpoints are always served.
-var commonEndpoints = slices.Concat(
-	serving(forBrowser, "/array/{token}/array.js", methods{"GET": getArrayScript}),
-	serving(forBrowser, "/static/{file}", methods{"GET": getScript}),
-	serving(forBrowser, "/static/{version}/{file}", methods{"GET": getScript}),
-	serving(forMonitors, "/_liveness", methods{"GET": getLiveness}),
-	serving(forMonitors, "/_readiness", methods{"GET": getReadiness}),
-	serving(forMonitors, "/", methods{"GET": getRoot}),
-)
-
-// tables returns the endpoints that this server has, which depend on its Config.
-func (s *server) tables() []endpoint {
-	out := slices.Clone(commonEndpoints)
-	if s.Decider != nil {
-		out = slices.Concat(out, flagEndpoints, ofrepEndpoints)
-	}
-	if s.Intake != nil {
-		out = append(out, captureEndpoints...)
-	}
-	if s.Intake != nil && s.Decider != nil {
-		out = append(out, pageEndpoints...)
-	}
-	if s.History != nil && s.Management != nil {
-		out = append(out, historyRows(s.Management)...)
-	}
-	if s.Queries != nil && s.Management != nil {
-		out = append(out, queryEndpoints...)
-		if s.Management.FeatureFlags != nil {
-			out = append(out, slices.Concat(experimentResultEndpoints, experimentSeriesEndpoints, surveyStatEndpoints)...)
-		}
-	}
-	if s.Management != nil {
-		out = append(out, managementRows(s.Management)...)
-	}
-	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !s.servesSignIn(&e) })
-}
-
-// servesSignIn reports whether an endpoint for signing in is served. If the service has its own
-// sign-in, only the endpoints that change nothing are.
-func (s *server) servesSignIn(e *endpoint) bool {
-	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
-}
 
 // everyMethod is the method under which every route is registered and every request is
 // routed. The rows check methods themselves, including methods that chi does not know, and
 // chi would otherwise store each route ten times.
 const everyMethod = http.MethodGet
 
-// router returns the handler of all routes. It is called once.
-func (s *server) router() http.Handler {
+// router returns the handler of the routes for a table of endpoints, and for other handlers, which
+// may be nil: metrics serves /metrics, and extra maps paths to their handlers. It is called once.
+func (s *server) router(table []endpoint, metrics http.Handler, extra map[string]http.Handler) http.Handler {
 	mux := chi.NewRouter()
 	// chi walks all routes that exist when NotFound is set, so this comes first.
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
@@ -91,15 +31,19 @@ func (s *server) router() http.Handler {
 			s.fail(w, r, &problemNotFound)
 		}
 	})
-	for _, row := range s.routesOf(s.tables()) {
+	for _, row := range s.routesOf(table) {
 		h := s.serve(row)
 		mux.Method(everyMethod, row.path, h)
 		if row.path != "/" {
 			mux.Method(everyMethod, row.path+"/", h)
 		}
 	}
-	if s.Metrics != nil {
-		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": getMetrics})) {
+	if metrics != nil {
+		get := func(w http.ResponseWriter, r *http.Request) error {
+			metrics.ServeHTTP(w, r)
+			return nil
+		}
+		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": get})) {
 			mux.Method(everyMethod, row.path, s.serve(row))
 		}
 	}
@@ -108,7 +52,7 @@ func (s *server) router() http.Handler {
 		mux.Method(everyMethod, "/console", console)
 		mux.Method(everyMethod, "/console/*", console)
 	}
-	for path, h := range s.Extra {
+	for path, h := range extra {
 		mux.Method(everyMethod, path, foreignHandler(h))
 	}
 	return mux
@@ -152,7 +96,7 @@ func (s *server) serve(row *route) http.HandlerFunc {
 			s.fail(w, r, err)
 			return
 		}
-		if err := h(s, w, r); err != nil {
+		if err := h(w, r); err != nil {
 			s.fail(w, r, err)
 		}
 	}
@@ -175,7 +119,7 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler:
 		panic(v)
 	}
-	s.stats.panics.Add(1)
+	s.panics.Add(1)
 	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 	s.fail(w, r, &problemInternal)
 }

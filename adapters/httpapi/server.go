@@ -6,7 +6,7 @@
 // or net/http's, with or without a path prefix. A handler in this package decodes a request,
 // calls one method of a package such as management or capture, and encodes the result; the rules
 // are in those packages. Everything that is served is an endpoint, a row of a table. The
-// endpoints for SDKs are in routes.go, ofrep.go and capture.go, those that read stored events in
+// endpoints for SDKs are in sdk.go, ofrep.go and capture.go, those that read stored events in
 // historyroutes.go, and those of the management API in one file per resource. area.go converts
 // endpoints to routes, frame.go authenticates callers and writes responses, and rows.go has the
 // rows that only call a method. errors.go, ofreperrors.go and captureerrors.go have the tables of
@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
@@ -160,31 +159,48 @@ type Key struct {
 // ErrDegraded is the error of Config.Ready if flags are served, but other routes may fail.
 var ErrDegraded = errors.New("degraded")
 
-// server has the state that all handlers share.
+// server has what the endpoints of all packages share. Its exported fields are those of Config.
 type server struct {
-	Config
-	limits       *limiters
-	manageLimits *managementLimiters
+	Decider        *flags.Decider
+	History        capture.History
+	People         *capture.People
+	Management     *rooms.Rooms
+	Queries        *queries.Service
+	Authenticate   func(*http.Request) (*management.Caller, error)
+	SignIn         *SignIn
+	Keys           Keys
+	TrustedProxies []netip.Prefix
+	StrictGeoIP    bool
+	MaxBody        int64
+	Partial        bool
+	Console        http.Handler
+	Logger         *slog.Logger
+	LogRequests    RequestLog
+	NewID          func(*http.Request) string
+
 	budget       *budget
-	flagsBudget  *budget
-	scratch      sync.Pool // of *scratch, the buffers of one flags request
-	stats        counters
+	manageLimits *managementLimiters
 	usage        usageCounter
-	evaluations  evaluationCounter
+	rateLimited  atomic.Uint64 // requests over a rate limit
+
+	panics       atomic.Uint64
 	latencies    []*routeLatency // by route; does not change after the routes have been built
 	unrouted     *routeLatency
 	failureLines *rate.Limiter // limits the log lines of failed requests
 	// unloggedFailures is the number of lines that were left out since the last line.
 	unloggedFailures atomic.Uint64
-	streams          *streams
-	sharedSlots      chan struct{} // has one element for each shared dashboard that is being served
-	renewals         renewals
-	copying          atomic.Bool // whether a backup is being sent
+}
 
-	describeOnce   sync.Once
-	description    []byte // in OpenAPI 3.1
-	description30  []byte
-	descriptionErr error
+// newServer returns a server for a Config whose limits have been set.
+func newServer(c *Config) *server {
+	s := &server{
+		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: c.SignIn, Keys: c.Keys,
+		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, Logger: c.Logger, LogRequests: c.LogRequests, NewID: c.NewID,
+		budget: newBudget(c.Budget, defaultBudget), manageLimits: newManagementLimiters(c.ManagementLimits),
+		failureLines: rate.NewLimiter(errorLines, errorLinesAtOnce),
+	}
+	s.unrouted = s.measure(unroutedName)
+	return s
 }
 
 // ClientIP returns the client's address for limits and events. It uses the forwarded address only
@@ -217,8 +233,15 @@ func isUUID(s string) bool {
 // a slash or {rest...}, with chi's Mount or Handle, or in any router with http.StripPrefix. URLs
 // in responses include the prefix. It may be used concurrently.
 type Handler struct {
-	routed http.Handler
-	server *server
+	routed  http.Handler
+	table   []endpoint // for the description of the API
+	server  *server
+	streams *streams
+	sdk     *sdkService
+	intake  *intakeService
+	shared  sharedSlots
+
+	mistakes atomic.Uint64 // errors that pages of the console have reported
 }
 
 func (h *Handler) isReady() bool { return h != nil && h.server != nil }

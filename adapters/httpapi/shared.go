@@ -15,18 +15,21 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// sharedEndpoints are the links to dashboards and insights (§4.1.8). They respond with JSON, or
+// sharedEndpoints returns the links to dashboards and insights (§4.1.8). They respond with JSON, or
 // with a page if the caller prefers one (decision 18). A password is sent in the body of POST, so
 // that it does not appear in access logs.
-var sharedEndpoints = func() (out []endpoint) {
+func sharedEndpoints(slots sharedSlots) (out []endpoint) {
+	of := func(s *server) linkService {
+		return linkService{s.Management.Dashboards.Dashboards, s.countGuess, queryServiceOf(s), slots}
+	}
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
-		out = append(out, resource(atTop, public, linkServiceOf, withOwnTimeout([]row[linkService]{
+		out = append(out, resource(atTop, public, of, withOwnTimeout([]row[linkService]{
 			handle(http.MethodGet, path, "Read a shared dashboard", openShared).withResponse(dashboards.SharedDashboard{}),
 			handle(http.MethodPost, path, "Read a shared dashboard with a password", openShared).withBody(sharedFields).withResponse(dashboards.SharedDashboard{}),
 		}))...)
 	}
 	return out
-}()
+}
 
 // linkService has the dependencies of links to dashboards. guess counts a password that has not
 // been accepted before. If it returns an error, the password must not be checked.
@@ -34,11 +37,7 @@ type linkService struct {
 	dashboards.Dashboards
 	guess        func(r *http.Request, token string) error
 	queryService *queryService
-	slots        chan struct{}
-}
-
-func linkServiceOf(s *server) linkService {
-	return linkService{s.Management.Dashboards.Dashboards, s.countGuess, queryServiceOf(s), s.sharedSlots}
+	slots        sharedSlots
 }
 
 const (
@@ -49,13 +48,18 @@ const (
 	sharedWait = time.Second
 )
 
-// acquireSlot waits for a slot to serve a dashboard. The caller must call release.
-func (svc linkService) acquireSlot(ctx context.Context) (release func(), err error) {
+// sharedSlots has one element for each shared dashboard that is being served.
+type sharedSlots chan struct{}
+
+func newSharedSlots() sharedSlots { return make(sharedSlots, sharedAtOnce) }
+
+// acquire waits for a slot to serve a dashboard. The caller must call release.
+func (s sharedSlots) acquire(ctx context.Context) (release func(), err error) {
 	wait := time.NewTimer(sharedWait)
 	defer wait.Stop()
 	select {
-	case svc.slots <- struct{}{}:
-		return func() { <-svc.slots }, nil
+	case s <- struct{}{}:
+		return func() { <-s }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
@@ -83,7 +87,7 @@ func openShared(svc linkService, c *call) (any, error) {
 	var ran *resultRun
 	if err == nil {
 		var release func()
-		if release, err = svc.acquireSlot(c.ctx); err == nil {
+		if release, err = svc.slots.acquire(c.ctx); err == nil {
 			defer release()
 			ran, err = svc.queryService.shared(c.ctx, shared)
 		}

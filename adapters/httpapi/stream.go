@@ -54,7 +54,7 @@ const (
 )
 
 // getDefinitionsStream checks requests in the order of §1.8, like getDefinitions.
-func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request) error {
 	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
 		return s.countUnknownKey(r, err)
 	}
-	if !s.limits.definitions.allow(s, w, project.APIKey) {
+	if !s.limits.definitions.allow(s.server, w, project.APIKey) {
 		return &problemRateLimited
 	}
 	members := wantsMembers(r)

@@ -89,9 +89,9 @@ type keyLookup struct {
 	err  error // valid after done is closed
 }
 
-func newStreams(s *server) *streams {
+func newStreams(s *server, maxDefinitions, maxChanges int) *streams {
 	t := &streams{server: s, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, lookups: map[keyID]*keyLookup{}}
-	t.definitions.max, t.changes.max = s.MaxStreams, s.MaxPublicStreams
+	t.definitions.max, t.changes.max = maxDefinitions, maxChanges
 	t.addressSlots.addresses = map[netip.Addr]*streamAddress{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t
@@ -290,7 +290,7 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 	if !h.isReady() {
 		return
 	}
-	t := h.server.streams
+	t := h.streams
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, hub := range t.hubs {
@@ -307,7 +307,7 @@ func (h *Handler) CloseStreams() {
 	if !h.isReady() {
 		return
 	}
-	t := h.server.streams
+	t := h.streams
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()

@@ -26,7 +26,7 @@ var (
 
 // surveys serves the surveys that posthog-js requests when it starts (§16.3). The response to an
 // unknown key is the same as for a project without surveys.
-func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *intakeService) surveys(w http.ResponseWriter, r *http.Request) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	token := q.token
 	if token == "" && r.Method == http.MethodPost && isForm(r.Header.Get("Content-Type")) {
@@ -44,26 +44,26 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 		return problemKeyForm.with("", "token")
 	}
 	if !s.hasFeatureFlags() {
-		s.write(w, http.StatusOK, noSurveys)
+		write(w, http.StatusOK, noSurveys)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
-	return s.writePublic(w, list, err)
+	return writePublic(w, list, err)
 }
 
 // hasFeatureFlags reports whether this server manages surveys and early access features.
-func (s *server) hasFeatureFlags() bool {
+func (s *intakeService) hasFeatureFlags() bool {
 	return s.Management != nil && s.Management.FeatureFlags != nil
 }
 
 // writePublic responds with a list that management has returned.
-func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
+func writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
 		return managementProblem(err)
 	}
-	return s.writeJSON(w, http.StatusOK, list)
+	return writeJSON(w, http.StatusOK, list)
 }
 
 // isConfigToken reports whether a token consists of letters, digits, - and _ (§16.1).
@@ -72,7 +72,7 @@ func isConfigToken(token string) bool {
 }
 
 // getEarlyAccess lists the early access features of a project (§16.3).
-func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
+func (s *intakeService) getEarlyAccess(w http.ResponseWriter, r *http.Request) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	if q.token == "" {
 		return problemNoKey.with("", "token")
@@ -84,13 +84,13 @@ func getEarlyAccess(s *server, w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !s.hasFeatureFlags():
-		s.write(w, http.StatusOK, noEarlyAccess)
+		write(w, http.StatusOK, noEarlyAccess)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
-	return s.writePublic(w, struct {
+	return writePublic(w, struct {
 		Features []featureflags.PublicFeature `json:"earlyAccessFeatures"`
 	}{list}, err)
 }
