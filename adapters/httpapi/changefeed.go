@@ -43,8 +43,8 @@ func watchChanges(svc *changeWatcher, c *call) (any, error) {
 	return svc.streams.serveFeed(c, &svc.streams.feeds.changes, f)
 }
 
-// begin returns the changes after f.position as server-sent events, and advances f.position.
-func (f *changeFeed) begin(ctx context.Context) ([][]byte, error) {
+// Begin returns the changes after f.position as server-sent events, and advances f.position.
+func (f *changeFeed) Begin(ctx context.Context) ([][]byte, error) {
 	activities, next, err := f.service.ChangesAfter(ctx, f.call.scope, f.position)
 	if err != nil {
 		return nil, managementProblem(err)
@@ -64,6 +64,6 @@ func (f *changeFeed) begin(ctx context.Context) ([][]byte, error) {
 	return [][]byte{out.Bytes()}, nil
 }
 
-func (f *changeFeed) updates() <-chan struct{}                   { return nil }
-func (f *changeFeed) take(context.Context) ([][]byte, error)     { return nil, nil }
-func (f *changeFeed) tick(ctx context.Context) ([][]byte, error) { return f.begin(ctx) }
+func (f *changeFeed) Updates() <-chan struct{}                   { return nil }
+func (f *changeFeed) Take(context.Context) ([][]byte, error)     { return nil, nil }
+func (f *changeFeed) Tick(ctx context.Context) ([][]byte, error) { return f.Begin(ctx) }

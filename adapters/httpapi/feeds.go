@@ -34,7 +34,7 @@ const (
 	feedCheckSeconds = 5
 )
 
-// feedTiming contains the intervals of feeds: tick is how often tick is called, poll is how often
+// feedTiming contains the intervals of feeds: tick is how often Tick is called, poll is how often
 // new events are read, and retry is how long clients wait before they reconnect.
 type feedTiming struct{ tick, poll, retry time.Duration }
 
@@ -43,7 +43,6 @@ var defaultFeedTiming = feedTiming{tick: time.Second, poll: 500 * time.Milliseco
 // feeds are the open streams of activity in projects.
 type feeds struct {
 	timing          feedTiming
-	polls           livePolls
 	events, changes feedSlots
 }
 
@@ -80,14 +79,14 @@ func (p *feedSlots) leave(callerKey string) {
 
 // feed is the content of one stream.
 type feed interface {
-	// begin returns the first messages.
-	begin(ctx context.Context) ([][]byte, error)
-	// updates returns a channel that is closed when take has messages to return.
-	updates() <-chan struct{}
-	take(ctx context.Context) ([][]byte, error)
-	// tick returns the messages that are sent periodically. It is called once in each
+	// Begin returns the first messages.
+	Begin(ctx context.Context) ([][]byte, error)
+	// Updates returns a channel that is closed when Take has messages to return.
+	Updates() <-chan struct{}
+	Take(ctx context.Context) ([][]byte, error)
+	// Tick returns the messages that are sent periodically. It is called once in each
 	// feedTiming.tick.
-	tick(ctx context.Context) ([][]byte, error)
+	Tick(ctx context.Context) ([][]byte, error)
 }
 
 // serveFeed sends a feed as the response to a call, until the feed ends.
@@ -103,7 +102,7 @@ func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 		return nil, full
 	}
 	defer slots.leave(callerKey)
-	first, err := f.begin(c.ctx)
+	first, err := f.Begin(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +154,14 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 			return
 		case <-c.ctx.Done():
 			return
-		case <-f.updates():
-			texts, err = f.take(c.ctx)
+		case <-f.Updates():
+			texts, err = f.Take(c.ctx)
 		case <-ticker.C:
 			if seconds++; seconds%feedCheckSeconds == 0 {
 				err = c.recheck()
 			}
 			if !isAccessEnded(err) {
-				texts, err = f.tick(c.ctx)
+				texts, err = f.Tick(c.ctx)
 			}
 		}
 		if isAccessEnded(err) {

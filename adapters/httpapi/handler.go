@@ -45,8 +45,9 @@ func New(c Config) (*Handler, error) {
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
 	s := newServer(&c)
-	all := newStreams(s, c.MaxStreams, c.MaxPublicStreams)
-	h := &Handler{server: s, streams: all, sdk: newSDKService(s, all, &c), intake: &intakeService{server: s, Intake: c.Intake, MaxCaptureBody: c.MaxCaptureBody}, shared: newSharedSlots()}
+	access := &keyAccess{s, keysOf(c.Keys)}
+	all := newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
+	h := &Handler{server: s, streams: all, sdk: newSDKService(s, access, all, &c), intake: &intakeService{server: s, Intake: c.Intake, MaxCaptureBody: c.MaxCaptureBody}, shared: newSharedSlots()}
 	h.table = h.tables(&c)
 	h.routed = s.observe(s.router(h.table, c.Metrics, c.Extra))
 	return h, nil

@@ -54,6 +54,16 @@ func (l *memoryLease) clientAddress() netip.Addr {
 	return l.address
 }
 
+// streamAddressOf returns the address under which a client is counted. For IPv6 that is the
+// network /64, since one client may have all of its addresses.
+func streamAddressOf(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); a.Is6() {
+		network, _ := a.WithZone("").Prefix(64) // cannot fail for IPv6 addresses
+		return network.Addr()
+	}
+	return a
+}
+
 // Reserve is like acquire for callers that may have no lease; unreserve undoes it.
 func (l *memoryLease) Reserve(n int64) error {
 	if l == nil {

@@ -24,7 +24,8 @@ const (
 
 // liveEndpoints returns the endpoint that streams events as they are captured (N15).
 func liveEndpoints(t *streams) []endpoint {
-	of := func(s *server) *liveWatcher { return &liveWatcher{t, readerOf(s), &t.feeds.polls} }
+	polls := &livePolls{}
+	of := func(s *server) *liveWatcher { return &liveWatcher{t, readerOf(s), polls} }
 	return resource(inProject, "query", of, []row[*liveWatcher]{
 		handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
 			withQuery(
@@ -163,9 +164,9 @@ func watchEvents(l *liveWatcher, c *call) (any, error) {
 	return l.streams.serveFeed(c, &l.streams.feeds.events, f)
 }
 
-// begin implements feed. It returns the most recent events, the oldest of them first, of at most
+// Begin implements feed. It returns the most recent events, the oldest of them first, of at most
 // capture.RecentBytes.
-func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
+func (f *liveFeed) Begin(ctx context.Context) ([][]byte, error) {
 	var texts [][]byte
 	q, size := f.query, 0
 	for q.Limit = 10; len(texts) < liveFirst; {
@@ -193,11 +194,11 @@ func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
 	return texts, nil
 }
 
-// updates implements feed.
-func (f *liveFeed) updates() <-chan struct{} { return f.batch.done }
+// Updates implements feed.
+func (f *liveFeed) Updates() <-chan struct{} { return f.batch.done }
 
-// take implements feed. It returns the newest events of a batch.
-func (f *liveFeed) take(context.Context) ([][]byte, error) {
+// Take implements feed. It returns the newest events of a batch.
+func (f *liveFeed) Take(context.Context) ([][]byte, error) {
 	batch := f.batch
 	f.batch = batch.next
 	f.dropped += batch.omitted
@@ -222,8 +223,8 @@ func (f *liveFeed) matches(e *capture.Record) bool {
 	return requested(&q, e)
 }
 
-// tick implements feed. It reports how many events were dropped since the last tick.
-func (f *liveFeed) tick(context.Context) ([][]byte, error) {
+// Tick implements feed. It reports how many events were dropped since the last tick.
+func (f *liveFeed) Tick(context.Context) ([][]byte, error) {
 	n := f.dropped
 	if f.sent, f.dropped = 0, 0; n == 0 {
 		return nil, nil

@@ -24,7 +24,6 @@ var (
 	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key, which must not be used in clients."}
 	problemOFREPQuota       = problem{Status: 429, Code: ofrepGeneral, Detail: "The monthly quota of feature flag requests has been reached, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
 	problemOFREPNotFound    = problem{Status: 404, Code: ofrepFlagNotFound, Detail: "The flag does not exist, or is not available to this kind of client."}
-	problemOFREPTooMany     = problem{Status: 503, Code: ofrepGeneral, Detail: "Too many event streams are open, here or from this address. Please poll instead, or try again later.", quiet: true}
 	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: send a string that identifies the subject of the evaluation."}
 )
 

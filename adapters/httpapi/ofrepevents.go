@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -36,27 +34,10 @@ import (
 // than the change.
 
 const (
-	// defaultMaxPublicStreams is the value of Config.MaxPublicStreams if that is zero.
-	defaultMaxPublicStreams = 20_000
-	// MaxAddressStreams is the maximum number of open OFREP event streams per client address, or
-	// per network /64 of IPv6.
-	MaxAddressStreams = 100
-
 	// recentChange is how long a change counts as recent. It is longer than the time between a
 	// response with flags, which may be a second old, and the stream that the client opens after
 	// it.
 	recentChange = 5 * time.Second
-	// maxSpread is the longest time over which the event of a change is spread across clients.
-	maxSpread = time.Second
-	// hintPause is how long after a refused stream responses do not include the address of the
-	// stream. A refused client requests its flags, and each response with the address would make
-	// it try the stream without end.
-	hintPause = time.Minute
-	// maxUnheard is the number of responses that include the address of the stream while no
-	// client has ever opened one, for example because a proxy does not forward it. After that,
-	// responses omit the address for unheardPause.
-	maxUnheard   = 1000
-	unheardPause = time.Hour
 	// renewalDelay is how long a request that needs newer definitions waits for others before the
 	// definitions are read. It limits these reads to 20 a second per project.
 	renewalDelay = 50 * time.Millisecond
@@ -110,104 +91,6 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 	return st.start(w, r)
 }
 
-// changedState returns the state for a version. Its event has only the version, not the
-// definitions.
-func changedState(version string) *definitionsState {
-	id := "id: " + version + "\n"
-	return &definitionsState{
-		version: version, next: make(chan struct{}), greeting: []byte(id + "\n"),
-		event: []byte(id + "event: message\ndata: {\"type\":\"refetchEvaluation\",\"etag\":\"" + version + "\"}\n\n"),
-	}
-}
-
-// spreadOf returns the time over which a change is sent to that many clients. All clients request
-// their flags 50 ms after the event, and the protocol has no random delay. The spread limits them
-// to ten per millisecond, for up to 10,000 clients.
-func spreadOf(clients int) time.Duration {
-	return min(time.Duration(clients/10)*time.Millisecond, maxSpread)
-}
-
-// addressSlots counts the open public streams by client address and records refused clients.
-type addressSlots struct {
-	addresses map[netip.Addr]*streamAddress // addresses with open streams; guarded by streams.mu
-	// The times of the last refusals, in Unix nanoseconds: lastRefusal for lack of free slots,
-	// lastAddressRefusal because of the limit of an address.
-	lastRefusal, lastAddressRefusal atomic.Int64
-	refusals                        atomic.Uint64 // since the start
-
-	hasVisitor   atomic.Bool  // whether any client has ever opened a stream
-	hints        atomic.Int64 // responses with a hint while no client has opened a stream
-	unheardSince atomic.Int64 // when hints reached maxUnheard, in Unix nanoseconds
-}
-
-// streamAddress is the state of one client address.
-type streamAddress struct {
-	open        int
-	lastRefusal int64
-}
-
-// streamAddressOf returns the address under which a client is counted. For IPv6 that is the
-// network /64, since one client may have all of its addresses.
-func streamAddressOf(a netip.Addr) netip.Addr {
-	if a = a.Unmap(); a.Is6() {
-		network, _ := a.WithZone("").Prefix(64) // cannot fail for IPv6 addresses
-		return network.Addr()
-	}
-	return a
-}
-
-// enter reserves a slot for an address; full reports that no slot is free at all. It returns
-// false if there is no slot for the address. The caller must hold streams.mu.
-func (c *addressSlots) enter(address netip.Addr, full bool) bool {
-	c.hasVisitor.Store(true)
-	now := time.Now().UnixNano()
-	if full {
-		c.lastRefusal.Store(now)
-		c.refusals.Add(1)
-		return false
-	}
-	a := c.addresses[address]
-	if a == nil {
-		a = &streamAddress{}
-		c.addresses[address] = a
-	}
-	if a.open >= MaxAddressStreams {
-		a.lastRefusal = now
-		c.lastAddressRefusal.Store(now)
-		c.refusals.Add(1)
-		return false
-	}
-	a.open++
-	return true
-}
-
-// leave releases a slot that enter reserved. The caller must hold streams.mu.
-func (c *addressSlots) leave(address netip.Addr) {
-	if a := c.addresses[address]; a.open > 1 {
-		a.open--
-	} else {
-		delete(c.addresses, address)
-	}
-}
-
-// isUnheard reports whether many responses have had the stream's address, but no client has
-// opened a stream.
-func (c *addressSlots) isUnheard(now int64) bool {
-	switch {
-	case c.hasVisitor.Load():
-		return false
-	case within(unheardPause, c.unheardSince.Load(), now):
-		return true
-	case c.hints.Add(1) > maxUnheard:
-		c.unheardSince.Store(now)
-		c.hints.Store(0)
-		return true
-	}
-	return false
-}
-
-func within(d time.Duration, since, now int64) bool { return since != 0 && now-since < int64(d) }
-
 // streamHint is the part of a response with the address of the project's event stream. The zero
 // value appends no address.
 type streamHint struct{ prefix, token string }
@@ -223,20 +106,10 @@ func (s *sdkService) hint(r *http.Request) streamHint {
 	if !ok {
 		return streamHint{}
 	}
-	t, now := s.streams, time.Now().UnixNano()
-	c := &t.addressSlots
-	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(streamAddressOf(s.ClientIP(r)), now) || c.isUnheard(now) {
+	if !s.streams.mayHint(r) {
 		return streamHint{}
 	}
 	return streamHint{prefix, ofrepKey(r)}
-}
-
-// hasRecentRefusal reports whether a stream of the address was refused less than hintPause ago.
-func (t *streams) hasRecentRefusal(address netip.Addr, now int64) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	a := t.addressSlots.addresses[address]
-	return a != nil && within(hintPause, a.lastRefusal, now)
 }
 
 // outerPrefix returns the path prefix of this API as the client sees it: the X-Forwarded-Prefix

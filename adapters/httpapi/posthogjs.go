@@ -19,11 +19,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// PosthogJS serves a local copy of npm's posthog-js/dist: the library of the HTML snippet, and
-// the scripts that it loads on demand. It serves only scripts and source maps that are directly
-// in the folder and have at most 8 MiB. Files are read for each request, so the copy may be
-// replaced while the server runs. It may be used concurrently.
-type PosthogJS struct {
+// scripts are the files of a PosthogJS.
+type scripts struct {
 	folder *os.Root
 	mu     sync.Mutex
 	tags   map[string]scriptTag // at most maxScriptTags entries
@@ -53,15 +50,13 @@ const noPosthogJS = `(function(w){if(w.__bunting_no_posthog_js)return;w.__buntin
 	`Or install posthog-js from npm and import posthog-js/dist/module.full.no-external.js, which needs nothing from the server.` +
 	`")})(window);` + "\n"
 
-// OpenPosthogJS opens a folder with a copy, for example package/dist of the archive from npm pack
-// posthog-js. It returns an error if the folder does not exist or has no array.js. The caller
-// must call Close.
-func OpenPosthogJS(path string) (*PosthogJS, error) {
+// openScripts opens a folder for OpenPosthogJS.
+func openScripts(path string) (*scripts, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &PosthogJS{folder: root, tags: map[string]scriptTag{}}
+	p := &scripts{folder: root, tags: map[string]scriptTag{}}
 	f, _, err := p.open(mainScript)
 	if err != nil {
 		_ = root.Close()
@@ -70,8 +65,8 @@ func OpenPosthogJS(path string) (*PosthogJS, error) {
 	return p, f.Close()
 }
 
-// Close closes the folder.
-func (p *PosthogJS) Close() error { return p.folder.Close() }
+// close closes the folder.
+func (p *scripts) close() error { return p.folder.Close() }
 
 // scriptName matches the names of files that may be served. It allows no folders and no hidden
 // files.
@@ -86,7 +81,7 @@ var (
 
 // open opens a file in the folder. The error is fs.ErrNotExist for files that are not served.
 // Links that lead out of the folder are not followed.
-func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
+func (p *scripts) open(name string) (*os.File, fs.FileInfo, error) {
 	if !scriptName.MatchString(name) {
 		return nil, nil, fs.ErrNotExist
 	}
@@ -107,7 +102,7 @@ func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
 }
 
 // tag returns the ETag of an open file. It reads the file if there is no cached ETag for it.
-func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, error) {
+func (p *scripts) tag(name string, f *os.File, info fs.FileInfo) (string, error) {
 	p.mu.Lock()
 	cached, ok := p.tags[name]
 	p.mu.Unlock()
@@ -164,14 +159,14 @@ func (s *sdkService) getArrayScript(w http.ResponseWriter, r *http.Request) erro
 // script serves a file of the copy. exact reports that the URL identifies one release, so that
 // the file never changes.
 func (s *sdkService) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
-	if s.PosthogJS == nil {
+	if s.scripts == nil {
 		if !scriptName.MatchString(name) {
 			return &problemNotFound
 		}
 		noScript(w)
 		return nil
 	}
-	f, info, err := s.PosthogJS.open(name)
+	f, info, err := s.scripts.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return problemNotFound.with("The copy of posthog-js that this server was given has no such file.", "")
 	}
@@ -179,7 +174,7 @@ func (s *sdkService) script(w http.ResponseWriter, r *http.Request, name string,
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	tag, err := s.PosthogJS.tag(name, f, info)
+	tag, err := s.scripts.tag(name, f, info)
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 
 // getRemoteConfig serves the value of a remote configuration flag (§1.8).
 func (s *sdkService) getRemoteConfig(w http.ResponseWriter, r *http.Request) error {
-	key, err := s.key(r)
+	key, err := s.access.key(r)
 	if err != nil {
 		return err
 	}
-	project, err := s.projectOf(r, &key)
+	project, err := s.access.projectOf(r, &key)
 	if err != nil {
 		return err
 	}
@@ -45,37 +45,6 @@ func isFalsy(value []byte) bool {
 		return true
 	}
 	return false
-}
-
-// projectOf finds the project of a request: by token if there is one, otherwise by the id in the
-// path. The id @current is the first project of the key.
-func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
-	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
-	if s.Management != nil && !key.Secret {
-		return s.keyProject(r.Context(), bearer(r), token, named)
-	}
-	for _, apiKey := range key.Projects {
-		if token != "" && apiKey != token {
-			continue
-		}
-		p, _, err := s.Decider.Project(r.Context(), apiKey)
-		if token == "" && errors.Is(err, flags.ErrUnknownKey) {
-			continue // the project was deleted after the key was created
-		}
-		if err != nil {
-			return p, err
-		}
-		if token != "" || named == "@current" || named == strconv.FormatInt(p.ID, 10) {
-			return p, nil
-		}
-	}
-	if token == "" {
-		return flags.Project{}, &problemNotFound
-	}
-	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {
-		return flags.Project{}, err
-	}
-	return flags.Project{}, &problemForeignProject
 }
 
 // arrayConfig is the configuration that posthog-js reads before it loads flags. The members from

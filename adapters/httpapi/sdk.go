@@ -8,17 +8,21 @@ import (
 // sdkService serves flags and what SDKs read to evaluate them.
 type sdkService struct {
 	*server
+	access      *keyAccess
 	streams     *streams
 	limits      *limiters
 	flagsBudget *budget
 	scratch     sync.Pool // of *scratch, the buffers of one flags request
 	evaluations evaluationCounter
 	renewals    renewals
-	PosthogJS   *PosthogJS
+	scripts     *scripts // the copy of posthog-js; may be nil
 }
 
-func newSDKService(s *server, all *streams, c *Config) *sdkService {
-	sdk := &sdkService{server: s, streams: all, limits: newLimiters(c.RateLimits, c.TokenRates), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget), PosthogJS: c.PosthogJS}
+func newSDKService(s *server, access *keyAccess, all *streams, c *Config) *sdkService {
+	sdk := &sdkService{server: s, access: access, streams: all, limits: newLimiters(c.RateLimits, c.TokenRates), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget)}
+	if c.PosthogJS != nil {
+		sdk.scripts = c.PosthogJS.scripts
+	}
 	sdk.flagsBudget.maxServed = 1 // long bodies are rare here, and the others need low latency
 	sdk.scratch.New = func() any { return newScratch(s.Decider) }
 	return sdk

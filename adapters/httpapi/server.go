@@ -40,6 +40,10 @@ import (
 // DefaultMaxBody is the value of Config.MaxBody if that is zero: 10 MiB, in bytes (§13.2 item 1).
 const DefaultMaxBody = 10 << 20
 
+// MaxAddressStreams is the maximum number of open OFREP event streams per client address, or per
+// network /64 of IPv6.
+const MaxAddressStreams = maxAddressStreams
+
 // Config configures the handler. It serves flags if there is a Decider, events if there is an
 // Intake, and more if there are both. At least one of the two is required.
 type Config struct {
@@ -156,6 +160,37 @@ type Key struct {
 	Projects []string
 }
 
+// keysOf returns the finder of keys for Config.Keys.
+func keysOf(keys Keys) keyFinder {
+	if keys == nil {
+		return nil
+	}
+	return func(ctx context.Context, text string) (clientKey, error) {
+		key, err := keys.Key(ctx, text)
+		return clientKey(key), err
+	}
+}
+
+// PosthogJS serves a local copy of npm's posthog-js/dist: the library of the HTML snippet, and
+// the scripts that it loads on demand. It serves only scripts and source maps that are directly
+// in the folder and have at most 8 MiB. Files are read for each request, so the copy may be
+// replaced while the server runs. It may be used concurrently.
+type PosthogJS struct{ scripts *scripts }
+
+// OpenPosthogJS opens a folder with a copy, for example package/dist of the archive from npm pack
+// posthog-js. It returns an error if the folder does not exist or has no array.js. The caller
+// must call Close.
+func OpenPosthogJS(path string) (*PosthogJS, error) {
+	files, err := openScripts(path)
+	if err != nil {
+		return nil, err
+	}
+	return &PosthogJS{files}, nil
+}
+
+// Close closes the folder.
+func (p *PosthogJS) Close() error { return p.scripts.close() }
+
 // ErrDegraded is the error of Config.Ready if flags are served, but other routes may fail.
 var ErrDegraded = errors.New("degraded")
 
@@ -168,7 +203,6 @@ type server struct {
 	Queries        *queries.Service
 	Authenticate   func(*http.Request) (*management.Caller, error)
 	SignIn         *SignIn
-	Keys           Keys
 	TrustedProxies []netip.Prefix
 	StrictGeoIP    bool
 	MaxBody        int64
@@ -194,7 +228,7 @@ type server struct {
 // newServer returns a server for a Config whose limits have been set.
 func newServer(c *Config) *server {
 	s := &server{
-		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: c.SignIn, Keys: c.Keys,
+		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: c.SignIn,
 		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, Logger: c.Logger, LogRequests: c.LogRequests, NewID: c.NewID,
 		budget: newBudget(c.Budget, defaultBudget), manageLimits: newManagementLimiters(c.ManagementLimits),
 		failureLines: rate.NewLimiter(errorLines, errorLinesAtOnce),

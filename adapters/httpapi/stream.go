@@ -61,13 +61,13 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	}
 	text := bearer(r)
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
-		return s.countUnknownKey(r, err)
+		return s.access.countUnknownKey(r, err)
 	}
 	if !s.limits.definitions.allow(s.server, w, project.APIKey) {
 		return &problemRateLimited
 	}
 	members := wantsMembers(r)
-	payload, version, err := s.payload(r.Context(), project.APIKey, members)
+	payload, version, err := payload(r.Context(), s.Decider, project.APIKey, members)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (h *hub) poll() bool {
 		return false
 	}
 	decider := t.server.Decider
-	payload, version, err := t.server.payload(t.ctx, h.id.apiKey, h.id.kind == membersStream)
+	payload, version, err := payload(t.ctx, decider, h.id.apiKey, h.id.kind == membersStream)
 	var project flags.Project
 	if err == nil { // after the payload, because reading that waits until a concurrent read of a change is done
 		project, _, err = decider.Project(t.ctx, h.id.apiKey)
@@ -117,4 +117,24 @@ func (h *hub) poll() bool {
 	}
 	close(old.next)
 	return err == nil
+}
+
+// maxSpread is the longest time over which the event of a change is spread across clients.
+const maxSpread = time.Second
+
+// changedState returns the state for a version. Its event has only the version, not the
+// definitions.
+func changedState(version string) *definitionsState {
+	id := "id: " + version + "\n"
+	return &definitionsState{
+		version: version, next: make(chan struct{}), greeting: []byte(id + "\n"),
+		event: []byte(id + "event: message\ndata: {\"type\":\"refetchEvaluation\",\"etag\":\"" + version + "\"}\n\n"),
+	}
+}
+
+// spreadOf returns the time over which a change is sent to that many clients. All clients request
+// their flags 50 ms after the event, and the protocol has no random delay. The spread limits them
+// to ten per millisecond, for up to 10,000 clients.
+func spreadOf(clients int) time.Duration {
+	return min(time.Duration(clients/10)*time.Millisecond, maxSpread)
 }

@@ -18,6 +18,7 @@ import (
 // stream.
 type streams struct {
 	server *server
+	access keyChecker
 	timing streamTiming
 	ctx    context.Context // canceled by CloseStreams
 	cancel context.CancelFunc
@@ -34,6 +35,11 @@ type streams struct {
 	addressSlots         addressSlots // guarded by mu where its fields say so
 	dropped              atomic.Uint64
 	feeds                feeds
+}
+
+// keyChecker checks whether a secret or personal key may read the definitions of a project.
+type keyChecker interface {
+	Authorize(ctx context.Context, text string, p *flags.Project) error
 }
 
 // streamSlots count the open streams of definitions, or of changes, and their events.
@@ -89,8 +95,8 @@ type keyLookup struct {
 	err  error // valid after done is closed
 }
 
-func newStreams(s *server, maxDefinitions, maxChanges int) *streams {
-	t := &streams{server: s, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, lookups: map[keyID]*keyLookup{}}
+func newStreams(s *server, access keyChecker, maxDefinitions, maxChanges int) *streams {
+	t := &streams{server: s, access: access, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, lookups: map[keyID]*keyLookup{}}
 	t.definitions.max, t.changes.max = maxDefinitions, maxChanges
 	t.addressSlots.addresses = map[netip.Addr]*streamAddress{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -134,7 +140,7 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 		t.mu.Unlock()
 		close(l.done)
 	}()
-	l.err = t.server.authorize(context.WithoutCancel(ctx), text, p) // other requests wait for the result, so it must not be canceled
+	l.err = t.access.Authorize(context.WithoutCancel(ctx), text, p) // other requests wait for the result, so it must not be canceled
 	return l.err
 }
 
@@ -266,7 +272,7 @@ func (t *streams) check() {
 // recheck ends the streams of a key that has lost access to its project. It returns false if the
 // check failed; the streams then remain open.
 func (t *streams) recheck(k *streamKey) bool {
-	err := t.server.authorize(t.ctx, k.id.text, k.project)
+	err := t.access.Authorize(t.ctx, k.id.text, k.project)
 	var p *problem
 	isRejected := errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden)
 	t.mu.Lock()

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
+)
+
+// keyAccess checks the keys that may read definitions and remote configuration.
+type keyAccess struct {
+	*server
+	find keyFinder
+}
+
+// clientKey has the permissions of a secret or personal key, like Key.
+type clientKey struct {
+	Secret           bool
+	Scopes, Projects []string
+}
+
+// keyFinder finds a key, like Keys. If it is nil, there are no keys.
+type keyFinder func(ctx context.Context, text string) (clientKey, error)
+
+// readScopes are the scopes that allow reading definitions and remote configuration.
+var readScopes = []string{"feature_flag:read", "feature_flag:write", "*"}
+
+// Authorize returns an error unless the key allows reading the definitions of p.
+func (a *keyAccess) Authorize(ctx context.Context, text string, p *flags.Project) error {
+	key, err := a.keyOf(ctx, text)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(key.Projects, p.APIKey) {
+		if key.Secret {
+			return &problemBadSecretKey
+		}
+		return &problemForeignProject
+	}
+	if a.Management == nil || key.Secret {
+		return nil
+	}
+	_, err = a.keyProject(ctx, text, p.APIKey, "")
+	return err
+}
+
+// countUnknownKey counts err as a failed authentication if it is about an unknown personal key.
+func (a *keyAccess) countUnknownKey(r *http.Request, err error) error {
+	var target *problem
+	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
+		return a.countFailure(r, err)
+	}
+	return err
+}
+
+// keyProject returns the project for a request with a personal key: that of the public key token,
+// or of the path segment named, or if both are empty the only project that the key opens or the
+// current project of the user. Even if the key is unrestricted, its user may lack access to the
+// project (management §1.5).
+func (a *keyAccess) keyProject(ctx context.Context, text, token, named string) (p flags.Project, err error) {
+	caller, err := a.Management.Authenticate(ctx, text, "Authorization header")
+	var scope *management.Scope
+	switch {
+	case err != nil:
+	case token != "":
+		scope, err = a.Management.ProjectByKey(ctx, caller, token)
+	case named == "" && len(caller.Key.Projects) == 1:
+		scope, err = a.Management.Project(ctx, caller, strconv.FormatInt(caller.Key.Projects[0], 10))
+	default:
+		scope, err = a.Management.Project(ctx, caller, cmp.Or(named, "@current"))
+	}
+	if err != nil {
+		return p, managementProblem(err)
+	}
+	p, _, err = a.Decider.Project(ctx, scope.Project.APIKey)
+	return p, err
+}
+
+// key looks up the key of the caller and checks its scopes.
+func (a *keyAccess) key(r *http.Request) (clientKey, error) {
+	if bearer(r) == "" {
+		return clientKey{}, noCredentials(r)
+	}
+	key, err := a.keyOf(r.Context(), bearer(r))
+	if err != nil {
+		err = a.countUnknownKey(r, err)
+	}
+	return key, err
+}
+
+// keyOf looks up a key by its text. It returns an error if the key is unknown, or if it is a
+// personal key without one of readScopes.
+func (a *keyAccess) keyOf(ctx context.Context, text string) (clientKey, error) {
+	if text == "" {
+		return clientKey{}, &problemNoCredentials
+	}
+	err := flags.ErrUnknownKey
+	var key clientKey
+	if a.find != nil {
+		key, err = a.find(ctx, text)
+	}
+	switch {
+	case errors.Is(err, flags.ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
+		return clientKey{}, &problemBadSecretKey
+	case errors.Is(err, flags.ErrUnknownKey):
+		return clientKey{}, problemBadPersonalKey.with(management.KeyHint(text), "")
+	case err != nil:
+		return clientKey{}, errors.Join(flags.ErrUnavailable, err)
+	case !key.Secret && !slices.ContainsFunc(key.Scopes, func(scope string) bool { return slices.Contains(readScopes, scope) }):
+		return clientKey{}, &problemNoScope
+	}
+	return key, nil
+}
+
+// ownProject returns the only project that a personal key opens, or the current project of its
+// user.
+func (a *keyAccess) ownProject(r *http.Request, key *clientKey) (flags.Project, error) {
+	if a.Management == nil {
+		for _, apiKey := range key.Projects {
+			if p, _, err := a.Decider.Project(r.Context(), apiKey); !errors.Is(err, flags.ErrUnknownKey) {
+				return p, err
+			}
+		}
+		return flags.Project{}, &problemProject
+	}
+	return a.keyProject(r.Context(), bearer(r), "", "")
+}
+
+// projectOf finds the project of a request: by token if there is one, otherwise by the id in the
+// path. The id @current is the first project of the key.
+func (a *keyAccess) projectOf(r *http.Request, key *clientKey) (flags.Project, error) {
+	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
+	if a.Management != nil && !key.Secret {
+		return a.keyProject(r.Context(), bearer(r), token, named)
+	}
+	for _, apiKey := range key.Projects {
+		if token != "" && apiKey != token {
+			continue
+		}
+		p, _, err := a.Decider.Project(r.Context(), apiKey)
+		if token == "" && errors.Is(err, flags.ErrUnknownKey) {
+			continue // the project was deleted after the key was created
+		}
+		if err != nil {
+			return p, err
+		}
+		if token != "" || named == "@current" || named == strconv.FormatInt(p.ID, 10) {
+			return p, nil
+		}
+	}
+	if token == "" {
+		return flags.Project{}, &problemNotFound
+	}
+	if _, _, err := a.Decider.Project(r.Context(), token); err != nil {
+		return flags.Project{}, err
+	}
+	return flags.Project{}, &problemForeignProject
+}
