@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
@@ -49,12 +46,4 @@ func getAlert(svc dashboards.Alerts, c *call) (*dashboards.Alert, error) {
 		}
 	}
 	return svc.Get(c.ctx, c.scope, c.part("id"), q)
-}
-
-// RunQuery runs the query of an alert, waits for the result and returns its rows. It may return the
-// errors that are documented at dashboards.Config.Ask.
-func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := h.runAndWait(ctx, p, query, queries.Blocking, "alert")
-	rows, _ := found["results"].(json.RawMessage)
-	return rows, err
 }

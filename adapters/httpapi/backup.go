@@ -12,30 +12,30 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Backup is a consistent copy of everything that the server stores.
-type Backup struct {
-	// Name is the suggested file name. Size is the length of the copy in bytes.
-	Name string
-	Size int64
-	// Copy writes the copy to w. Close releases its resources and must be called after use.
+// backup is a consistent copy of everything that the server stores: see Backup.
+type backup struct {
+	Name  string
+	Size  int64
 	Copy  func(ctx context.Context, w io.Writer) error
 	Close func() error
 }
 
+// backupFinder returns a copy. If it is nil, backups are not available.
+type backupFinder func(context.Context) (*backup, error)
+
 // instanceService handles requests about the whole server.
 type instanceService struct {
 	authorizeCopy func(context.Context, *management.Caller) error
-	backup        func(context.Context) (*Backup, error) // nil if backups are not available
+	backup        backupFinder
 	copying       *atomic.Bool
 	log           *slog.Logger
 }
 
-// instanceEndpoints returns the endpoints for the whole server. backup is nil if backups are not
-// available.
-func instanceEndpoints(backup func(context.Context) (*Backup, error)) []endpoint {
+// instanceEndpoints returns the endpoints for the whole server.
+func instanceEndpoints(find backupFinder) []endpoint {
 	copying := &atomic.Bool{}
 	of := func(s *server) instanceService {
-		return instanceService{s.Management.Organizations.CheckBackupAccess, backup, copying, s.Logger}
+		return instanceService{s.Management.Organizations.CheckBackupAccess, find, copying, s.Logger}
 	}
 	return resource(atRoot, "instance", of, []row[instanceService]{{do: copyAll, endpoint: endpoint{
 		method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",

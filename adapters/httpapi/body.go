@@ -4,15 +4,18 @@ import (
 	"strings"
 )
 
+// defaultLimit is the limit of an unpacked body if there is no other, in bytes.
+const defaultLimit = 10 << 20
+
 // unpack decodes the encodings of §9.3, and lz64. raw is the body as received; contentType,
 // contentEncoding and compression are the two headers and the query parameter, empty if absent. The
-// result has at most limit bytes (DefaultMaxBody if limit is 0); a longer one is a 413 error whose
+// result has at most limit bytes (defaultLimit if limit is 0); a longer one is a 413 error whose
 // count is the number of bytes that were produced until unpacking stopped. The result may share
 // memory with raw or buf, and the content of buf is overwritten. The result is not checked to be
 // JSON. All other memory is reserved with l, unless l is nil.
 func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *bodyError) {
 	if limit <= 0 {
-		limit = DefaultMaxBody
+		limit = defaultLimit
 	}
 	u := unpacker{limit: limit, buf: buf[:0], lease: l}
 	form, err := isFormContent(contentType)

@@ -72,6 +72,13 @@ func newBudget(total, fallback int64) *budget {
 	}
 }
 
+// newFlagsBudget returns the budget of flags requests, of total bytes or the default.
+func newFlagsBudget(total int64) *budget {
+	b := newBudget(total, defaultFlagsBudget)
+	b.maxServed = 1 // long bodies are rare here, and the others need low latency
+	return b
+}
+
 // verdict is the result of an attempt to grant a claim.
 type verdict int
 
@@ -330,6 +337,9 @@ func (b *budget) grantOldest() {
 		}
 	}
 }
+
+// rejected returns the number of claims that were not granted.
+func (b *budget) rejected() uint64 { return b.rejections.Load() }
 
 // inUse returns the number of bytes that are reserved.
 func (b *budget) inUse() uint64 {

@@ -11,9 +11,18 @@ import (
 // intakeService accepts events.
 type intakeService struct {
 	*server
-	Intake            *capture.Intake
-	MaxCaptureBody    int64
-	requests, refused atomic.Uint64
+	Intake             *capture.Intake
+	MaxCaptureBody     int64
+	requests, rejected atomic.Uint64
+}
+
+func newIntakeService(s *server, intake *capture.Intake, maxBody int64) *intakeService {
+	return &intakeService{server: s, Intake: intake, MaxCaptureBody: maxBody}
+}
+
+// counts returns the number of requests, and of those that were refused.
+func (s *intakeService) counts() (requests, rejected uint64) {
+	return s.requests.Load(), s.rejected.Load()
 }
 
 // endpoints returns the endpoints that are served if the server has an Intake (§1.1, §1.2, §16.3).
@@ -67,7 +76,7 @@ func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *memor
 		defer l.release()
 		err := h(w, r, l)
 		if err != nil {
-			s.refused.Add(1)
+			s.rejected.Add(1)
 			l.releaseDelayed()
 			err = captureProblem(err)
 		}

@@ -7,14 +7,6 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// EvaluationCount is the number of evaluations of a flag that resulted in a value.
-type EvaluationCount struct {
-	// Token is the public key of the project.
-	Token, Flag string
-	Value       string // true, false or a variant
-	N           int64
-}
-
 // maxEvaluationCounts is the maximum number of flags that are counted between two calls of
 // TakeEvaluationCounts. Further flags are not counted.
 const maxEvaluationCounts = 100_000
@@ -99,13 +91,15 @@ func (f *evaluatedFlag) count(d *flags.Decision) {
 	}
 }
 
-// TakeEvaluationCounts returns the counts since its last call, in no particular order, and resets
-// them. It may be called concurrently with requests.
-func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
-	if !h.isReady() {
-		return nil
-	}
-	e := &h.sdk.evaluations
+// evaluationCount is the number of evaluations of a flag that resulted in a value.
+type evaluationCount struct {
+	Token, Flag string
+	Value       string // true, false or a variant
+	N           int64
+}
+
+// take returns the counts since its last call, in no particular order, and resets them.
+func (e *evaluationCounter) take() (out []evaluationCount) {
 	e.mu.Lock()
 	projects := e.projects
 	e.projects, e.flags = nil, 0
@@ -115,7 +109,7 @@ func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
 			f := &p.list[i]
 			for _, v := range append(f.variants, evaluatedVariant{"true", f.on}, evaluatedVariant{"false", f.off}) {
 				if v.n > 0 {
-					out = append(out, EvaluationCount{token, f.key, v.key, v.n})
+					out = append(out, evaluationCount{token, f.key, v.key, v.n})
 				}
 			}
 		}

@@ -132,7 +132,7 @@ func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter,
 // evaluate handles POST /flags and /decide, with the checks in the order of §9.10: the rate limit
 // of the address, decoding, the rate limit of the token, and then the checks of the Decider.
 func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
-	if s.limits.enabled && !s.limits.ip.allow(s.server, w, s.ClientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
@@ -145,7 +145,7 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 		if key == "" || len(key) > maxLimitedToken {
 			key = "ip:" + s.ClientIP(r).String()
 		}
-		if !s.limits.token.allow(s.server, w, key) {
+		if !s.limits.token.allow(w, key) {
 			return &problemRateLimited
 		}
 	}

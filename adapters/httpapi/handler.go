@@ -7,9 +7,29 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/geoip"
 )
+
+// Handler serves the API. It may be mounted anywhere: below a pattern of net/http that ends with
+// a slash or {rest...}, with chi's Mount or Handle, or in any router with http.StripPrefix. URLs
+// in responses include the prefix. It may be used concurrently.
+type Handler struct {
+	routed  http.Handler
+	table   []endpoint // for the description of the API
+	server  *server
+	streams *streams
+	sdk     *sdkService
+	intake  *intakeService
+	shared  sharedSlots
+
+	flagsBudget *budget
+	rateLimited atomic.Uint64 // requests over a rate limit
+	mistakes    atomic.Uint64 // errors that pages of the console have reported
+}
+
+func (h *Handler) isReady() bool { return h != nil && h.server != nil }
 
 // New returns a Handler for the configuration. It returns an error if c has neither a Decider nor
 // an Intake, if c.Management lacks what it requires, if there are more than MaxTokenRates
@@ -44,10 +64,18 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
-	s := newServer(&c)
-	access := &keyAccess{s, keysOf(c.Keys)}
-	all := newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
-	h := &Handler{server: s, streams: all, sdk: newSDKService(s, access, all, &c), intake: &intakeService{server: s, Intake: c.Intake, MaxCaptureBody: c.MaxCaptureBody}, shared: newSharedSlots()}
+	h := &Handler{shared: newSharedSlots(), flagsBudget: newFlagsBudget(c.FlagsBudget)}
+	s := &server{
+		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: (*browserSignIn)(c.SignIn),
+		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, NewID: c.NewID,
+		Logger: c.Logger, LogAll: c.LogRequests == LogAllRequests, LogFailed: c.LogRequests == LogFailedRequests,
+		budget: newBudget(c.Budget, defaultBudget),
+	}
+	s.manageLimits = newManagementLimiters(c.ManagementLimits.windows(), s, &h.rateLimited)
+	access := newKeyAccess(s, keysOf(c.Keys))
+	h.server, h.streams = s, newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
+	h.sdk = newSDKService(s, access, h.streams, newLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
+	h.intake = newIntakeService(s, c.Intake, c.MaxCaptureBody)
 	h.table = h.tables(&c)
 	h.routed = s.observe(s.router(h.table, c.Metrics, c.Extra))
 	return h, nil
@@ -69,14 +97,16 @@ func (h *Handler) Stats() Stats {
 	if !h.isReady() {
 		return Stats{}
 	}
-	s := h.server
+	open, events := h.streams.counts()
+	publicOpen, publicEvents := h.streams.publicCounts()
+	requests, rejected := h.intake.counts()
 	return Stats{
-		Panics: s.panics.Load(), RateLimited: s.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
-		CaptureRequests: h.intake.requests.Load(), CaptureRefused: h.intake.refused.Load(),
-		BudgetInUse: s.budget.inUse(), BudgetRefused: s.budget.rejections.Load(),
-		FlagsInUse: h.sdk.flagsBudget.inUse(), FlagsRefused: h.sdk.flagsBudget.rejections.Load(),
-		Streams: uint64(max(h.streams.definitions.open.Load(), 0)), StreamEvents: h.streams.definitions.events.Load(), StreamsDropped: h.streams.dropped.Load(),
-		PublicStreams: uint64(max(h.streams.changes.open.Load(), 0)), PublicStreamEvents: h.streams.changes.events.Load(), PublicStreamsRefused: h.streams.addressSlots.refusals.Load(),
+		Panics: h.server.panicCount(), RateLimited: h.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
+		CaptureRequests: requests, CaptureRefused: rejected,
+		BudgetInUse: h.server.budget.inUse(), BudgetRefused: h.server.budget.rejected(),
+		FlagsInUse: h.flagsBudget.inUse(), FlagsRefused: h.flagsBudget.rejected(),
+		Streams: open, StreamEvents: events, StreamsDropped: h.streams.droppedCount(),
+		PublicStreams: publicOpen, PublicStreamEvents: publicEvents, PublicStreamsRefused: h.streams.rejectedCount(),
 	}
 }
 

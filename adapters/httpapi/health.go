@@ -10,52 +10,23 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Health is the state of a server (console.md N20).
-type Health struct {
-	// Status is the worst state of all checks.
-	Status string        `json:"status"`
-	Checks []HealthCheck `json:"checks"`
-	// Build is the version of the program.
-	Build string `json:"build"`
-	// Rates are the counts of each minute of the last hour, the newest last: requests for flags,
-	// accepted events, and responses with status 500 and above.
-	Rates struct {
-		Minutes []management.Stamp `json:"minutes"`
-		Flags   []uint64           `json:"flags"`
-		Events  []uint64           `json:"events"`
-		Errors  []uint64           `json:"errors"`
-	} `json:"rates"`
-}
-
-// HealthCheck is the result of one check.
-type HealthCheck struct {
-	Name string `json:"name"`
-	// State is ok, warn or bad.
-	State  string `json:"state"`
-	Detail string `json:"detail"`
-	// Since is when the state was first observed, at the earliest when the server started.
-	Since management.Stamp `json:"since"`
-	// Advice is what an operator should do, empty if there is no need to act.
-	Advice string `json:"advice"`
-}
-
-// healthService serves the state of the server, and logs errors of console pages.
-type healthService struct {
+// healthService serves the state of the server, of type H, and logs errors of console pages.
+type healthService[H any] struct {
 	*server
-	health   func(context.Context) *Health // nil if the state is not available
-	mistakes *atomic.Uint64                // counts the reports of pages
+	health   func(context.Context) *H // nil if the state is not available
+	mistakes *atomic.Uint64           // counts the reports of pages
 }
 
 // healthEndpoints returns the endpoints for the state of this server (console.md N20, N21).
-func healthEndpoints(health func(context.Context) *Health, mistakes *atomic.Uint64) []endpoint {
-	of := func(s *server) healthService { return healthService{s, health, mistakes} }
-	return resource(atRoot, "organization", of, []row[healthService]{
-		handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow),
-		handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+func healthEndpoints[H any](health func(context.Context) *H, mistakes *atomic.Uint64) []endpoint {
+	of := func(s *server) healthService[H] { return healthService[H]{s, health, mistakes} }
+	return resource(atRoot, "organization", of, []row[healthService[H]]{
+		handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow[H]),
+		handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake[H]).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
 	})
 }
 
-func healthNow(svc healthService, c *call) (*Health, error) {
+func healthNow[H any](svc healthService[H], c *call) (*H, error) {
 	administers := func(m management.Membership) bool { return m.Level >= management.Admin }
 	if !slices.ContainsFunc(c.scope.Caller.Memberships, administers) {
 		return nil, management.Denied(management.MsgLevel)
@@ -78,7 +49,7 @@ var mistakeFields = management.Fields{
 
 // reportMistake logs an error that a console page reports. It is rate limited, in case a page fails
 // in a loop.
-func reportMistake(svc healthService, c *call) (any, error) {
+func reportMistake[H any](svc healthService[H], c *call) (any, error) {
 	v, err := mistakeFields.Create(c.body)
 	if err != nil {
 		return nil, err
@@ -96,7 +67,7 @@ func reportMistake(svc healthService, c *call) (any, error) {
 		reporter = session.ID
 	}
 	if wait := svc.manageLimits.mistakes.add(reporter, svc.manageLimits.now()); wait > 0 {
-		return nil, svc.throttleError(wait)
+		return nil, svc.manageLimits.throttleError(wait)
 	}
 	svc.mistakes.Add(1)
 	svc.Logger.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)

@@ -19,6 +19,9 @@ type keyAccess struct {
 	find keyFinder
 }
 
+// newKeyAccess returns the keys of a server.
+func newKeyAccess(s *server, find keyFinder) *keyAccess { return &keyAccess{s, find} }
+
 // clientKey has the permissions of a secret or personal key, like Key.
 type clientKey struct {
 	Secret           bool
@@ -54,7 +57,7 @@ func (a *keyAccess) Authorize(ctx context.Context, text string, p *flags.Project
 func (a *keyAccess) countUnknownKey(r *http.Request, err error) error {
 	var target *problem
 	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
-		return a.countFailure(r, err)
+		return a.manageLimits.countFailure(r, err)
 	}
 	return err
 }

@@ -41,31 +41,21 @@ func (m *routeLatency) add(status int, elapsed time.Duration) {
 	class.sum.Add(int64(elapsed))
 }
 
-// Latency describes the response times of one route for one class of status.
-type Latency struct {
-	// Route is the pattern of a route, or "other" for requests that match no route.
-	Route string
-	// Class is 1xx to 5xx.
-	Class string
-	// Count is the number of responses; Sum is their total time.
-	Count uint64
-	Sum   time.Duration
-	// Within maps each upper bound, in seconds, to the number of responses that took at most that
-	// long.
-	Within map[float64]uint64
+// latency describes the response times of one route for one class of status: see Latency.
+type latency struct {
+	Route, Class string
+	Count        uint64
+	Sum          time.Duration
+	Within       map[float64]uint64
 }
 
-// Latencies returns totals since the handler was created, for the routes that have been requested.
-// Streams are not included. It may be called concurrently.
-func (h *Handler) Latencies() []Latency {
-	if !h.isReady() {
-		return nil
-	}
-	var out []Latency
-	for _, m := range h.server.latencies {
+// latencyTotals returns the totals of the routes that have been requested.
+func (s *server) latencyTotals() []latency {
+	var out []latency
+	for _, m := range s.latencies {
 		for i := range m.classes {
 			class := &m.classes[i]
-			l := Latency{Route: m.route, Class: strconv.Itoa(i+1) + "xx", Within: make(map[float64]uint64, len(latencyBounds))}
+			l := latency{Route: m.route, Class: strconv.Itoa(i+1) + "xx", Within: make(map[float64]uint64, len(latencyBounds))}
 			for j := range class.counts {
 				l.Count += class.counts[j].Load()
 				if j < len(latencyBounds) {

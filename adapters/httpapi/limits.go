@@ -2,13 +2,9 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
 )
 
 // Rate is the rate of a token bucket. The zero value means no limit.
@@ -56,81 +52,62 @@ func DefaultRateLimits() RateLimits {
 	}
 }
 
-// limiterKeys is the maximum number of keys in each limiter. Beyond it, the least recently used
-// keys are dropped and start with a full bucket when they return.
-const limiterKeys = 65536
-
-// maxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
-// tokens are invalid in any case, and are counted for the client address, to limit the memory for
-// keys.
-const maxLimitedToken = 256
-
-type limiters struct {
-	token, ip, definitions, remoteConfig *limiter
-	enabled                              bool
+// rates returns the limits for newLimiters.
+func (c RateLimits) rates() keyRates {
+	return keyRates{Token: keyRate(c.Token), IP: keyRate(c.IP), Definitions: keyRate(c.Definitions), RemoteConfig: keyRate(c.RemoteConfig), LogOnly: c.LogOnly}
 }
 
-func newLimiters(c RateLimits, tokens map[string]Rate) *limiters {
-	l := &limiters{
-		token: newLimiter("token", c.Token, c.LogOnly), ip: newLimiter("ip", c.IP, c.LogOnly),
-		definitions:  newLimiter("definitions", c.Definitions, c.LogOnly),
-		remoteConfig: newLimiter("remote_config", c.RemoteConfig, c.LogOnly),
+// ratesOf returns the rates of Config.TokenRates for newLimiters.
+func ratesOf(tokens map[string]Rate) map[string]keyRate {
+	out := make(map[string]keyRate, len(tokens))
+	for token, r := range tokens {
+		out[token] = keyRate(r)
 	}
-	l.token.own, l.remoteConfig.secret = tokens, true
-	l.enabled = c != RateLimits{} && c != RateLimits{LogOnly: true}
-	return l
+	return out
 }
 
-type limiter struct {
-	name    string
-	rate    Rate
-	logOnly bool
-	secret  bool            // keys are secrets and must not be logged
-	own     map[string]Rate // keys with a rate of their own
-	buckets *lru.Cache[string, *rate.Limiter]
+// Windows are the maximum numbers of requests of a key per minute and per hour. Zero means no
+// limit.
+type Windows struct{ PerMinute, PerHour int }
+
+// ManagementLimits are the limits of spec/management.md §2.6. The zero value has no limits.
+type ManagementLimits struct {
+	// Default is for each key on all endpoints except those of Reads, which read events and
+	// persons.
+	Default, Reads Windows
+	// Failures is for requests without a valid key, per client address. If the address was
+	// forwarded by a trusted proxy, the proxy may send PeerFailures times as many in all.
+	// Failures do not limit requests with valid keys.
+	Failures Windows
+	// Guesses limits passwords tried on shared dashboards per client address, Links per link. A
+	// password that has been accepted before is not counted.
+	Guesses, Links Windows
+	// SignIns limits attempts to sign in per client address, Mails limits mailed links per
+	// recipient address.
+	SignIns, Mails Windows
+	// Now is the clock. If nil, it is time.Now.
+	Now func() time.Time
 }
 
-func newLimiter(name string, r Rate, logOnly bool) *limiter {
-	buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // only sizes below 1 are an error
-	return &limiter{name: name, rate: r, logOnly: logOnly, buckets: buckets}
+// PeerFailures is the factor by which one trusted proxy may exceed ManagementLimits.Failures,
+// summed over all client addresses that it forwards.
+const PeerFailures = peerFailures
+
+// DefaultManagementLimits returns the limits of §2.6 (decision 25). It also allows, per minute,
+// 60 failed authentications, 20 passwords tried per address, 30 passwords tried per link and 10
+// sign-ins per address, and, per hour, 5 mailed links per recipient.
+func DefaultManagementLimits() ManagementLimits {
+	return ManagementLimits{
+		Default: Windows{PerMinute: 480, PerHour: 4800}, Reads: Windows{PerMinute: 240, PerHour: 1200},
+		Failures: Windows{PerMinute: 60}, Guesses: Windows{PerMinute: 20, PerHour: 200}, Links: Windows{PerMinute: 30, PerHour: 300},
+		SignIns: Windows{PerMinute: 10}, Mails: Windows{PerHour: 5},
+	}
 }
 
-// maskKey returns the key for the log. Personal and secret keys are hidden; project keys and
-// addresses are not secret.
-func (l *limiter) maskKey(key string) string {
-	if l.secret {
-		return "(hidden)"
+// windows returns the limits for newManagementLimiters.
+func (c *ManagementLimits) windows() managementWindows {
+	return managementWindows{
+		Default: windowLimits(c.Default), Reads: windowLimits(c.Reads), Failures: windowLimits(c.Failures), Guesses: windowLimits(c.Guesses),
+		Links: windowLimits(c.Links), SignIns: windowLimits(c.SignIns), Mails: windowLimits(c.Mails), Now: c.Now,
 	}
-	return key
-}
-
-// allow counts one request of a key and reports whether it is allowed. It sets the warning header
-// if at least 80 % of the burst is used.
-func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
-	limit := l.rate
-	if own, ok := l.own[key]; ok {
-		limit = own
-	}
-	if limit.Burst <= 0 {
-		return true
-	}
-	bucket, ok := l.buckets.Get(key)
-	if !ok {
-		bucket = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
-		if old, had, _ := l.buckets.PeekOrAdd(strings.Clone(key), bucket); had {
-			bucket = old
-		}
-	}
-	now := time.Now()
-	allowed := bucket.AllowN(now, 1)
-	if !allowed {
-		s.rateLimited.Add(1)
-		if l.logOnly {
-			s.Logger.Warn("rate limit exceeded, request allowed because limits are only logged", "limit", l.name, "key", l.maskKey(key))
-		}
-	}
-	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {
-		w.Header().Set(warningHeader, "true")
-	}
-	return allowed || l.logOnly
 }

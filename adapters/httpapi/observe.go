@@ -202,20 +202,6 @@ func isStream(h http.Header) bool {
 	return len(kind) > 0 && kind[0] == eventStream
 }
 
-// RequestLog selects which requests are logged. If there is a Logger, every mode logs failed
-// authentication (401), at most errorLines per second.
-type RequestLog uint8
-
-const (
-	// LogNoRequests logs only failed authentication.
-	LogNoRequests RequestLog = iota
-	// LogFailedRequests logs responses with status 400 or above, at most errorLines per second.
-	// The next line reports how many were left out.
-	LogFailedRequests
-	// LogAllRequests logs every request.
-	LogAllRequests
-)
-
 // errorLines is the maximum number of log lines per second that callers can cause with failing
 // requests; errorLinesAtOnce is the burst.
 const (
@@ -227,9 +213,9 @@ const (
 // the server have their own line with the same request_id.
 func (s *server) logs(status int) bool {
 	switch {
-	case s.LogRequests == LogAllRequests:
+	case s.LogAll:
 		return true
-	case status == http.StatusUnauthorized, s.LogRequests == LogFailedRequests && status >= http.StatusBadRequest:
+	case status == http.StatusUnauthorized, s.LogFailed && status >= http.StatusBadRequest:
 		if s.failureLines.Allow() {
 			return true
 		}

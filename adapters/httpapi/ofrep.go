@@ -148,7 +148,7 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 		if len(token) > maxLimitedToken {
 			limited = "ip:" + address
 		}
-		if !s.limits.ip.allow(s.server, w, address) || !s.limits.token.allow(s.server, w, limited) {
+		if !s.limits.ip.allow(w, address) || !s.limits.token.allow(w, limited) {
 			return &problemRateLimited
 		}
 	}
@@ -264,7 +264,7 @@ func (s *sdkService) getOFREPConfiguration(w http.ResponseWriter, r *http.Reques
 	if token == "" {
 		return &problemOFREPNoKey
 	}
-	if s.limits.enabled && !s.limits.ip.allow(s.server, w, s.ClientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {

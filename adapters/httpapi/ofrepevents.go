@@ -56,7 +56,7 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 		return problemOFREPNoKey.with("Event streams also accept it in the parameter token.", "")
 	}
 	address := s.ClientIP(r)
-	if s.limits.enabled && !s.limits.ip.allow(s.server, w, address.String()) {
+	if s.limits.enabled && !s.limits.ip.allow(w, address.String()) {
 		return &problemRateLimited
 	}
 	if s.Partial { // this process does not receive changes

@@ -95,7 +95,7 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 	c.forbidCaching()
 	from := networkOf(svc.ClientIP(c.r))
 	if wait := svc.manageLimits.signIns.add("program "+from, svc.manageLimits.now()); wait > 0 {
-		return nil, svc.throttleError(wait)
+		return nil, svc.manageLimits.throttleError(wait)
 	}
 	device, user, err := svc.programs().Begin(c.ctx, c.body, from)
 	if err != nil {
@@ -114,7 +114,7 @@ func pollProgram(svc signInService, c *call) (any, error) {
 	c.forbidCaching()
 	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.now()
 	if wait := svc.manageLimits.failures.check(from, now); wait > 0 {
-		return nil, svc.throttleError(wait)
+		return nil, svc.manageLimits.throttleError(wait)
 	}
 	p, err := svc.programs().Poll(c.ctx, c.body)
 	if err != nil {
@@ -134,7 +134,7 @@ func pollProgram(svc signInService, c *call) (any, error) {
 func (svc signInService) checkCodeTries(c *call) error {
 	c.forbidCaching()
 	if wait := svc.manageLimits.guesses.add("program "+c.scope.User.UUID, svc.manageLimits.now()); wait > 0 {
-		return svc.throttleError(wait)
+		return svc.manageLimits.throttleError(wait)
 	}
 	return nil
 }

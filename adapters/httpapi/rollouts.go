@@ -50,24 +50,16 @@ func listRollouts(svc featureflags.Rollouts, c *call) (management.List[featurefl
 	return svc.List(c.ctx, c.scope, c.listValues.Int("feature_flag"), c.listValues.Text("status"), c.page())
 }
 
-// Measure runs the query of a step of a guarded rollout and returns its evidence. See
-// featureflags.Config.Measure.
-func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := h.runAndWait(ctx, p, query, queries.ForceBlocking, "rollout")
-	raw, _ := found["evidence"].(json.RawMessage)
-	return raw, err
-}
-
-// runAndWait runs a query for a caller outside of HTTP and waits for the result. The result has
+// runAndWait runs a query for a caller outside of HTTP and waits for the result. s may be nil. The result has
 // the members of the response. Errors of the query are management errors; if queries are not
 // available, the error has the kind Unavailable.
-func (h *Handler) runAndWait(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
+func runAndWait(ctx context.Context, s *server, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
 	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not available on this server at the moment."}
-	if !h.isReady() || h.server.Queries == nil {
+	if s == nil || s.Queries == nil {
 		return nil, unavailable
 	}
 	ctx = wire.Context(ctx)
-	svc := queryServiceOf(h.server)
+	svc := queryServiceOf(s)
 	project, err := svc.project(ctx, p)
 	if err != nil {
 		return nil, err

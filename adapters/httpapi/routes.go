@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"golang.org/x/time/rate"
 )
 
 // everyMethod is the method under which every route is registered and every request is
@@ -16,6 +17,8 @@ const everyMethod = http.MethodGet
 // router returns the handler of the routes for a table of endpoints, and for other handlers, which
 // may be nil: metrics serves /metrics, and extra maps paths to their handlers. It is called once.
 func (s *server) router(table []endpoint, metrics http.Handler, extra map[string]http.Handler) http.Handler {
+	s.unrouted = s.measure(unroutedName)
+	s.failureLines = rate.NewLimiter(errorLines, errorLinesAtOnce)
 	mux := chi.NewRouter()
 	// chi walks all routes that exist when NotFound is set, so this comes first.
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
@@ -109,6 +112,9 @@ func (s *server) serve(row *route) http.HandlerFunc {
 		}
 	}
 }
+
+// panicCount returns the number of panics since the start.
+func (s *server) panicCount() uint64 { return s.panics.Load() }
 
 // recover converts a panic into a 500 response and a line in the log.
 func (s *server) recover(w http.ResponseWriter, r *http.Request) {

@@ -18,12 +18,9 @@ type sdkService struct {
 	scripts     *scripts // the copy of posthog-js; may be nil
 }
 
-func newSDKService(s *server, access *keyAccess, all *streams, c *Config) *sdkService {
-	sdk := &sdkService{server: s, access: access, streams: all, limits: newLimiters(c.RateLimits, c.TokenRates), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget)}
-	if c.PosthogJS != nil {
-		sdk.scripts = c.PosthogJS.scripts
-	}
-	sdk.flagsBudget.maxServed = 1 // long bodies are rare here, and the others need low latency
+// newSDKService returns the service of a server. files may be nil.
+func newSDKService(s *server, access *keyAccess, all *streams, limits *limiters, flagsBudget *budget, files *scripts) *sdkService {
+	sdk := &sdkService{server: s, access: access, streams: all, limits: limits, flagsBudget: flagsBudget, scripts: files}
 	sdk.scratch.New = func() any { return newScratch(s.Decider) }
 	return sdk
 }

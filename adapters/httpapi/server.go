@@ -1,26 +1,6 @@
-// Package httpapi serves Bunting over HTTP, with the wire formats of PostHog's SDKs and of
-// OpenFeature's OFREP clients: flags, definitions for local evaluation, remote configuration, the
-// capture of events, queries, and the management API.
-//
-// [New] returns an http.Handler that can be served directly or mounted in another router, chi's
-// or net/http's, with or without a path prefix. A handler in this package decodes a request,
-// calls one method of a package such as management or capture, and encodes the result; the rules
-// are in those packages. Everything that is served is an endpoint, a row of a table. The
-// endpoints for SDKs are in sdk.go, ofrep.go and capture.go, those that read stored events in
-// historyroutes.go, and those of the management API in one file per resource. area.go converts
-// endpoints to routes, frame.go authenticates callers and writes responses, and rows.go has the
-// rows that only call a method. errors.go, ofreperrors.go and captureerrors.go have the tables of
-// errors.
-//
-// The package limits the size of a request body (Config.MaxBody, MaxCaptureBody) and the depth of
-// its JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of tokens
-// and addresses in rate limiters, and how slowly a body may arrive (16 KiB a second). It does not
-// limit the duration of a request; use http.Server.ReadTimeout.
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -37,163 +17,6 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// DefaultMaxBody is the value of Config.MaxBody if that is zero: 10 MiB, in bytes (§13.2 item 1).
-const DefaultMaxBody = 10 << 20
-
-// MaxAddressStreams is the maximum number of open OFREP event streams per client address, or per
-// network /64 of IPv6.
-const MaxAddressStreams = maxAddressStreams
-
-// Config configures the handler. It serves flags if there is a Decider, events if there is an
-// Intake, and more if there are both. At least one of the two is required.
-type Config struct {
-	// Decider evaluates flags. If nil, the routes of flags, surveys and early access features are
-	// not served.
-	Decider *flags.Decider
-	// Intake accepts events. If nil, the routes of capture are not served.
-	Intake *capture.Intake
-	// History reads stored events and persons, for authenticated callers of Management. If nil,
-	// these routes are not served.
-	History capture.History
-	// People changes persons and groups without an event. If nil, they are read-only.
-	People *capture.People
-	// Management serves the management API. If nil, its routes are not served; if one of its
-	// packages is nil, the routes of that package are not served. Its Service and a Decider are
-	// required.
-	Management *rooms.Rooms
-	// Authenticate lets a service use its own sign-in for Management: it returns the caller of a
-	// request. See management.Service.Admit for the callers that it may return. If Authenticate
-	// is nil, or returns neither a caller nor an error, the request needs a personal key or a
-	// session. If it returns an error, the response is 401 without the error, which is passed to
-	// Logger. If a page of another site makes a browser send a request with side effects, the
-	// response is 403.
-	Authenticate func(*http.Request) (*management.Caller, error)
-	// Queries runs queries of events, for authenticated callers of Management. If nil, its routes
-	// are not served, and insights have no results.
-	Queries *queries.Service
-	// Backup returns a copy of all stored data. If nil, backups are not available.
-	Backup func(context.Context) (*Backup, error)
-	// Health returns the state of the server. If nil, it is not available.
-	Health func(context.Context) *Health
-	// ManagementLimits are the rate limits of Management. The zero value disables them.
-	ManagementLimits ManagementLimits
-	// Budget is the memory, in bytes, for the bodies of concurrent capture requests: as
-	// received, unpacked and decoded. If it is used up, a body waits for up to 2 seconds, then
-	// the response is 503. A quarter is reserved for small bodies, of at most a 64th of it. A
-	// body that needs more than a quarter does not wait: the response is 503 if the memory is
-	// not free. A body that is larger than three quarters is 413. All bodies from one address
-	// may use at most a quarter, unless there is only one. If zero, it is 96 MiB.
-	Budget int64
-	// FlagsBudget is the budget of requests for flags, including OFREP. If zero, it is 48 MiB.
-	FlagsBudget int64
-	// MaxCaptureBody is the maximum size of a body with events as received, in bytes; unpacked it
-	// may be five times as large. Session recordings and protocol v1 have other limits (§4.6 of
-	// capture). If zero, it is 20 MiB.
-	MaxCaptureBody int64
-	// Keys finds the keys that may read definitions and remote configuration. If nil, no key may.
-	Keys Keys
-	// TrustedProxies are the proxies whose forwarded client address is used for rate limits and
-	// for the $ip of events. If nil, they are loopback and private networks.
-	TrustedProxies []netip.Prefix
-	// StrictGeoIP locates only addresses that are forwarded by a trusted proxy. By default every
-	// caller may send the address of its user, which affects only the response to that caller.
-	StrictGeoIP bool
-	// MaxBody is the maximum size of the body of a flags request in bytes, before and after
-	// unpacking. If zero, it is DefaultMaxBody.
-	MaxBody int64
-	// RateLimits are the rate limits of requests for flags. The zero value disables them.
-	RateLimits RateLimits
-	// TokenRates replace RateLimits.Token for single project keys. There may be at most
-	// MaxTokenRates. They have no effect if RateLimits is zero.
-	TokenRates map[string]Rate
-	// MaxStreams is the maximum number of open streams of definitions. Each uses a connection. If
-	// zero, it is 20,000.
-	MaxStreams int
-	// MaxPublicStreams is the maximum number of open event streams of OFREP. Each uses a
-	// connection. One client address may have MaxAddressStreams of them. If zero, it is 20,000.
-	MaxPublicStreams int
-	// Ready reports whether the server is ready. If the error is ErrDegraded, only flags are
-	// served, and the status is still 200. If nil, the server is always ready.
-	Ready func(context.Context) error
-	// Partial reports that the rest of the server will be available later: the response for
-	// routes that are not served is 503 instead of 404.
-	Partial bool
-	// PosthogJS serves the scripts of posthog-js. If nil, a script with a warning is served
-	// instead.
-	PosthogJS *PosthogJS
-	// Metrics serves /metrics. If nil, the route is not served.
-	Metrics http.Handler
-	// Logger logs errors inside the server, and requests. If nil, there is no log.
-	Logger *slog.Logger
-	// LogRequests selects which requests are logged. If zero, it is LogNoRequests.
-	LogRequests RequestLog
-	// NewID returns the ids of requests without X-Request-Id, for example those of a middleware:
-	// 1 to 128 letters, digits and -_.:/+=@. Responses with flags include the id if it is a UUID.
-	// If NewID is nil, or the id is not valid, the id is a random UUID.
-	NewID func(*http.Request) string
-	// SignIn lets users sign in with a browser, which is then authenticated by a cookie. With
-	// Authenticate, users cannot sign in here. If nil, there are only keys.
-	SignIn *SignIn
-	// Console serves /console and the paths below it, for example the handler of
-	// adapters/console. Browsers that request the root are redirected to it. If nil, there is no
-	// console.
-	Console http.Handler
-	// Extra adds routes: it maps a path, which begins with a slash, to its handler. It replaces
-	// the route of a path that exists.
-	Extra map[string]http.Handler
-}
-
-// Keys finds secret and personal API keys. It must be safe for concurrent use.
-type Keys interface {
-	// Key returns the permissions of a key. The error is flags.ErrUnknownKey if there is no such
-	// key.
-	Key(ctx context.Context, key string) (Key, error)
-}
-
-// Key has the permissions of a secret or personal key.
-type Key struct {
-	// Secret reports that this is a project's secret key, which needs no scopes.
-	Secret bool
-	// Scopes are the scopes of a personal key, such as feature_flag:read; "*" means all of them.
-	Scopes []string
-	// Projects are the API keys of the projects that the key may read.
-	Projects []string
-}
-
-// keysOf returns the finder of keys for Config.Keys.
-func keysOf(keys Keys) keyFinder {
-	if keys == nil {
-		return nil
-	}
-	return func(ctx context.Context, text string) (clientKey, error) {
-		key, err := keys.Key(ctx, text)
-		return clientKey(key), err
-	}
-}
-
-// PosthogJS serves a local copy of npm's posthog-js/dist: the library of the HTML snippet, and
-// the scripts that it loads on demand. It serves only scripts and source maps that are directly
-// in the folder and have at most 8 MiB. Files are read for each request, so the copy may be
-// replaced while the server runs. It may be used concurrently.
-type PosthogJS struct{ scripts *scripts }
-
-// OpenPosthogJS opens a folder with a copy, for example package/dist of the archive from npm pack
-// posthog-js. It returns an error if the folder does not exist or has no array.js. The caller
-// must call Close.
-func OpenPosthogJS(path string) (*PosthogJS, error) {
-	files, err := openScripts(path)
-	if err != nil {
-		return nil, err
-	}
-	return &PosthogJS{files}, nil
-}
-
-// Close closes the folder.
-func (p *PosthogJS) Close() error { return p.scripts.close() }
-
-// ErrDegraded is the error of Config.Ready if flags are served, but other routes may fail.
-var ErrDegraded = errors.New("degraded")
-
 // server has what the endpoints of all packages share. Its exported fields are those of Config.
 type server struct {
 	Decider        *flags.Decider
@@ -202,20 +25,20 @@ type server struct {
 	Management     *rooms.Rooms
 	Queries        *queries.Service
 	Authenticate   func(*http.Request) (*management.Caller, error)
-	SignIn         *SignIn
+	SignIn         *browserSignIn
 	TrustedProxies []netip.Prefix
 	StrictGeoIP    bool
 	MaxBody        int64
 	Partial        bool
 	Console        http.Handler
 	Logger         *slog.Logger
-	LogRequests    RequestLog
+	LogAll         bool // LogRequests is LogAllRequests
+	LogFailed      bool // LogRequests is LogFailedRequests
 	NewID          func(*http.Request) string
 
 	budget       *budget
 	manageLimits *managementLimiters
 	usage        usageCounter
-	rateLimited  atomic.Uint64 // requests over a rate limit
 
 	panics       atomic.Uint64
 	latencies    []*routeLatency // by route; does not change after the routes have been built
@@ -223,18 +46,6 @@ type server struct {
 	failureLines *rate.Limiter // limits the log lines of failed requests
 	// unloggedFailures is the number of lines that were left out since the last line.
 	unloggedFailures atomic.Uint64
-}
-
-// newServer returns a server for a Config whose limits have been set.
-func newServer(c *Config) *server {
-	s := &server{
-		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: c.SignIn,
-		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, Logger: c.Logger, LogRequests: c.LogRequests, NewID: c.NewID,
-		budget: newBudget(c.Budget, defaultBudget), manageLimits: newManagementLimiters(c.ManagementLimits),
-		failureLines: rate.NewLimiter(errorLines, errorLinesAtOnce),
-	}
-	s.unrouted = s.measure(unroutedName)
-	return s
 }
 
 // ClientIP returns the client's address for limits and events. It uses the forwarded address only
@@ -262,20 +73,3 @@ func isUUID(s string) bool {
 	_, ok := wire.ParseUUID(s)
 	return ok && len(s) == 36
 }
-
-// Handler serves the API. It may be mounted anywhere: below a pattern of net/http that ends with
-// a slash or {rest...}, with chi's Mount or Handle, or in any router with http.StripPrefix. URLs
-// in responses include the prefix. It may be used concurrently.
-type Handler struct {
-	routed  http.Handler
-	table   []endpoint // for the description of the API
-	server  *server
-	streams *streams
-	sdk     *sdkService
-	intake  *intakeService
-	shared  sharedSlots
-
-	mistakes atomic.Uint64 // errors that pages of the console have reported
-}
-
-func (h *Handler) isReady() bool { return h != nil && h.server != nil }

@@ -16,17 +16,11 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// SignIn configures how users sign in with a browser, and the permissions of their sessions
-// (Config.SignIn).
-type SignIn struct {
-	// SiteURL is the public URL of the server, such as https://flags.example.com. If its scheme
-	// is https, requests to its host count as sent over HTTPS. If empty, only TLS and the headers
-	// of trusted proxies count.
-	SiteURL string
-	// ReadOnly restricts sessions to reading. Endpoints with a write scope respond with 403.
+// browserSignIn configures the permissions of sessions: see SignIn.
+type browserSignIn struct {
+	SiteURL  string
 	ReadOnly bool
-	// Version is the version of the program, which pages display.
-	Version string
+	Version  string
 }
 
 var (

@@ -98,7 +98,7 @@ func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) 
 		return nil, &problemInsecure
 	}
 	if wait := svc.manageLimits.signIns.add(what+svc.ClientIP(c.r).String(), svc.manageLimits.now()); wait > 0 {
-		return nil, svc.throttleError(wait)
+		return nil, svc.manageLimits.throttleError(wait)
 	}
 	return cookie, nil
 }

@@ -42,5 +42,5 @@ func (s *server) signIn(c *call) error {
 	if s.failureLines.Allow() {
 		s.Logger.InfoContext(c.r.Context(), "a sign-in was not accepted", "error", err)
 	}
-	return s.countFailure(c.r, &problemSignIn)
+	return s.manageLimits.countFailure(c.r, &problemSignIn)
 }

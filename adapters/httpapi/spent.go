@@ -8,20 +8,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Usage is the usage of a resource by one SDK with one key.
-type Usage struct {
-	// Token is the public or secret key of the project.
-	Token string
-	// Resource is events or feature_flags. N is in the units of quotas.
-	Resource string
-	// Key is project for the project's public key, otherwise the masked key.
-	Key string
-	// SDK is the name of the SDK without a version: one of sdks, or other.
-	SDK string
-	N   int64
+// usage is the usage of a resource by one SDK with one key: see Usage.
+type usage struct {
+	Token, Resource, Key, SDK string
+	N                         int64
 }
 
-// The resources of Usage.
+// The resources of usage.
 const (
 	usageEvents = "events"
 	usageFlags  = "feature_flags"
@@ -57,7 +50,7 @@ const maxUsage = 4096
 // counted, so tokens are those of existing projects.
 type usageCounter struct {
 	mu     sync.Mutex
-	counts map[Usage]*int64 // N is 0 in the keys
+	counts map[usage]*int64 // N is 0 in the keys
 }
 
 // add adds n to a count. It copies the strings.
@@ -67,7 +60,7 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := Usage{Token: token, Resource: resource, Key: key, SDK: sdk}
+	k := usage{Token: token, Resource: resource, Key: key, SDK: sdk}
 	sum := s.counts[k]
 	if sum == nil {
 		if len(s.counts) >= maxUsage {
@@ -75,7 +68,7 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 		}
 		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // copied, because they may refer to the buffers of a request
 		if s.counts == nil {
-			s.counts = map[Usage]*int64{}
+			s.counts = map[usage]*int64{}
 		}
 		sum = new(int64)
 		s.counts[k] = sum
@@ -83,16 +76,11 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	*sum += int64(n)
 }
 
-// TakeUsage returns the usage since the last call, in no particular order. It is for reports, not
-// for quotas, which are counted separately. It may be called concurrently.
-func (h *Handler) TakeUsage() []Usage {
-	if !h.isReady() {
-		return nil
-	}
-	s := &h.server.usage
+// take returns the usage since the last call, in no particular order.
+func (s *usageCounter) take() []usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]Usage, 0, len(s.counts))
+	out := make([]usage, 0, len(s.counts))
 	for k, n := range s.counts {
 		k.N = *n
 		out = append(out, k)
@@ -101,10 +89,10 @@ func (h *Handler) TakeUsage() []Usage {
 	return out
 }
 
-// publicKey is Usage.Key for public keys.
+// publicKey is usage.Key for public keys.
 const publicKey = "project"
 
-// usageKey returns the value of Usage.Key for a key.
+// usageKey returns the value of usage.Key for a key.
 func usageKey(token string) string {
 	if strings.HasPrefix(token, "phs_") || strings.HasPrefix(token, "phx_") {
 		return management.MaskKey(token)

@@ -63,7 +63,7 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
 		return s.access.countUnknownKey(r, err)
 	}
-	if !s.limits.definitions.allow(s.server, w, project.APIKey) {
+	if !s.limits.definitions.allow(w, project.APIKey) {
 		return &problemRateLimited
 	}
 	members := wantsMembers(r)

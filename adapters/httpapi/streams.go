@@ -49,6 +49,22 @@ type streamSlots struct {
 	events atomic.Uint64
 }
 
+// counts returns the number of open streams of definitions, and of the events that they have sent.
+func (t *streams) counts() (open, events uint64) { return t.definitions.counts() }
+
+// publicCounts is counts for streams of changes.
+func (t *streams) publicCounts() (open, events uint64) { return t.changes.counts() }
+
+// droppedCount returns the number of streams that ended because the client was too slow.
+func (t *streams) droppedCount() uint64 { return t.dropped.Load() }
+
+// rejectedCount returns the number of streams of changes that were refused.
+func (t *streams) rejectedCount() uint64 { return t.addressSlots.refusals.Load() }
+
+func (s *streamSlots) counts() (open, events uint64) {
+	return uint64(max(s.open.Load(), 0)), s.events.Load()
+}
+
 func (t *streams) slotsOf(kind streamKind) *streamSlots {
 	if kind == changesStream {
 		return &t.changes
@@ -289,14 +305,9 @@ func (t *streams) recheck(k *streamKey) bool {
 	return err == nil || isRejected
 }
 
-// DefinitionsChanged sends a change of a project's definitions to its streams at once instead of
-// within two seconds. Call it after the Decider's Renew. 0 means all projects. It may be called
-// concurrently.
-func (h *Handler) DefinitionsChanged(projectID int64) {
-	if !h.isReady() {
-		return
-	}
-	t := h.streams
+// changed makes the streams of a project, or of all projects if projectID is 0, look for a change at
+// once.
+func (t *streams) changed(projectID int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, hub := range t.hubs {
@@ -306,14 +317,8 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 	}
 }
 
-// CloseStreams ends all streams with a closing event and waits until they have ended, which takes
-// up to ten seconds if clients are slow. Further streams are refused. http.Server.Shutdown does
-// not end streams, so register CloseStreams with http.Server.RegisterOnShutdown.
-func (h *Handler) CloseStreams() {
-	if !h.isReady() {
-		return
-	}
-	t := h.streams
+// close ends all streams and waits until they have ended. Further streams are refused.
+func (t *streams) close() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()

@@ -99,7 +99,7 @@ func (h *Handler) managementTables(c *Config) []managementTable {
 			passkeyEndpoints,
 			oidcEndpoints,
 			programEndpoints,
-			instanceEndpoints(c.Backup),
+			instanceEndpoints(backupsOf(c.Backup)),
 			healthEndpoints(c.Health, &h.mistakes),
 		}},
 		{func(r *rooms.Rooms) bool { return r.Dashboards != nil }, [][]endpoint{

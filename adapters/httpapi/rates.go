@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+// keyRate is the rate of a token bucket. The zero value means no limit.
+type keyRate struct {
+	PerSecond float64 // refill rate, in requests per second
+	Burst     int     // capacity of the bucket, in requests
+}
+
+// keyRates are the limits of §10.2: see RateLimits.
+type keyRates struct {
+	Token, IP, Definitions, RemoteConfig keyRate
+	LogOnly                              bool
+}
+
+// limiterKeys is the maximum number of keys in each limiter. Beyond it, the least recently used
+// keys are dropped and start with a full bucket when they return.
+const limiterKeys = 65536
+
+// maxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
+// tokens are invalid in any case, and are counted for the client address, to limit the memory for
+// keys.
+const maxLimitedToken = 256
+
+type limiters struct {
+	token, ip, definitions, remoteConfig *limiter
+	enabled                              bool
+}
+
+// newLimiters returns limiters with rates of their own for some tokens. rejected counts the requests
+// over a limit.
+func newLimiters(c keyRates, tokens map[string]keyRate, rejected *atomic.Uint64, log *slog.Logger) *limiters {
+	limit := func(name string, r keyRate) *limiter {
+		buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // only sizes below 1 are an error
+		return &limiter{name: name, rate: r, logOnly: c.LogOnly, buckets: buckets, rejected: rejected, log: log}
+	}
+	l := &limiters{
+		token: limit("token", c.Token), ip: limit("ip", c.IP),
+		definitions: limit("definitions", c.Definitions), remoteConfig: limit("remote_config", c.RemoteConfig),
+	}
+	l.token.own, l.remoteConfig.secret = tokens, true
+	l.enabled = c != keyRates{} && c != keyRates{LogOnly: true}
+	return l
+}
+
+type limiter struct {
+	name    string
+	rate    keyRate
+	logOnly bool
+	secret  bool               // keys are secrets and must not be logged
+	own     map[string]keyRate // keys with a rate of their own
+	buckets *lru.Cache[string, *rate.Limiter]
+
+	rejected *atomic.Uint64
+	log      *slog.Logger
+}
+
+// maskKey returns the key for the log. Personal and secret keys are hidden; project keys and
+// addresses are not secret.
+func (l *limiter) maskKey(key string) string {
+	if l.secret {
+		return "(hidden)"
+	}
+	return key
+}
+
+// allow counts one request of a key and reports whether it is allowed. It sets the warning header
+// if at least 80 % of the burst is used.
+func (l *limiter) allow(w http.ResponseWriter, key string) bool {
+	limit := l.rate
+	if own, ok := l.own[key]; ok {
+		limit = own
+	}
+	if limit.Burst <= 0 {
+		return true
+	}
+	bucket, ok := l.buckets.Get(key)
+	if !ok {
+		bucket = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
+		if old, had, _ := l.buckets.PeekOrAdd(strings.Clone(key), bucket); had {
+			bucket = old
+		}
+	}
+	now := time.Now()
+	allowed := bucket.AllowN(now, 1)
+	if !allowed {
+		l.rejected.Add(1)
+		if l.logOnly {
+			l.log.Warn("rate limit exceeded, request allowed because limits are only logged", "limit", l.name, "key", l.maskKey(key))
+		}
+	}
+	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {
+		w.Header().Set(warningHeader, "true")
+	}
+	return allowed || l.logOnly
+}
