@@ -108,7 +108,7 @@ func accessControlsAt(path, what string) []endpoint {
 
 // resultType returns a zero value of the type that the method returns, as an example for the
 // OpenAPI document.
-func resultType[T any](func(accessService, context.Context, *management.Scope, string, string, body) (T, error)) any {
+func resultType[T any](func(accessService, context.Context, *management.Scope, string, string, management.Body) (T, error)) any {
 	return example[T]()
 }
 

@@ -21,7 +21,7 @@ var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[organizati
 	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Replace the value of a personal API key; the response is the only one with the new value", organizations.Account.RollKey).withProof().uncompressed(),
 }))
 
-func updateMe(svc organizations.Account, ctx context.Context, scope *management.Scope, _ string, b body) (*organizations.Me, error) {
+func updateMe(svc organizations.Account, ctx context.Context, scope *management.Scope, _ string, b management.Body) (*organizations.Me, error) {
 	return svc.Update(ctx, scope, b)
 }
 

@@ -18,8 +18,8 @@ const maxActivityPage = management.MaxScan
 
 // activityQuery documents the query parameters of activity logs.
 var activityQuery = []parameterDoc{
-	{"limit", "integer", "entries per page, 10 by default, at most 1000"},
-	{"page", "integer", "page number, 1 by default"},
+	param("limit", "integer", "entries per page, 10 by default, at most 1000"),
+	param("page", "integer", "page number, 1 by default"),
 }
 
 // activityBody is the response with a page of the activity log (§5.11).
@@ -89,10 +89,10 @@ func insightActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
 // activityPage returns the requested page of the activity log of the project or organization in
 // c.scope.
 func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out activityBody, err error) {
-	if q.Limit, err = c.countParameter("limit", defaultActivityPage, maxPage); err != nil {
+	if q.Limit, err = countParameter(c, "limit", defaultActivityPage, maxPage); err != nil {
 		return out, err
 	}
-	if q.Page, err = c.countParameter("page", 1, maxActivityPage); err != nil {
+	if q.Page, err = countParameter(c, "page", 1, maxActivityPage); err != nil {
 		return out, err
 	}
 	q.User = c.listValues.Text("user")
@@ -117,7 +117,7 @@ func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out ac
 // countParameter reads the query parameter name as an integer that counts from 1. It returns
 // fallback if the parameter is absent or empty, largest if the value is larger than that, and an
 // error for all other values.
-func (c *call) countParameter(name string, fallback, largest int) (int, error) {
+func countParameter(c *call, name string, fallback, largest int) (int, error) {
 	text := c.query().Get(name)
 	if text == "" {
 		return fallback, nil

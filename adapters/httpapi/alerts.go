@@ -13,8 +13,8 @@ var alertEndpoints = resource(inProject, "alert", func(s *server) dashboards.Ale
 	handle(http.MethodGet, "/alerts", "List alerts", listAlerts),
 	create("/alerts", "Create an alert", dashboards.AlertFields, dashboards.Alerts.Create),
 	handle(http.MethodGet, "/alerts/{id}", "Read an alert with its latest checks", getAlert).withQuery(
-		parameterDoc{"checks_limit", "integer", "maximum number of checks in the response, 5 by default"},
-		parameterDoc{"checks_date_from", "string", "only checks at or after this time"}, parameterDoc{"checks_date_to", "string", "only checks before this time"},
+		param("checks_limit", "integer", "maximum number of checks in the response, 5 by default"),
+		param("checks_date_from", "string", "only checks at or after this time"), param("checks_date_to", "string", "only checks before this time"),
 	),
 	update("/alerts/{id}", "Change, snooze or unsnooze an alert", "Replace an alert", dashboards.AlertFields, dashboards.Alerts.Update),
 	remove("/alerts/{id}", "Delete an alert", dashboards.Alerts.Delete),

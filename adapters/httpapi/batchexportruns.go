@@ -9,10 +9,10 @@ import (
 
 var batchExportRunRows = []row[batchexports.Service]{
 	handle(http.MethodGet, "/batch_exports/{id}/runs", "List the runs of a batch export", batchExportRuns).withQuery(
-		parameterDoc{"after", "string", "runs created at or after this time, or a relative time such as -7d; 7 days ago by default"}, parameterDoc{"before", "string", "runs created at or before this time"},
-		parameterDoc{"start", "string", "runs whose interval begins at or after this time"}, parameterDoc{"end", "string", "runs whose interval ends at or before this time"},
-		parameterDoc{"ordering", "string", "created_at or data_interval_start; prefix - for the latest first"},
-		parameterDoc{"status", "string", "only runs with this status"}, parameterDoc{"cursor", "string", "cursor from the next or previous link"},
+		param("after", "string", "runs created at or after this time, or a relative time such as -7d; 7 days ago by default"), param("before", "string", "runs created at or before this time"),
+		param("start", "string", "runs whose interval begins at or after this time"), param("end", "string", "runs whose interval ends at or before this time"),
+		param("ordering", "string", "created_at or data_interval_start; prefix - for the latest first"),
+		param("status", "string", "only runs with this status"), param("cursor", "string", "cursor from the next or previous link"),
 	),
 	getOf("/batch_exports/{id}/runs/{run}", "Read a run of a batch export", batchexports.Service.Run),
 	handle(http.MethodGet, "/batch_exports/{id}/runs/{run}/logs", "Read the log of a run", batchExportLog),
@@ -52,7 +52,7 @@ func cursorPage[T any](c *call, page batchexports.CursorPage[T]) uncounted[T] {
 const backfillsPath = "/batch_exports/{id}/backfills"
 
 var batchExportBackfillRows = []row[batchexports.Service]{
-	handle(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).withQuery(parameterDoc{"cursor", "string", "cursor from the next or previous link"}),
+	handle(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).withQuery(param("cursor", "string", "cursor from the next or previous link")),
 	change(http.MethodPost, backfillsPath, "Create a backfill, which exports a time range again", batchexports.BackfillFields, batchexports.Service.AddBackfill),
 	change(http.MethodPost, "/batch_exports/{id}/backfill", "Create a backfill, which exports a time range again, by an older path", batchexports.BackfillFields, batchexports.Service.AddBackfill),
 	getOf(backfillsPath+"/{backfill}", "Read a backfill", batchexports.Service.Backfill),

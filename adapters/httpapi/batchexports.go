@@ -26,7 +26,7 @@ var batchExportRows = []row[batchexports.Service]{
 	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).withoutBody(),
 	change(http.MethodPost, "/batch_exports/{id}/unpause", "Resume a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).withoutBody(),
 	handle(http.MethodGet, "/batch_exports/test", "List the steps of the connection test for a type of destination", batchExportTests).withScope(management.InternalScope).
-		withQuery(parameterDoc{"destination", "string", "type of destination"}).withResponse(batchexports.ExportTests{}).withoutBody(),
+		withQuery(param("destination", "string", "type of destination")).withResponse(batchexports.ExportTests{}).withoutBody(),
 	handle(http.MethodPost, "/batch_exports/run_test_step_new", "Run one step of the connection test for a new destination", testNewExport).withScope(management.InternalScope).
 		withBody(batchexports.TestFields).withoutBody(),
 	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Run one step of the connection test for a batch export's destination", batchexports.TestFields, batchexports.Service.Test).

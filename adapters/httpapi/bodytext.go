@@ -69,7 +69,7 @@ func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 	limit := u.limit
 	if u.lease != nil {
 		var work int64
-		limit, work = u.lease.lz64Bounds(packed, limit)
+		limit, work = lz64Bounds(u.lease, packed, limit)
 		if err := u.reserve(int(work)); err != nil {
 			return nil, err
 		}

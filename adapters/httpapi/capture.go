@@ -108,7 +108,7 @@ func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *memory
 	if token, err := submission.Token(); err == nil {
 		exchangeOf(r.Context()).noteToken(token)
 	}
-	if err := l.acquireForStoring(len(text), len(submission.Items)); err != nil {
+	if err := acquireForStoring(l, len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	receipt, err := s.Intake.Accept(r.Context(), submission, from)

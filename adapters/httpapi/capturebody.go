@@ -133,14 +133,14 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *memoryL
 	if len(payload) == 0 {
 		return "", &problemNoData
 	}
-	text, err := l.unpackV0(payload, declared, unpackedTimes*limit)
+	text, err := unpackV0(l, payload, declared, unpackedTimes*limit)
 	return asText(text), err
 }
 
 // unpackV0 decodes base64, then decompresses, then decodes base64 within (§2.2, §2.4, §2.5).
-func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]byte, error) {
+func unpackV0(l *memoryLease, payload []byte, declared codec, limit int64) ([]byte, error) {
 	if declared == codecLZ64 && !isGzip(payload) {
-		text, err := l.unpackLZ64(payload, limit)
+		text, err := leasedLZ64(l, payload, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]b
 	// A proxy may have unpacked the body without removing the header, so JSON is not unpacked
 	// (§2.4).
 	if isGzip(payload) || declared == codecGzip && !startsJSON(payload) {
-		text, err := l.gunzip(payload, limit)
+		text, err := gunzip(l, payload, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err 
 }
 
 // gunzip unpacks all members of a gzip stream, to at most limit bytes.
-func (l *memoryLease) gunzip(packed []byte, limit int64) (out []byte, err error) {
+func gunzip(l *memoryLease, packed []byte, limit int64) (out []byte, err error) {
 	expected := unpackedLength(packed)
 	_, err = eachMember(packed, func(src io.Reader) (err error) {
 		out, err = l.unpackInto(out, src, expected, limit)
@@ -238,15 +238,15 @@ func unpackedLength(packed []byte) int64 {
 
 // lz64Bounds returns the largest allowed length of unpacked LZ-string text, and the bytes of memory
 // that unpacking needs.
-func (l *memoryLease) lz64Bounds(packed []byte, limit int64) (maxLength, work int64) {
+func lz64Bounds(l *memoryLease, packed []byte, limit int64) (maxLength, work int64) {
 	maxLength = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
 	return maxLength, lz64Memory * (maxLength + int64(len(packed)))
 }
 
-// unpackLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
+// leasedLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
 // that the result does not need.
-func (l *memoryLease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
-	limit, work := l.lz64Bounds(packed, limit)
+func leasedLZ64(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+	limit, work := lz64Bounds(l, packed, limit)
 	if err := l.acquire(work); err != nil {
 		return nil, err
 	}

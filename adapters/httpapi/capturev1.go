@@ -63,7 +63,7 @@ func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *memo
 		return err
 	}
 	submission.Tokens = []string{q.token}
-	if err := l.acquireForStoring(len(text), len(submission.Items)); err != nil {
+	if err := acquireForStoring(l, len(text), len(submission.Items)); err != nil {
 		return err
 	}
 	receipt, err := s.Intake.Accept(r.Context(), submission, from)
@@ -117,13 +117,13 @@ type unpackV1 func(l *memoryLease, packed []byte, limit int64) ([]byte, error)
 var unpackersV1 = map[string]unpackV1{
 	"":         plainV1,
 	"identity": plainV1,
-	"gzip":     (*memoryLease).gunzip,
-	"deflate":  (*memoryLease).inflate,
+	"gzip":     gunzip,
+	"deflate":  inflate,
 	"br": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
-		return l.unpackWith(brotlis, brotliWindow, packed, limit)
+		return unpackWith(l, brotlis, brotliWindow, packed, limit)
 	},
 	"zstd": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
-		return l.unpackWith(zstds, zstdWindow, packed, limit)
+		return unpackWith(l, zstds, zstdWindow, packed, limit)
 	},
 }
 
@@ -131,7 +131,7 @@ func plainV1(_ *memoryLease, body []byte, _ int64) ([]byte, error) { return body
 
 // inflate decodes deflate: the zlib format if the first byte is that of a zlib header, and raw
 // deflate otherwise (§6.1).
-func (l *memoryLease) inflate(packed []byte, limit int64) ([]byte, error) {
+func inflate(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
 	src := bytes.NewReader(packed)
 	var z io.Reader = flate.NewReader(src)
 	if bytes.HasPrefix(packed, []byte{0x78}) {
@@ -140,7 +140,7 @@ func (l *memoryLease) inflate(packed []byte, limit int64) ([]byte, error) {
 			return nil, unpackProblem(err, &problemBadPacking)
 		}
 	}
-	return l.unpack(z, packed, limit)
+	return unpackAll(l, z, packed, limit)
 }
 
 // resetReader is a decoder that can be reused.
@@ -161,7 +161,7 @@ var (
 
 // unpackWith unpacks with a decoder from pool. It reserves window bytes for the decoder while it
 // works.
-func (l *memoryLease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
+func unpackWith(l *memoryLease, pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
 	if err := l.acquire(window); err != nil {
 		return nil, err
 	}
@@ -175,10 +175,10 @@ func (l *memoryLease) unpackWith(pool *sync.Pool, window int64, packed []byte, l
 	if err := z.Reset(src); err != nil {
 		return nil, unpackProblem(err, &problemBadPacking)
 	}
-	return l.unpack(z, packed, limit)
+	return unpackAll(l, z, packed, limit)
 }
 
-func (l *memoryLease) unpack(src io.Reader, packed []byte, limit int64) ([]byte, error) {
+func unpackAll(l *memoryLease, src io.Reader, packed []byte, limit int64) ([]byte, error) {
 	out, err := l.unpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
 	if err != nil {
 		err = unpackProblem(err, &problemBadPacking)

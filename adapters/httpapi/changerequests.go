@@ -25,6 +25,6 @@ func listChangeRequests(svc featureflags.ChangeRequests, c *call) (management.Li
 	return svc.List(c.ctx, c.scope, c.listValues.Texts("state"), c.listValues.Int("flag"), c.page())
 }
 
-func editChangeRequest(svc featureflags.ChangeRequests, ctx context.Context, scope *management.Scope, id string, b body) (*featureflags.ChangeRequest, error) {
+func editChangeRequest(svc featureflags.ChangeRequests, ctx context.Context, scope *management.Scope, id string, b management.Body) (*featureflags.ChangeRequest, error) {
 	return svc.Update(ctx, scope, id, b, false)
 }

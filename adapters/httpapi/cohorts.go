@@ -70,7 +70,7 @@ func cohortsOf(s *server) cohortService {
 
 func personsOfCohort(path, summary string) row[cohortService] {
 	return handle(http.MethodGet, path, summary, cohortPersons).
-		withQuery(parameterDoc{"limit", "integer", "persons per page, 100 by default"}, parameterDoc{"cursor", "string", "cursor from the next link"})
+		withQuery(param("limit", "integer", "persons per page, 100 by default"), param("cursor", "string", "cursor from the next link"))
 }
 
 func listCohorts(svc cohortService, c *call) (management.List[featureflags.Cohort], error) {
@@ -81,7 +81,7 @@ func listCohorts(svc cohortService, c *call) (management.List[featureflags.Cohor
 }
 
 func createCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
-	list, err := c.memberFile()
+	list, err := memberFile(c)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func createCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 }
 
 func updateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
-	list, err := c.memberFile()
+	list, err := memberFile(c)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func duplicateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 }
 
 // memberFile reads the file csv of a multipart body. It returns nil if there is no such file.
-func (c *call) memberFile() (*featureflags.MemberList, error) {
+func memberFile(c *call) (*featureflags.MemberList, error) {
 	if c.r.MultipartForm == nil || len(c.r.MultipartForm.File["csv"]) == 0 {
 		return nil, nil
 	}

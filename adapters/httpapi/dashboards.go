@@ -15,9 +15,9 @@ func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboa
 // collaborators of restricted dashboards (§4.1.7).
 var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[dashboards.Dashboards]{
 	handle(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
-	create("/dashboards", "Create a dashboard", dashboards.Fields, dashboards.Dashboards.Create).withQuestionChecks(dashboardQuestions),
-	handle(http.MethodPost, "/dashboards/create_from_template_json", "Create a dashboard from a template in the request body", createFromTemplate).withBody(dashboards.TemplateJSONFields).withQuestionChecks(templateQuestions).withoutBody(),
-	patch("/dashboards/{id}", "Change, soft-delete or restore a dashboard", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).withQuestionChecks(dashboardQuestions),
+	create("/dashboards", "Create a dashboard", dashboards.Fields, dashboards.Dashboards.Create).withCheck(checksOf(dashboardQuestions)),
+	handle(http.MethodPost, "/dashboards/create_from_template_json", "Create a dashboard from a template in the request body", createFromTemplate).withBody(dashboards.TemplateJSONFields).withCheck(checksOf(templateQuestions)).withoutBody(),
+	patch("/dashboards/{id}", "Change, soft-delete or restore a dashboard", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).withCheck(checksOf(dashboardQuestions)),
 	handle(http.MethodDelete, "/dashboards/{id}", "Not allowed: use PATCH with deleted: true to delete a dashboard", refuseDeletion[dashboards.Dashboards]).withStatus(http.StatusMethodNotAllowed),
 	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).withoutBody(),
 	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Reorder the tiles of a dashboard", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),

@@ -15,7 +15,7 @@ import (
 var definitionEndpoints = slices.Concat(
 	resource(inHistory, "event_definition", readerOf, []row[*reader]{
 		handle(http.MethodGet, "/event_definitions/by_name", "Read an event definition", (*reader).eventByName).withResponse(eventDefinition{}).
-			withQuery(parameterDoc{"name", "string", "name of the event; required"}),
+			withQuery(param("name", "string", "name of the event; required")),
 		handle(http.MethodGet, "/event_definitions/{definition}", "Read an event definition", (*reader).getEventDefinition).withResponse(eventDefinition{}),
 		handle(http.MethodPatch, "/event_definitions/{definition}", "Change an event definition", (*reader).describeEvent).
 			withBody(organizations.EventNames.Fields).withResponse(eventDefinition{}).withPut("Change an event definition"),

@@ -75,7 +75,10 @@ func (e *endpoint) checkScopes(caller *management.Caller) error {
 }
 
 // parameterDoc documents a query parameter.
-type parameterDoc struct{ name, kind, help string } // kind: string, integer, boolean
+type parameterDoc struct{ name, kind, help string }
+
+// param returns the documentation of a query parameter of the kind string, integer or boolean.
+func param(name, kind, help string) parameterDoc { return parameterDoc{name, kind, help} }
 
 // handler handles a whole request. If it returns an error, it has not written a response yet, and
 // the caller of the handler writes one for the error.

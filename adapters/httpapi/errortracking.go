@@ -20,7 +20,7 @@ var errorTrackingEndpoints = resource(inProject, "error_tracking", func(s *serve
 	get(rulesPath+"/{id}", "Read an assignment rule", errortracking.Service.Rule),
 	handle(http.MethodPatch, rulesPath+"/{id}", "Change an assignment rule", updateRule).withPut("Replace an assignment rule").withBody(errortracking.RuleFields).withStatus(http.StatusNoContent),
 	remove(rulesPath+"/{id}", "Delete an assignment rule", errortracking.Service.DeleteRule),
-	handle(http.MethodGet, issuesPath, "List issues, most recently seen first", listIssues).withQuery(parameterDoc{"status", "string", "only issues with this status: active, resolved, suppressed or archived"}),
+	handle(http.MethodGet, issuesPath, "List issues, most recently seen first", listIssues).withQuery(param("status", "string", "only issues with this status: active, resolved, suppressed or archived")),
 	get(issuesPath+"/{id}", "Read an issue", errortracking.Service.Issue),
 	patch(issuesPath+"/{id}", "Change an issue", "Change an issue", errortracking.IssueFields, errortracking.Service.UpdateIssue),
 })

@@ -13,8 +13,8 @@ import (
 
 // eventValueRow suggests values of properties for filter inputs (insights.md §1.1).
 var eventValueRow = handle(http.MethodGet, "/events/values", "List the values of an event property in the last seven days, most frequent first", eventValues).
-	withQuery(parameterDoc{"key", "string", "name of the property; required"}, parameterDoc{"value", "string", "text that values contain, ignoring case"},
-		parameterDoc{"event_name", "string", "only values from events with this name"}).withResponse([]eventValue{})
+	withQuery(param("key", "string", "name of the property; required"), param("value", "string", "text that values contain, ignoring case"),
+		param("event_name", "string", "only values from events with this name")).withResponse([]eventValue{})
 
 // eventValue is a value of a property, as a string.
 type eventValue struct {

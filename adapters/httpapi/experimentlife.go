@@ -34,9 +34,9 @@ var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf
 	method: http.MethodGet, path: "/experiments/{id}/results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
 	summary: "Compute the results of an experiment for all of its metrics",
 	query: []parameterDoc{
-		{"refresh", "string", "blocking (default), force_blocking"},
-		{"metric", "string", "uuid of a metric; may be repeated; all metrics by default"},
-		{"format", "string", "json (default), or csv with one row for each metric and variant"},
+		param("refresh", "string", "blocking (default), force_blocking"),
+		param("metric", "string", "uuid of a metric; may be repeated; all metrics by default"),
+		param("format", "string", "json (default), or csv with one row for each metric and variant"),
 	},
 	response: experimentResult{},
 }}})

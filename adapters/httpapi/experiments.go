@@ -10,13 +10,13 @@ import (
 // experimentEndpoints are the endpoints of §5.7, and the counts of exposures.
 var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
 	handle(http.MethodGet, "/experiments", "List experiments", listExperiments),
-	create("/experiments", "Create an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).withQuestionChecks(experimentQuestions),
+	create("/experiments", "Create an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).withCheck(checksOf(experimentQuestions)),
 	handle(http.MethodPost, "/experiments/calculate_running_time", "Calculate the recommended sample size and running time of an experiment", runningTime).withScope("experiment:read").withBody(featureflags.RunningTimeFields),
 	handle(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can use", eligibleFlags),
 	paged("/experiments/requires_flag_implementation", "List running experiments whose flags have not been called", featureflags.Experiments.ListWithoutCalls),
 	read("/experiments/stats", "Count the experiments of the last 60 days", featureflags.Experiments.Stats),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
-	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update).withQuestionChecks(experimentQuestions),
+	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update).withCheck(checksOf(experimentQuestions)),
 	handle(http.MethodDelete, "/experiments/{id}", "Not allowed: use PATCH with deleted: true to delete an experiment", refuseDeletion[featureflags.Experiments]).withStatus(http.StatusMethodNotAllowed),
 	add("/experiments/{id}/duplicate", "Duplicate an experiment as a draft", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
 	add("/experiments/{id}/copy_to_project", "Duplicate an experiment as a draft in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
@@ -26,9 +26,9 @@ var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row
 // savedMetricEndpoints are the endpoints for metrics that experiments share (experiments.md §3.9).
 var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s *server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []row[featureflags.SavedMetrics]{
 	paged("/experiment_saved_metrics", "List shared metrics of experiments", featureflags.SavedMetrics.List),
-	create("/experiment_saved_metrics", "Create a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).withQuestionChecks(savedMetricQuestions),
+	create("/experiment_saved_metrics", "Create a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).withCheck(checksOf(savedMetricQuestions)),
 	get("/experiment_saved_metrics/{id}", "Read a shared metric of experiments", featureflags.SavedMetrics.Get),
-	update("/experiment_saved_metrics/{id}", "Change a shared metric of experiments", "Replace a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update).withQuestionChecks(savedMetricQuestions),
+	update("/experiment_saved_metrics/{id}", "Change a shared metric of experiments", "Replace a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update).withCheck(checksOf(savedMetricQuestions)),
 	remove("/experiment_saved_metrics/{id}", "Delete a shared metric and remove it from its experiments", featureflags.SavedMetrics.Delete),
 })
 

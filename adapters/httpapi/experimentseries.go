@@ -19,8 +19,8 @@ var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf
 		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
 		summary: "Read the daily results of a metric of an experiment",
 		query: []parameterDoc{
-			{"metric_uuid", "string", "uuid of the metric; required"},
-			{"fingerprint", "string", "fingerprint of the metric; required"},
+			param("metric_uuid", "string", "uuid of the metric; required"),
+			param("fingerprint", "string", "fingerprint of the metric; required"),
 		},
 		response: experimentSeries{},
 	}},

@@ -54,7 +54,7 @@ var allServices = &rooms.Rooms{
 // describedRows returns the endpoints of the management API.
 func describedRows(services *rooms.Rooms) []endpoint {
 	h := emptyHandler()
-	return slices.Concat(h.managementRows(&Config{Management: services}), historyRows(services, h.streams), queryEndpoints)
+	return slices.Concat(h.managementRows(&Config{Management: services}), historyRows(services, h.streams), queryRows(&rooms.Rooms{}))
 }
 
 // SDKRoutesForTest returns method and path of the routes for SDKs and monitors.

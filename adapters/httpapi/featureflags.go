@@ -36,7 +36,7 @@ func flagServiceOf(s *server) flagService {
 // featureFlagEndpoints are the endpoints of §5.1.
 var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, withFlagHint([]row[flagService]{
 	handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).withResponse(management.List[featureflags.Flag]{}).
-		withQuery(parameterDoc{"view", "string", "list: short rows with counts and the reason for the status instead of filters"}),
+		withQuery(param("view", "string", "list: short rows with counts and the reason for the status instead of filters")),
 	create("/feature_flags", "Create a feature flag", featureflags.FlagFields, flagService.Create),
 	get("/feature_flags/{id}", "Read a feature flag, including a deleted one", withNumericID(flagService.Get)),
 	handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).withPut("Replace a feature flag").withBody(featureflags.FlagFields),
@@ -58,9 +58,9 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, wi
 	get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", withNumericID(flagService.Dependents)),
 	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on this flag, by an older path", withNumericID(flagService.Dependents)),
 	handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the calling user", myFlags).
-		withQuery(parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
+		withQuery(param("groups", "string", "JSON object of group keys by group type")),
 	handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
-		withQuery(parameterDoc{"distinct_id", "string", "distinct id of the person; required"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
+		withQuery(param("distinct_id", "string", "distinct id of the person; required"), param("groups", "string", "JSON object of group keys by group type")),
 	handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", blastRadius).withScope(readFlags).withBody(featureflags.BlastRadiusFields),
 	flagHoldersRow,
 	handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).withScope(readFlags).withBody(featureflags.BulkKeysFields).withResponse(featureflags.BulkKeys{}),
@@ -87,7 +87,7 @@ func withNumericID[T any](do func(flagService, context.Context, *management.Scop
 	}
 }
 
-func pinValue(svc flagService, ctx context.Context, scope *management.Scope, id string, b body) (*featureflags.FlagPin, error) {
+func pinValue(svc flagService, ctx context.Context, scope *management.Scope, id string, b management.Body) (*featureflags.FlagPin, error) {
 	return svc.Pin(ctx, scope, flagID(id), b)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-var pruneParameter = parameterDoc{"prune", "boolean", "delete flags that are not in the document"}
+var pruneParameter = param("prune", "boolean", "delete flags that are not in the document")
 
 // flagsCodeEndpoints are the endpoints for flags as code (decision 27).
 var flagsCodeEndpoints = resource(inProject, "feature_flag", flagServiceOf, withDocumentTimeout([]row[flagService]{
@@ -26,16 +26,18 @@ var flagCopyEndpoints = resource(inOrganization, "feature_flag", flagServiceOf, 
 
 func exportFlags(svc flagService, c *call) (any, error) {
 	text, warnings, err := svc.Export(c.ctx, c.scope)
-	c.warnAll(warnings)
+	warnAll(c, warnings)
 	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, err
 }
 
 func planFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
-	return c.addWarnings(svc.Plan(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune")))
+	result, err := svc.Plan(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune"))
+	return addWarnings(c, result, err)
 }
 
 func applyFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
-	return c.addWarnings(svc.Apply(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune")))
+	result, err := svc.Apply(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune"))
+	return addWarnings(c, result, err)
 }
 
 func copyFlag(svc flagService, c *call) (any, error) {
@@ -67,15 +69,15 @@ func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
 }
 
 // addWarnings also sends the warnings of a document as response headers.
-func (c *call) addWarnings(result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
+func addWarnings(c *call, result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.warnAll(result.Warnings)
+	warnAll(c, result.Warnings)
 	return result, nil
 }
 
-func (c *call) warnAll(lines []string) {
+func warnAll(c *call, lines []string) {
 	for _, line := range lines {
 		warn(c.w, line)
 	}

@@ -53,7 +53,7 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return showFoundGroup(rd.people.NewGroup(c.ctx, c.captureProject(), capture.GroupID{Type: index, Key: key}, name, string(text)))
+	return showFoundGroup(rd.people.NewGroup(c.ctx, captureProject(c), capture.GroupID{Type: index, Key: key}, name, string(text)))
 }
 
 // showFoundGroup converts a group to its response, or to a 404 error if g is nil.
@@ -112,7 +112,7 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return showFoundGroup(rd.people.SetGroup(c.ctx, c.captureProject(), g.GroupID, name, string(set)))
+	return showFoundGroup(rd.people.SetGroup(c.ctx, captureProject(c), g.GroupID, name, string(set)))
 }
 
 // deleteGroupProperty removes one property of a group.

@@ -26,7 +26,7 @@ var historyEndpoints = slices.Concat(
 	history("person", withReadLimits([]row[*reader]{
 		handle("GET", "/persons", "List persons", (*reader).listPersons).withResponse(personPage{}),
 		handle("GET", "/persons/values", "List the values of a person property", (*reader).personValues).withResponse([]personValue{}).
-			withQuery(parameterDoc{"key", "string", "name of the property; required"}, parameterDoc{"value", "string", "text that values contain, ignoring case"}),
+			withQuery(param("key", "string", "name of the property; required"), param("value", "string", "text that values contain, ignoring case")),
 		handle("GET", "/persons/{person}", "Read a person", (*reader).getPerson).withResponse(person{}),
 		handle("POST", "/persons/bulk_delete", "Delete persons", (*reader).bulkDeletePersons).withBody(bulkDeleteFields).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
 		handle("DELETE", "/persons/{person}", "Delete a person", (*reader).deletePerson).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
@@ -73,8 +73,8 @@ var (
 		{Name: "group_key", Type: management.Text, Required: true},
 		{Name: "group_properties", Type: management.Object, Null: true},
 	}
-	deleteEventsParameter = parameterDoc{"delete_events", "boolean", "also delete their events"}
-	groupParameters       = []parameterDoc{{"group_type_index", "integer", "index of the group type; required"}, {"group_key", "string", "key of the group; required"}}
+	deleteEventsParameter = param("delete_events", "boolean", "also delete their events")
+	groupParameters       = []parameterDoc{param("group_type_index", "integer", "index of the group type; required"), param("group_key", "string", "key of the group; required")}
 )
 
 // success is the response of endpoints without other results.

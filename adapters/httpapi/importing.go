@@ -59,7 +59,7 @@ func (rd *reader) importLines(c *call) (any, error) {
 	}
 	raw, err := c.lease.readRaw(maxImport)
 	if err == nil && isGzip(raw) {
-		raw, err = c.lease.gunzip(raw, maxImport)
+		raw, err = gunzip(c.lease, raw, maxImport)
 	}
 	if err != nil {
 		return nil, err

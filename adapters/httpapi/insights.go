@@ -11,8 +11,8 @@ import (
 // insightEndpoints are the endpoints for insights: stored queries. The endpoints that also return
 // results are in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
-	create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).withQuestionChecks(insightQuestions),
-	patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).withQuestionChecks(insightQuestions),
+	create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).withCheck(checksOf(insightQuestions)),
+	patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).withCheck(checksOf(insightQuestions)),
 	handle(http.MethodDelete, "/insights/{id}", "Not allowed: use PATCH with deleted: true to delete an insight", refuseDeletion[dashboards.Insights]).withStatus(http.StatusMethodNotAllowed),
 	read("/insights/my_last_viewed", "List the insights that the calling user viewed most recently", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),

@@ -28,8 +28,8 @@ type invitePage struct {
 	Site    string
 }
 
-func (c *call) showPage(status int, p *invitePage) (any, error) {
-	p.Site, p.Roles = c.site(), organizations.RolesAtOrganization
+func showPage(c *call, status int, p *invitePage) (any, error) {
+	p.Site, p.Roles = siteOf(c), organizations.RolesAtOrganization
 	return c.html(status, "invite.html", false, p)
 }
 
@@ -47,7 +47,7 @@ func (c *call) html(status int, name string, framed bool, view any) (any, error)
 
 // showProblem responds with the page for errors that the user can resolve or needs to see. It
 // returns errors of the server, for the general error response.
-func (c *call) showProblem(err error, p *invitePage) (any, error) {
+func showProblem(c *call, err error, p *invitePage) (any, error) {
 	target := problemOf(managementProblem(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
@@ -56,13 +56,13 @@ func (c *call) showProblem(err error, p *invitePage) (any, error) {
 	if p.Problem = target.Detail; target.Code == organizations.CodeAccountExists {
 		p.Problem = "A personal API key of the account is needed."
 	}
-	return c.showPage(target.Status, p)
+	return showPage(c, target.Status, p)
 }
 
 // form returns the page with the form, if the invitation can be accepted.
 func (svc inviteService) form(c *call) (*invitePage, error) {
 	id := c.part("invite")
-	p := &invitePage{Secret: c.secret()}
+	p := &invitePage{Secret: secret(c)}
 	var target *management.Error
 	var err error
 	if p.Invite, err = svc.Inspect(c.ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
@@ -88,12 +88,12 @@ func getInvitePage(svc inviteService, c *call) (any, error) {
 	if wantsJSON(c.r) {
 		return viewInvite(svc, c)
 	}
-	c.forbidCaching()
+	forbidCaching(c)
 	p, err := svc.form(c)
 	if err != nil {
-		return c.showProblem(err, p)
+		return showProblem(c, err, p)
 	}
-	return c.showPage(http.StatusOK, p)
+	return showPage(c, http.StatusOK, p)
 }
 
 // postInvitePage accepts the invitation and responds with the key, or with the form and the error.
@@ -103,7 +103,7 @@ func postInvitePage(svc inviteService, c *call) (any, error) {
 	case wantsJSON(c.r):
 		return accepted, err
 	case err == nil:
-		return c.showPage(http.StatusCreated, &invitePage{Done: accepted, Entered: svc.enter(c, accepted)})
+		return showPage(c, http.StatusCreated, &invitePage{Done: accepted, Entered: svc.enter(c, accepted)})
 	}
 	p, formErr := svc.form(c)
 	if formErr == nil && p.Invite != nil {
@@ -112,13 +112,13 @@ func postInvitePage(svc inviteService, c *call) (any, error) {
 		}
 		p.Role = textMember(c.body, "role_at_organization")
 	}
-	return c.showProblem(err, p)
+	return showProblem(c, err, p)
 }
 
 // signInInvited begins a session for a user who has accepted an invitation (console.md §5.2), and
 // reports whether it did. It rejects requests from pages of other sites, which could otherwise sign
 // a user into an attacker's account.
-func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
+func signInInvited(s *server, c *call, joined *organizations.Acceptance) bool {
 	if !s.hasSessions() || s.Console == nil || otherSites.Check(c.r) != nil {
 		return false
 	}

@@ -14,14 +14,15 @@ import (
 // inviteService handles requests about invitations.
 type inviteService struct {
 	organizations.Invites
-	caller func(*http.Request, body) (*management.Caller, error)
+	caller func(*http.Request, management.Body) (*management.Caller, error)
 	// enter begins a session for a user who has accepted an invitation, if the browser may have
 	// one.
 	enter func(c *call, joined *organizations.Acceptance) bool
 }
 
 func invitesOf(s *server) inviteService {
-	return inviteService{s.Management.Organizations.Invites, s.managementCaller, s.signInInvited}
+	enter := func(c *call, joined *organizations.Acceptance) bool { return signInInvited(s, c, joined) }
+	return inviteService{s.Management.Organizations.Invites, s.managementCaller, enter}
 }
 
 // inviteEndpoints are the endpoints for invitations and their acceptance (§4.5).
@@ -46,19 +47,19 @@ var inviteEndpoints = slices.Concat(
 	}),
 )
 
-var secretParameter = parameterDoc{"secret", "string", "the secret in the invitation's link"}
+var secretParameter = param("secret", "string", "the secret in the invitation's link")
 
 func createInvite(svc inviteService, c *call) (*organizations.Invite, error) {
-	return svc.Create(c.ctx, c.scope, c.site(), c.body)
+	return svc.Create(c.ctx, c.scope, siteOf(c), c.body)
 }
 
 func createInvites(svc inviteService, c *call) (any, error) {
-	return svc.CreateBulk(c.ctx, c.scope, c.site(), c.body)
+	return svc.CreateBulk(c.ctx, c.scope, siteOf(c), c.body)
 }
 
-// site returns the URL under which the client has reached this server: scheme, host, and the path
+// siteOf returns the URL under which the client has reached this server: scheme, host, and the path
 // prefix of the handler.
-func (c *call) site() string {
+func siteOf(c *call) string {
 	out := url.URL{Scheme: c.scheme, Host: c.r.Host}
 	return out.String() + prefixOf(c.r)
 }
@@ -72,7 +73,7 @@ func (svc inviteService) guest(c *call) (*management.Caller, error) {
 }
 
 // secret returns the secret of an invitation link from the body, or else from the query.
-func (c *call) secret() string {
+func secret(c *call) string {
 	if secret := textMember(c.body, "secret"); secret != "" {
 		return secret
 	}
@@ -81,30 +82,30 @@ func (c *call) secret() string {
 
 // forbidCaching prevents caching of a response that may contain a key, and keeps its URL, which may
 // contain a secret, out of the Referer headers of other requests.
-func (c *call) forbidCaching() {
+func forbidCaching(c *call) {
 	h := c.w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
 func viewInvite(svc inviteService, c *call) (*organizations.Invitation, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	guest, err := svc.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	return svc.Inspect(c.ctx, guest, c.part("invite"), c.secret())
+	return svc.Inspect(c.ctx, guest, c.part("invite"), secret(c))
 }
 
 // acceptInvite accepts an invitation. It adds a warning if some members could not be notified by
 // mail.
 func acceptInvite(svc inviteService, c *call) (*organizations.Acceptance, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	guest, err := svc.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := svc.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
+	joined, err := svc.Accept(c.ctx, guest, siteOf(c), c.part("invite"), secret(c), c.body)
 	if err == nil && joined.NotNotified > 0 {
 		warn(c.w, fmt.Sprintf("members who are not notified by email that you have joined: %d; the organization has reached its limit of emails for today", joined.NotNotified))
 	}

@@ -178,7 +178,7 @@ const eventMemory = 600
 // acquireForStoring reserves the memory for storing the events of a body, in addition to the body
 // and its items: the stored text, and the events themselves. A submission is stored in pieces, so
 // only one piece counts.
-func (l *memoryLease) acquireForStoring(text, items int) error {
+func acquireForStoring(l *memoryLease, text, items int) error {
 	bytes, events := capture.PieceSize(text, items)
 	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }

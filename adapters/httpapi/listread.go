@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -39,20 +38,6 @@ func (e *endpoint) isList() bool {
 		return has
 	}
 	return false
-}
-
-// describe returns the parameter for the OpenAPI document, or nil if it has no effect.
-func (p *listParameter) describe() object {
-	kinds := map[listKind]string{kindInt: "integer", kindBool: "boolean", kindPresent: "boolean"}
-	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
-	if len(p.choices) > 0 {
-		schema["enum"] = p.choices
-		nameValues(schema, p.choices, false)
-	}
-	if p.kind == kindIgnored || p.kind == kindUnsupported {
-		return nil
-	}
-	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
 }
 
 // readList validates the query parameters of a list. Parameters that PostHog has but this server

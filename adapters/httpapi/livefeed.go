@@ -29,8 +29,8 @@ func liveEndpoints(t *streams) []endpoint {
 	return resource(inProject, "query", of, []row[*liveWatcher]{
 		handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
 			withQuery(
-				parameterDoc{"event", "string", "only events with this name"}, parameterDoc{"distinct_id", "string", "only events with this distinct id"},
-				parameterDoc{"person_id", "string", "only events of the person with this uuid"},
+				param("event", "string", "only events with this name"), param("distinct_id", "string", "only events with this distinct id"),
+				param("person_id", "string", "only events of the person with this uuid"),
 			).withMediaType(eventStream).withoutTimeout().uncompressed(),
 	})
 }

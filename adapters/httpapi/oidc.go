@@ -29,9 +29,9 @@ const (
 // them.
 var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
 	handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", beginProviderSignIn).withStatus(http.StatusFound).
-		withQuery(parameterDoc{"next", "string", "path of the console page to open after sign-in"}),
+		withQuery(param("next", "string", "path of the console page to open after sign-in")),
 	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", finishProviderSignIn).withStatus(http.StatusSeeOther).
-		withQuery(parameterDoc{"code", "string", "authorization code from the provider"}, parameterDoc{"state", "string", "state that was sent to the provider"}, parameterDoc{"error", "string", "error code from the provider, if the sign-in failed"}),
+		withQuery(param("code", "string", "authorization code from the provider"), param("state", "string", "state that was sent to the provider"), param("error", "string", "error code from the provider, if the sign-in failed")),
 })
 
 // flow is the state of a sign-in in a cookie while the browser is at the provider. It ensures

@@ -116,7 +116,7 @@ func (d *openAPI) add(e *endpoint) error {
 
 // operation returns the OpenAPI operation of an endpoint on one path.
 func (d *openAPI) operation(e *endpoint, path string) (object, error) {
-	op := object{"summary": e.summary, "tags": []any{tagOf(e.path)}, "parameters": e.queryParameters()}
+	op := object{"summary": e.summary, "tags": []any{tagOf(e.path)}, "parameters": queryParameters(e)}
 	switch e.keyScope {
 	case public:
 		op["security"] = []object{}
@@ -147,8 +147,8 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 	if e.lines {
 		op["requestBody"] = object{"content": object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, "required": true}
 	}
-	responses := e.errorsOf(path)
-	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.successResponse(responseSchema)
+	responses := errorsOf(e, path)
+	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = successResponse(e, responseSchema)
 	if e.laterResponse != nil {
 		later, err := d.schema(e.laterResponse)
 		if err != nil {
@@ -162,7 +162,7 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 
 // successResponse returns the response for success; gives is the schema of its type. For
 // endpoints that always fail it is an error.
-func (e *endpoint) successResponse(schema object) object {
+func successResponse(e *endpoint, schema object) object {
 	switch {
 	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
 		return object{"$ref": responsePrefix + "Missing"}
@@ -184,7 +184,7 @@ func (e *endpoint) successResponse(schema object) object {
 const html = "text/html"
 
 // errorsOf returns the error responses of an endpoint by status.
-func (e *endpoint) errorsOf(path string) object {
+func errorsOf(e *endpoint, path string) object {
 	out := object{"default": object{"$ref": responsePrefix + "Error"}}
 	for _, row := range []struct {
 		status, name string
@@ -228,11 +228,12 @@ type apiDocument struct {
 	err       error
 }
 
-// schemaEndpoint returns the endpoint of the description itself.
-func schemaEndpoint(d *apiDocument) []endpoint {
+// schemaEndpoint returns the endpoint of the description of the endpoints in a table.
+func schemaEndpoint(table func() []endpoint) []endpoint {
+	d := &apiDocument{table: table}
 	return resource(atRoot, public, func(*server) *apiDocument { return d }, []row[*apiDocument]{
 		handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*apiDocument).get).withResponse(json.RawMessage{}).
-			withQuery(parameterDoc{"version", "string", "OpenAPI version: 3.1 (default) or 3.0"}),
+			withQuery(param("version", "string", "OpenAPI version: 3.1 (default) or 3.0")),
 	})
 }
 

@@ -86,20 +86,34 @@ func idKind(response any) reflect.Kind {
 }
 
 // queryParameters returns the parameter objects of the query.
-func (e *endpoint) queryParameters() (out []any) {
+func queryParameters(e *endpoint) (out []any) {
 	query := e.query
 	if _, list := e.response.(interface{ Counted() (int, any) }); list {
-		query = append([]parameterDoc{{"limit", "integer", "maximum number of items per page, 100 by default"}, {"offset", "integer", "number of items to skip"}}, query...)
+		query = append([]parameterDoc{param("limit", "integer", "maximum number of items per page, 100 by default"), param("offset", "integer", "number of items to skip")}, query...)
 	}
 	for _, q := range query {
 		out = append(out, object{"name": q.name, "in": "query", "description": q.help, "schema": object{"type": q.kind}})
 	}
 	if e.isList() {
 		for _, p := range listOf(e.path) {
-			if doc := p.describe(); doc != nil {
+			if doc := describeParameter(&p); doc != nil {
 				out = append(out, doc)
 			}
 		}
 	}
 	return out
+}
+
+// describeParameter returns the parameter for the OpenAPI document, or nil if it has no effect.
+func describeParameter(p *listParameter) object {
+	kinds := map[listKind]string{kindInt: "integer", kindBool: "boolean", kindPresent: "boolean"}
+	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
+	if len(p.choices) > 0 {
+		schema["enum"] = p.choices
+		nameValues(schema, p.choices, false)
+	}
+	if p.kind == kindIgnored || p.kind == kindUnsupported {
+		return nil
+	}
+	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
 }

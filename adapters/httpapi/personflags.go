@@ -16,7 +16,7 @@ import (
 // personFlagEndpoints evaluate the flags of one person (spec/console.md N16).
 var personFlagEndpoints = func() []endpoint {
 	r := handle(http.MethodGet, "/persons/{person}/flags", "List feature flags with their current and last reported values for a person", flagsOfPerson).withScope(readFlags).
-		withQuery(parameterDoc{"search", "string", "text that the key or name contains"}, parameterDoc{"limit", "integer", "maximum number of flags, 100 by default"})
+		withQuery(param("search", "string", "text that the key or name contains"), param("limit", "integer", "maximum number of flags, 100 by default"))
 	r.secondScope, r.reads = "person:read", true
 	return resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{r})
 }()
@@ -24,7 +24,7 @@ var personFlagEndpoints = func() []endpoint {
 // personCohortEndpoints list the cohorts of one person (§5.3).
 var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
 	readPersonsRow(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
-		withQuery(parameterDoc{"person_id", "string", "uuid or numeric id of the person; required"})),
+		withQuery(param("person_id", "string", "uuid or numeric id of the person; required"))),
 })
 
 // personCohorts is the response with the cohorts of a person.

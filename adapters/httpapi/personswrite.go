@@ -48,7 +48,7 @@ func notADict(name string) error {
 }
 
 // captureProject returns the project of the request as a capture.Project.
-func (c *call) captureProject() capture.Project {
+func captureProject(c *call) capture.Project {
 	return capture.Project{ID: c.project(), APIKey: c.scope.Project.APIKey}
 }
 
@@ -82,7 +82,7 @@ func (rd *reader) setPerson(c *call, p *capture.StoredPerson, properties any) er
 	if err != nil {
 		return err
 	}
-	return rd.people.SetPerson(c.ctx, c.captureProject(), p, string(text))
+	return rd.people.SetPerson(c.ctx, captureProject(c), p, string(text))
 }
 
 // updatePersonProperty sets one property of a person.
@@ -113,7 +113,7 @@ func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return success{true}, rd.people.UnsetPerson(c.ctx, c.captureProject(), p, key)
+	return success{true}, rd.people.UnsetPerson(c.ctx, captureProject(c), p, key)
 }
 
 // deletePersonEvents erases the events of a person, but not the person.

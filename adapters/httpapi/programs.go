@@ -92,7 +92,7 @@ func (svc signInService) consoleURL(c *call, page string) string {
 }
 
 func beginProgram(svc signInService, c *call) (*programCodes, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	from := networkOf(svc.ClientIP(c.r))
 	if wait := svc.manageLimits.signIns.add("program "+from, svc.manageLimits.now()); wait > 0 {
 		return nil, svc.manageLimits.throttleError(wait)
@@ -111,7 +111,7 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 // pollProgram returns the state of a sign-in. It counts expired and unknown codes as failures,
 // because they may be guesses.
 func pollProgram(svc signInService, c *call) (any, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.now()
 	if wait := svc.manageLimits.failures.check(from, now); wait > 0 {
 		return nil, svc.manageLimits.throttleError(wait)
@@ -132,7 +132,7 @@ func pollProgram(svc signInService, c *call) (any, error) {
 // checkCodeTries counts a code that the user entered, and returns an error if there were too
 // many.
 func (svc signInService) checkCodeTries(c *call) error {
-	c.forbidCaching()
+	forbidCaching(c)
 	if wait := svc.manageLimits.guesses.add("program "+c.scope.User.UUID, svc.manageLimits.now()); wait > 0 {
 		return svc.manageLimits.throttleError(wait)
 	}

@@ -52,11 +52,11 @@ func queryServiceOf(s *server) *queryService {
 var queryEndpoints = func() []endpoint {
 	rows := []row[*queryService]{
 		eventValueRow,
-		handle(http.MethodPost, "/query", "Run a query", runQuery).withBody(queryFields).withQuestionChecks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
+		handle(http.MethodPost, "/query", "Run a query", runQuery).withBody(queryFields).withCheck(checksOf(queryOverrides)).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
 		handle(http.MethodPost, "/query/upgrade", "Upgrade a query; there is only one version, so it is returned unchanged", upgradeQuery).withBody(queryFields),
 		handle(http.MethodPost, "/query/check_auth_for_async", "Check whether the caller may run queries", mayQuery),
-		handle(http.MethodPost, "/query/{query}", "Run a query of one kind", runQuery).withBody(queryFields).withQuestionChecks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
-		handle(http.MethodGet, "/query/{query}", "Read the status of a query run, and its result when it is complete", queryStatus).withQuery(parameterDoc{"show_progress", "boolean", "true: report how many events have been read"}).
+		handle(http.MethodPost, "/query/{query}", "Run a query of one kind", runQuery).withBody(queryFields).withCheck(checksOf(queryOverrides)).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
+		handle(http.MethodGet, "/query/{query}", "Read the status of a query run, and its result when it is complete", queryStatus).withQuery(param("show_progress", "boolean", "true: report how many events have been read")).
 			withResponse(queryState{}).withLaterResponse(queryState{}),
 		handle(http.MethodDelete, "/query/{query}", "Cancel a query run", cancelQuery),
 	}

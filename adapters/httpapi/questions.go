@@ -29,24 +29,17 @@ var (
 	templateQuestions    = []question{{"dashboard_filters", "override"}, {"tiles.*.query", "query"}, {"tiles.*.filters", "filters"}}
 )
 
-// withQuestionChecks adds a check of the queries in the body (decision 30). A misspelled member is an error,
-// and a member without effect is a warning. Whether the query can be run is checked only when it
-// is run.
-func (r row[S]) withQuestionChecks(questions []question) row[S] {
-	do := r.do
-	r.do = func(s S, c *call) (any, error) {
-		if err := c.checkQuestions(questions); err != nil {
-			return nil, err
-		}
-		return do(s, c)
-	}
-	return r
+// checksOf returns a check of the queries in the body (decision 30). A misspelled member is an
+// error, and a member without effect is a warning. Whether the query can be run is checked only
+// when it is run.
+func checksOf(questions []question) func(*call) error {
+	return func(c *call) error { return checkQuestions(c, questions) }
 }
 
-func (c *call) checkQuestions(questions []question) error {
+func checkQuestions(c *call, questions []question) error {
 	for _, q := range questions {
 		first, rest, _ := strings.Cut(q.path, ".")
-		if err := c.checkQuestion(q.part, c.body.Members[first], first, rest); err != nil {
+		if err := checkQuestion(c, q.part, c.body.Members[first], first, rest); err != nil {
 			return err
 		}
 	}
@@ -55,7 +48,7 @@ func (c *call) checkQuestions(questions []question) error {
 
 // checkQuestion checks the value at the rest of a path in a JSON value. place is the position of
 // the value in the body, for errors.
-func (c *call) checkQuestion(part string, value json.RawMessage, place, rest string) error {
+func checkQuestion(c *call, part string, value json.RawMessage, place, rest string) error {
 	next, rest, _ := strings.Cut(rest, ".")
 	switch next {
 	case "":
@@ -70,12 +63,12 @@ func (c *call) checkQuestion(part string, value json.RawMessage, place, rest str
 		var list []json.RawMessage
 		_ = json.Unmarshal(value, &list) // other types are errors of the field
 		for i := range list {
-			if err := c.checkQuestion(part, list[i], place+"__"+strconv.Itoa(i), rest); err != nil {
+			if err := checkQuestion(c, part, list[i], place+"__"+strconv.Itoa(i), rest); err != nil {
 				return err
 			}
 		}
 	default:
-		return c.checkQuestion(part, management.JSONObject(value)[next], place+"__"+next, rest)
+		return checkQuestion(c, part, management.JSONObject(value)[next], place+"__"+next, rest)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 			return nil, invalid(q.path, "Expected a JSON object.")
 		}
 		provided[q.path] = json.RawMessage(text)
-		if err := c.checkQuestion(q.part, provided[q.path], q.path, ""); err != nil {
+		if err := checkQuestion(c, q.part, provided[q.path], q.path, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -350,19 +350,19 @@ var resultEndpoints = func() []endpoint {
 	insight := resource(inProject, "insight", queryServiceOf, withOwnTimeout([]row[*queryService]{
 		handle(http.MethodGet, "/insights", "List insights with their cached results", getInsights).withQuery(refreshParameters...),
 		handle(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).withQuery(append(refreshParameters,
-			parameterDoc{"from_dashboard", "integer", "id of a dashboard with this insight, whose filters are applied"})...),
+			param("from_dashboard", "integer", "id of a dashboard with this insight, whose filters are applied"))...),
 	}))
 	return append(insight, resource(inProject, "dashboard", queryServiceOf, withOwnTimeout([]row[*queryService]{
 		handle(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).withQuery(refreshParameters...),
 		handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its text tiles", runInsights).
-			withQuery(append(refreshParameters, parameterDoc{"output_format", "string", "json or optimized, which return the same"})...),
+			withQuery(append(refreshParameters, param("output_format", "string", "json or optimized, which return the same"))...),
 	}))...)
 }()
 
 var refreshParameters = []parameterDoc{
-	{"refresh", "string", "whether to compute results: force_cache, blocking, async, force_blocking and others; by default the request computes for at most 10 seconds"},
-	{"filters_override", "string", "JSON object of filters that replace those of the query and the dashboard"},
-	{"variables_override", "string", "JSON object of values of HogQL variables such as {variables.name}, by variable id"},
+	param("refresh", "string", "whether to compute results: force_cache, blocking, async, force_blocking and others; by default the request computes for at most 10 seconds"),
+	param("filters_override", "string", "JSON object of filters that replace those of the query and the dashboard"),
+	param("variables_override", "string", "JSON object of values of HogQL variables such as {variables.name}, by variable id"),
 }
 
 // withOwnTimeout marks rows whose handlers limit their time themselves.

@@ -21,9 +21,9 @@ var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
 		handle(http.MethodGet, path, "List guarded rollouts", listRollouts),
-		create(path, "Create a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).withQuestionChecks(rolloutQuestions),
+		create(path, "Create a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).withCheck(checksOf(rolloutQuestions)),
 		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
-		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).withQuestionChecks(rolloutQuestions),
+		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).withCheck(checksOf(rolloutQuestions)),
 		remove(path+"/{id}", "Delete a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
 		handle(http.MethodGet, path+"/{id}/evaluations", "List the decisions of a guarded rollout, newest first", func(svc featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
 			return svc.Evaluations(c.ctx, c.scope, c.part("id"), c.page())
@@ -31,7 +31,7 @@ var rolloutEndpoints = func() []endpoint {
 		row[featureflags.Rollouts]{do: func(svc featureflags.Rollouts, c *call) (any, error) { return svc.DryRun(c.ctx, c.scope, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/dry_run", keyScope: "feature_flag:read", secondScope: "query:read", noTimeout: true,
 			summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", bodyFields: featureflags.DryRunFields, response: experiments.Evaluation{},
-		}}.withQuestionChecks(rolloutQuestions),
+		}}.withCheck(checksOf(rolloutQuestions)),
 		{do: func(svc featureflags.Rollouts, c *call) (any, error) { return svc.Simulate(c.ctx, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/simulate", keyScope: "feature_flag:read", noTimeout: true,
 			summary: "Simulate how a guarded rollout would respond to harms of different sizes", bodyFields: featureflags.SimulateFields, response: experiments.SimulationResult{},

@@ -82,6 +82,18 @@ func (r row[S]) withoutTimeout() row[S] { r.noTimeout = true; return r }
 func (r row[S]) withArrayBody() row[S] { r.array = true; return r }
 func (r row[S]) withLinesBody() row[S] { r.lines = true; return r }
 
+// withCheck adds a check before the handler.
+func (r row[S]) withCheck(check func(*call) error) row[S] {
+	do := r.do
+	r.do = func(s S, c *call) (any, error) {
+		if err := check(c); err != nil {
+			return nil, err
+		}
+		return do(s, c)
+	}
+	return r
+}
+
 // handle returns a row with its own handler.
 func handle[S, T any](method, path, summary string, do func(S, *call) (T, error)) row[S] {
 	return row[S]{

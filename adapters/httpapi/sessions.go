@@ -26,7 +26,7 @@ var (
 		{Name: "email", Type: management.Text, Required: true, MaxLength: 254},
 		{Name: "next", Type: management.Text, MaxLength: 2000, Help: "path of the console page to open after sign-in"},
 	}
-	othersParameter = parameterDoc{"others", "boolean", "must be true: end all sessions except that of the request"}
+	othersParameter = param("others", "boolean", "must be true: end all sessions except that of the request")
 )
 
 // sessionEndpoints are the endpoints for signing in and for sessions (console.md §2.4: N1 to N3).
@@ -77,7 +77,7 @@ func whoami(svc signInService, c *call) (*organizations.Whoami, error) {
 }
 
 func (svc signInService) describe(c *call, caller *management.Caller) (*organizations.Whoami, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	out, err := svc.Whoami(c.ctx, caller)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (svc signInService) describe(c *call, caller *management.Caller) (*organiza
 // allows no cookie, or if the address has tried to sign in too often. The attempts are counted by
 // what and the address.
 func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	cookie, ok := svc.cookieOf(c.r)
 	if !ok {
 		return nil, &problemInsecure

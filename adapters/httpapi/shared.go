@@ -101,7 +101,7 @@ func openShared(svc linkService, c *call) (any, error) {
 		}
 		return shared, err
 	}
-	return c.sharedPage(shared, ran, err)
+	return sharedPage(c, shared, ran, err)
 }
 
 // hideQueries removes the parts of results that quote the queries of insights, unless

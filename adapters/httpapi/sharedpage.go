@@ -37,7 +37,7 @@ type sharedTile struct {
 // sharedPage renders the page of a link: texts, insights as charts with their numbers, and, with
 // showInspector, their queries. Errors that do not concern the link are returned, for a JSON
 // response.
-func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
+func sharedPage(c *call, shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var target *management.Error
 	switch {

@@ -12,8 +12,8 @@ import (
 // precede the path with an id.
 var surveyStatEndpoints = func() []endpoint {
 	asks := []parameterDoc{
-		{"date_from", "string", "ISO 8601 with a time zone; start of the survey by default"},
-		{"date_to", "string", "ISO 8601 with a time zone; end of the survey by default"},
+		param("date_from", "string", "ISO 8601 with a time zone; start of the survey by default"),
+		param("date_to", "string", "ISO 8601 with a time zone; end of the survey by default"),
 	}
 	return resource(inProject, "survey", queryServiceOf, []row[*queryService]{
 		handle(http.MethodGet, "/surveys/stats", "Read the response statistics of all surveys that are not archived", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),

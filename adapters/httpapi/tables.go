@@ -3,8 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"slices"
-
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // commonEndpoints returns the endpoints that are always served.
@@ -29,92 +27,31 @@ func (h *Handler) tables(c *Config) []endpoint {
 	if c.Intake != nil && c.Decider != nil {
 		out = append(out, h.intake.pageEndpoints()...)
 	}
-	if c.History != nil && c.Management != nil {
+	if c.Management == nil {
+		return out
+	}
+	if c.History != nil {
 		out = append(out, historyRows(c.Management, h.streams)...)
 	}
-	if c.Queries != nil && c.Management != nil {
-		out = append(out, queryEndpoints...)
-		if c.Management.FeatureFlags != nil {
-			out = append(out, slices.Concat(experimentResultEndpoints, experimentSeriesEndpoints, surveyStatEndpoints)...)
-		}
+	if c.Queries != nil {
+		out = append(out, queryRows(c.Management)...)
 	}
-	if c.Management != nil {
-		out = append(out, h.managementRows(c)...)
-	}
-	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !h.server.servesSignIn(&e) })
+	out = append(out, h.managementRows(c)...)
+	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !servesSignIn(h.server, &e) })
 }
 
 // servesSignIn reports whether an endpoint for signing in is served. If the service has its own
 // sign-in, only the endpoints that change nothing are.
-func (s *server) servesSignIn(e *endpoint) bool {
+func servesSignIn(s *server, e *endpoint) bool {
 	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
 }
 
 // managementRows returns the endpoints of the management API for the services that exist.
 func (h *Handler) managementRows(c *Config) []endpoint {
-	description := &apiDocument{table: func() []endpoint { return h.table }}
-	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints(h.streams), accessEndpoints, schemaEndpoint(description))
-	for _, table := range h.managementTables(c) {
-		if table.in(c.Management) {
-			out = slices.Concat(out, slices.Concat(table.tables...))
-		}
-	}
-	return out
-}
-
-// managementTable has the tables of endpoints, one for each resource, that require one service.
-type managementTable struct {
-	in     func(*rooms.Rooms) bool
-	tables [][]endpoint
-}
-
-// managementTables returns the tables of endpoints, grouped by the service that they require. Each
-// table is in the file of its resource.
-func (h *Handler) managementTables(c *Config) []managementTable {
-	return []managementTable{
-		{func(r *rooms.Rooms) bool { return r.FeatureFlags != nil }, [][]endpoint{
-			featureFlagEndpoints,
-			flagsCodeEndpoints,
-			flagCopyEndpoints,
-			flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints, personCohortEndpoints,
-			flagActivityEndpoints,
-			scheduledChangeEndpoints, changeRequestEndpoints,
-			cohortEndpoints,
-			earlyAccessEndpoints,
-			surveyEndpoints,
-			experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints, rolloutEndpoints,
-			flagAccessEndpoints,
-		}},
-		{func(r *rooms.Rooms) bool { return r.Organizations != nil }, [][]endpoint{
-			organizationEndpoints,
-			domainEndpoints,
-			memberEndpoints,
-			roleEndpoints,
-			accountEndpoints,
-			projectEndpoints,
-			integrationEndpoints,
-			inviteEndpoints,
-			confirmEndpoints,
-			sessionEndpoints,
-			passkeyEndpoints,
-			oidcEndpoints,
-			programEndpoints,
-			instanceEndpoints(backupsOf(c.Backup)),
-			healthEndpoints(c.Health, &h.mistakes),
-		}},
-		{func(r *rooms.Rooms) bool { return r.Dashboards != nil }, [][]endpoint{
-			dashboardEndpoints,
-			sharingEndpoints,
-			sharedEndpoints(h.shared),
-			insightEndpoints,
-			insightActivityEndpoints,
-			resultEndpoints,
-			actionEndpoints,
-			annotationEndpoints,
-			dashboardAccessEndpoints,
-			alertEndpoints,
-		}},
-		{func(r *rooms.Rooms) bool { return r.ErrorTracking != nil }, [][]endpoint{errorTrackingEndpoints}},
-		{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
-	}
+	return slices.Concat(
+		schemaEndpoint(func() []endpoint { return h.table }),
+		managedRows(c.Management, h.streams, backupsOf(c.Backup), c.Health, &h.mistakes),
+		resultRows(c.Management, h.shared),
+		signInRows(c.Management),
+	)
 }

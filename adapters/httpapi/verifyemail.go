@@ -30,12 +30,12 @@ var confirmEndpoints = slices.Concat(
 )
 
 func confirmEmail(svc organizations.Account, c *call) (*management.UserView, error) {
-	c.forbidCaching()
+	forbidCaching(c)
 	return svc.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
 }
 
 func getConfirmPage(_ organizations.Account, c *call) (any, error) {
-	return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()})
+	return confirmPage(c, http.StatusOK, confirmView{Secret: secret(c)})
 }
 
 // confirmView is the data of the page: a form, or the result.
@@ -45,19 +45,19 @@ type confirmView struct {
 
 // confirmPage renders the page. GET does not confirm the address, because programs that scan
 // mails follow links.
-func (c *call) confirmPage(status int, view confirmView) (any, error) {
-	c.forbidCaching()
+func confirmPage(c *call, status int, view confirmView) (any, error) {
+	forbidCaching(c)
 	return c.html(status, "confirm.html", false, view)
 }
 
 func postConfirmPage(svc organizations.Account, c *call) (any, error) {
-	u, err := svc.Confirm(c.ctx, c.part("user"), c.secret())
+	u, err := svc.Confirm(c.ctx, c.part("user"), secret(c))
 	if err == nil {
-		return c.confirmPage(http.StatusOK, confirmView{Email: u.Email})
+		return confirmPage(c, http.StatusOK, confirmView{Email: u.Email})
 	}
 	target := problemOf(managementProblem(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}
-	return c.confirmPage(target.Status, confirmView{Problem: target.Detail})
+	return confirmPage(c, target.Status, confirmView{Problem: target.Detail})
 }

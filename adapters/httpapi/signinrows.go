@@ -1,0 +1,15 @@
+package httpapi
+
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/management/rooms"
+)
+
+// signInRows returns the endpoints for signing in, for invitations and for the account of the user.
+func signInRows(services *rooms.Rooms) []endpoint {
+	if services.Organizations == nil {
+		return nil
+	}
+	return slices.Concat(accountEndpoints, inviteEndpoints, confirmEndpoints, sessionEndpoints, passkeyEndpoints, oidcEndpoints, programEndpoints)
+}
