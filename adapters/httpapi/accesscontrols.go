@@ -4,59 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 )
-
-// accessPaths maps the first segment of a path below a project to the kind of object that access
-// rules name (clients.md §11.1).
-var accessPaths = map[string]string{
-	"actions": "action", "activity_log": "activity_log", "changes": "activity_log", "cohorts": "cohort", "dashboards": "dashboard", "experiments": "experiment",
-	"feature_flags": "feature_flag", "insights": "insight", "surveys": "survey",
-}
-
-// accessPathParts returns the kind of object that path addresses, and the name of the path
-// parameter that identifies one object. kind is empty if access rules do not apply to the path, and
-// parameter is empty if the path does not identify one object.
-func accessPathParts(path string) (kind, parameter string) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	kind = accessPaths[parts[0]]
-	if kind != "" && len(parts) > 1 && strings.HasPrefix(parts[1], "{") {
-		parameter = strings.Trim(parts[1], "{}")
-	}
-	return kind, parameter
-}
-
-// checkAccessRules returns an error if the access rules do not allow the caller to use endpoint e
-// on the object that the path identifies: Viewer is required for endpoints with a read scope, and
-// Editor for all others. If the path identifies no object, for example when it creates one, Editor
-// is required for the kind as a whole. Lists are not checked here if the kind has a finder, since
-// the packages of management filter them.
-func (s *server) checkAccessRules(c *call, e *endpoint) error {
-	kind, parameter := accessPathParts(e.path)
-	if c.scope.Project == nil || kind == "" {
-		return nil
-	}
-	if strings.HasPrefix(e.keyScope, "activity_log:") {
-		if err := s.Management.Permit(c.ctx, c.scope, "activity_log", "", management.Viewer); err != nil {
-			return err
-		}
-	}
-	need := management.Editor
-	if strings.HasSuffix(e.keyScope, ":read") || strings.HasPrefix(e.keyScope, accessObject) {
-		need = management.Viewer // access rules are protected by a check of their own
-	}
-	id := ""
-	if parameter != "" {
-		id = c.part(parameter)
-	} else if need == management.Viewer && s.Management.Finders[kind] != nil {
-		return nil
-	}
-	return s.Management.Permit(c.ctx, c.scope, kind, id, need)
-}
-
-const accessObject = "access_control"
 
 // accessEndpoints are the endpoints for the access rules of a project and of its kinds of objects
 // (clients.md §11). flagAccessEndpoints and dashboardAccessEndpoints are the endpoints for the

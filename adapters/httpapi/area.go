@@ -35,7 +35,6 @@ var (
 	forSDKs     = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder}
 	forIntake   = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder, options: acceptBlindly}
 	forBrowser  = &area{prefixes: noPrefix, pages: true}
-	forOFREP    = &area{prefixes: noPrefix, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: answerMissingOFREPMethod}
 	forMonitors = &area{prefixes: noPrefix}
 )
 
@@ -66,20 +65,6 @@ func queryToken(r *http.Request) string {
 
 func scopeInOrganization(m *management.Service, c *call, caller *management.Caller) (*management.Scope, error) {
 	return m.Organization(c.ctx, caller, c.part("organization"))
-}
-
-// answerMissingMethod handles methods that a path of the management API does not have. It
-// authenticates and authorizes the caller first, so that only callers with access learn which
-// methods exist (§1.5).
-func answerMissingMethod(s *server, a *area, w http.ResponseWriter, r *http.Request) error {
-	c := s.call(w, r)
-	if err := s.signIn(c); err != nil {
-		return err
-	}
-	if err := s.enter(c, &endpoint{keyScope: anyKey, area: a}); err != nil {
-		return managementProblem(err)
-	}
-	return problemMethod.with("", "").setDetail("Method %q not allowed.", r.Method)
 }
 
 // route is a path with the handlers of its methods. It is built from the endpoints with this path.
@@ -143,3 +128,6 @@ func headJSON(w http.ResponseWriter, _ *http.Request) error {
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
+
+// inSignIn is the area of endpoints for signing in. It is served only with Config.SignIn.
+var inSignIn = &area{prefixes: []string{"/api"}, missing: answerMissingMethod}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -172,4 +173,93 @@ func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 		dst = append(dst, byte(bits>>10), byte(bits>>2))
 	}
 	return dst, true
+}
+
+// asText converts b to a string without copying. The caller must not modify b afterwards.
+func asText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// startsJSON reports whether the first character other than white space begins an object or an
+// array.
+func startsJSON(text []byte) bool {
+	for _, c := range bytes.TrimPrefix(text, byteOrderMark) {
+		if c > ' ' {
+			return c == '{' || c == '['
+		}
+	}
+	return false
+}
+
+// unescape decodes the percent escapes and plus signs of a form, in place. A percent sign that is
+// not followed by two hexadecimal digits is literal.
+func unescape(text []byte) []byte {
+	out := text[:0] // never longer than the part of text that was read
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '+':
+			c = ' '
+		case c == '%' && i+2 < len(text) && wire.HexDigit(text[i+1]) >= 0 && wire.HexDigit(text[i+2]) >= 0:
+			c = byte(wire.HexDigit(text[i+1])<<4 | wire.HexDigit(text[i+2]))
+			i += 2
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// isBase64 reports whether the whole text is base64, in either alphabet, with or without padding
+// and line breaks. A blank counts as a plus sign that a form decoder has replaced (§2.3).
+func isBase64(text []byte) bool {
+	digits, padding := 0, 0
+	for _, c := range text {
+		switch v := base64Value[c]; {
+		case c == '=':
+			padding++
+		case v == -2:
+		case v >= 0 || c == ' ':
+			if padding > 0 {
+				return false
+			}
+			digits++
+		default:
+			return false
+		}
+	}
+	return digits > 0 && digits%4 != 1 && padding <= 2
+}
+
+// undoBase64 decodes text in place if it is base64 (§2.2), and otherwise returns it unchanged. JSON
+// objects and arrays are never base64, because their first character is outside of both alphabets.
+func undoBase64(text []byte) []byte {
+	if !isBase64(text) {
+		return text
+	}
+	// At the earliest, three bytes are written after four digits have been read.
+	out, _ := decodeBase64As(text, text, 62)
+	return out
+}
+
+// firstRead is the maximum memory, in bytes, that is allocated for the declared length of a body.
+// More is allocated only as bytes arrive, so that clients cannot reserve memory without sending
+// data.
+const firstRead = 64 << 10
+
+// startsObject reports whether the first character other than white space is an opening brace.
+func startsObject(text []byte) bool {
+	for _, c := range text {
+		if c > ' ' {
+			return c == '{'
+		}
+	}
+	return false
+}
+
+// queryText decodes the percent escapes and plus signs of a query or form.
+func queryText(s string) string {
+	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
+		return s
+	}
+	return string(unescape([]byte(s)))
 }

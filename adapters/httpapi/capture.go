@@ -56,17 +56,6 @@ func (s *intakeService) pageEndpoints() []endpoint {
 	)
 }
 
-// accepted is the body of all successful responses (decision 16). It is an object because SDKs read
-// members of it.
-var accepted = []byte(`{"status":1}`)
-
-// acceptBlindly responds with success without reading the request, for OPTIONS (§1.4 item 2) and
-// for load tests (§1.2).
-func acceptBlindly(w http.ResponseWriter, _ *http.Request) error {
-	write(w, http.StatusOK, accepted)
-	return nil
-}
-
 // intake returns a handler that calls h with a new lease of the memory budget. It counts requests
 // and rejected requests, and converts the errors of h to those of §4.2.
 func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *memoryLease) error) handler {
@@ -139,4 +128,16 @@ func (s *intakeService) origin(r *http.Request) capture.Origin {
 		from.ReceivedAt = s.Decider.Now()
 	}
 	return from
+}
+
+// eventMemory is the approximate memory, in bytes, that storing an event needs in addition to its
+// text.
+const eventMemory = 600
+
+// acquireForStoring reserves the memory for storing the events of a body, in addition to the body
+// and its items: the stored text, and the events themselves. A submission is stored in pieces, so
+// only one piece counts.
+func acquireForStoring(l *memoryLease, text, items int) error {
+	bytes, events := capture.PieceSize(text, items)
+	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }

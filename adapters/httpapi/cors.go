@@ -2,9 +2,6 @@ package httpapi
 
 import "net/http"
 
-// warningHeader informs the client that it has used 80 % of its rate limit.
-const warningHeader = "X-Posthog-Rate-Limit-Warning"
-
 var (
 	corsTrue   = []string{"true"}
 	corsExpose = []string{"x-posthog-rate-limit-warning"}

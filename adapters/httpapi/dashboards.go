@@ -51,12 +51,6 @@ func listDashboards(svc dashboards.Dashboards, c *call) (management.List[dashboa
 	return svc.List(c.ctx, c.scope, f, c.page())
 }
 
-// refuseDeletion responds with 405 and no body, whether the object exists or not (A13).
-func refuseDeletion[S any](_ S, c *call) (any, error) {
-	c.w.Header().Set("Allow", "GET, HEAD, OPTIONS, PATCH, PUT")
-	return answer{status: http.StatusMethodNotAllowed}, nil
-}
-
 // createFromTemplate accepts only JSON (§4.1.6).
 func createFromTemplate(svc dashboards.Dashboards, c *call) (*dashboards.Dashboard, error) {
 	contentType := c.r.Header.Get("Content-Type")

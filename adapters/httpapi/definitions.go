@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -88,43 +87,3 @@ func (s *sdkService) serveDefinitions(w http.ResponseWriter, r *http.Request, pr
 
 // wantsMembers reports whether the caller requests the members of static cohorts too (decision 5).
 func wantsMembers(r *http.Request) bool { return r.URL.Query().Get("static_cohorts") == "members" }
-
-// payload returns the serialized definitions of a project, and their version.
-func payload(ctx context.Context, d *flags.Decider, apiKey string, members bool) ([]byte, string, error) {
-	if members {
-		return d.MembersPayload(ctx, apiKey)
-	}
-	return d.Payload(ctx, apiKey)
-}
-
-// matchesETag reports whether If-None-Match headers contain version, as a weak or strong ETag or as
-// a bare value.
-func matchesETag(headers []string, version string) bool {
-	for _, header := range headers {
-		for _, tag := range strings.Split(header, ",") {
-			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
-			if tag == "*" || strings.Trim(tag, `"`) == version {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// bearer returns the key of the Authorization header, or an empty string if it has none. The scheme
-// may be Bearer or Token, in any case.
-func bearer(r *http.Request) string {
-	scheme, key, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
-		return ""
-	}
-	return strings.TrimSpace(key)
-}
-
-// noCredentials returns the error for a request without a readable key.
-func noCredentials(r *http.Request) error {
-	if r.Header.Get("Authorization") == "" {
-		return &problemNoCredentials
-	}
-	return problemNoCredentials.with("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
-}

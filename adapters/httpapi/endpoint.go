@@ -109,21 +109,6 @@ func (c *call) query() url.Values { return c.r.URL.Query() }
 // project returns the ID of the project of the call.
 func (c *call) project() int64 { return c.scope.Project.ID }
 
-// page returns the requested range of a list (§3).
-func (c *call) page() management.Page {
-	p := c.requestedPage()
-	return management.Page{Limit: p.limit, Offset: p.offset}
-}
-
-func (c *call) requestedPage() page {
-	q := c.query()
-	p := pageOf(q)
-	if c.pageSize > 0 && positive(q.Get("limit")) == 0 {
-		p.limit = c.pageSize
-	}
-	return p
-}
-
 // replaces reports whether the body replaces the whole object, as for PUT.
 func (c *call) replaces() bool { return c.r.Method == http.MethodPut }
 

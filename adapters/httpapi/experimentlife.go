@@ -1,12 +1,10 @@
 package httpapi
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -92,13 +90,4 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 		out[name] = value
 	}
 	return out, nil
-}
-
-// experiment returns a function that reads experiments for queries, with the permissions of scope.
-// It returns nil if the server has no experiments.
-func (svc *queryService) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*experiments.Experiment, error) {
-	if svc.experiments == nil {
-		return nil
-	}
-	return func(id int64) (*experiments.Experiment, error) { return svc.experiments.AnalysisInput(ctx, scope, id) }
 }

@@ -95,9 +95,6 @@ func unpin(svc flagService, ctx context.Context, scope *management.Scope, id, pi
 	return svc.Unpin(ctx, scope, flagID(id), pin)
 }
 
-// noBody is the handler of endpoints that always respond with an error status.
-func noBody[S any](S, *call) (any, error) { return nil, nil }
-
 // withFlagHint adds a hint to not found errors if the path contains a flag's key instead of its ID.
 func withFlagHint(rows []row[flagService]) []row[flagService] {
 	for i := range rows {

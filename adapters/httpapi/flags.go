@@ -77,49 +77,6 @@ func (sc *scratch) releaseDelayed() {
 	sc.lease.releaseDelayed()
 }
 
-// shape is one of the response formats of §9.6.
-type shape uint8
-
-const (
-	shapeV2     shape = iota // flags: {key: {…}}
-	shapeLegacy              // featureFlags: {key: value}, with payloads
-	shapeMap                 // featureFlags: {key: value} of enabled flags
-	shapeList                // featureFlags: [key] of enabled flags
-)
-
-// format is the format of a response with flags.
-type format struct {
-	shape  shape
-	config bool
-}
-
-// flagsFormat returns the format of /flags (§9.5).
-func flagsFormat(q flagsQuery) format {
-	switch {
-	case !q.HasV && !q.HasConfig:
-		return format{shapeV2, true}
-	case q.HasV && q.V >= 2:
-		return format{shapeV2, q.Config}
-	}
-	return format{shapeLegacy, q.Config}
-}
-
-// decideFormat returns the format of /decide, which includes the configuration unless the query
-// disables it.
-func decideFormat(q flagsQuery) format {
-	f := format{shapeList, q.Config || !q.HasConfig}
-	switch {
-	case !q.HasV:
-	case q.V == 2:
-		f.shape = shapeMap
-	case q.V == 3:
-		f.shape = shapeLegacy
-	case q.V >= 4:
-		f.shape = shapeV2
-	}
-	return f
-}
-
 // withFormat returns a handler that calls answer with the parsed query and the format that choose
 // returns for it.
 func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
@@ -189,14 +146,6 @@ func (s *sdkService) decode(r *http.Request, compression string, sc *scratch) er
 	return nil
 }
 
-// orCause returns the cause if there is one, and e otherwise.
-func (e *bodyError) orCause() error {
-	if e.cause != nil {
-		return e.cause
-	}
-	return e
-}
-
 // readUnpacked reads and unpacks the body, into the buffers of sc if they are large enough.
 func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
 	raw, err := readBody(&sc.lease, s.MaxBody, sc.raw[:0])
@@ -220,11 +169,6 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 	}
 	return body, nil
 }
-
-// firstRead is the maximum memory, in bytes, that is allocated for the declared length of a body.
-// More is allocated only as bytes arrive, so that clients cannot reserve memory without sending
-// data.
-const firstRead = 64 << 10
 
 // readBody reads a body of at most limit bytes into buf.
 func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
@@ -365,4 +309,25 @@ func (s *sdkService) project(ctx context.Context, token string) (flags.Project, 
 		return flags.Project{}, nil, problemTokenParameter.with("", "token")
 	}
 	return s.Decider.Project(ctx, token)
+}
+
+// leadingFlagsKey returns the project key in the beginning of a body, or an empty string if the key
+// is not in text.
+func leadingFlagsKey(text string) string {
+	r := wire.Reader{Src: text}
+	r.Space()
+	if r.Peek() != '{' || !r.Enter() {
+		return ""
+	}
+	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
+		if field, _ := flagsFieldOf(key); field == tokenField && r.Peek() == '"' {
+			token, _ := r.Text()
+			if r.Fault != nil || token != "" {
+				return token
+			}
+		} else if !r.Skip() {
+			return ""
+		}
+	}
+	return ""
 }

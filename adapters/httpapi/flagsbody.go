@@ -3,8 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -230,12 +228,6 @@ func faultPosition(f *wire.Fault) string {
 	}
 	line, column := lineOf(f.Text, f.Offset)
 	return position + fmt.Sprintf(" That is line %d column %d.", line, column)
-}
-
-// lineOf returns the line and column of a byte offset in text, in characters and counted from 1.
-func lineOf[T string | []byte](text T, offset int) (line, column int) {
-	before := string(text[:min(max(offset, 0), len(text))])
-	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // readFlagsBody parses text as strict JSON, and then as lenient JSON. wrongForm reports whether it

@@ -71,27 +71,6 @@ func (r *flagsReader) member(key string) bool {
 	return r.Fault == nil
 }
 
-// leadingFlagsKey returns the project key in the beginning of a body, or an empty string if the key
-// is not in text.
-func leadingFlagsKey(text string) string {
-	r := wire.Reader{Src: text}
-	r.Space()
-	if r.Peek() != '{' || !r.Enter() {
-		return ""
-	}
-	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
-		if field, _ := flagsFieldOf(key); field == tokenField && r.Peek() == '"' {
-			token, _ := r.Text()
-			if r.Fault != nil || token != "" {
-				return token
-			}
-		} else if !r.Skip() {
-			return ""
-		}
-	}
-	return ""
-}
-
 // isEmptyText reports whether the current value is an empty string.
 func (r *flagsReader) isEmptyText() bool {
 	remaining := r.Src[r.Pos:]
@@ -330,14 +309,4 @@ func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
 		*list = append(*list, s)
 	}
 	return wrong
-}
-
-// startsObject reports whether the first character other than white space is an opening brace.
-func startsObject(text []byte) bool {
-	for _, c := range text {
-		if c > ' ' {
-			return c == '{'
-		}
-	}
-	return false
 }

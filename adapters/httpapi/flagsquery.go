@@ -76,11 +76,3 @@ func queryBool(text string) bool {
 	}
 	return true
 }
-
-// queryText decodes the percent escapes and plus signs of a query or form.
-func queryText(s string) string {
-	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
-		return s
-	}
-	return string(unescape([]byte(s)))
-}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Errors of access (§1.5) and of the resources.
 var (
-	problemProject       = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Project not found."}
 	problemRequired      = problem{Status: 400, Type: "validation_error", Code: "required", Detail: "This field is required."}
 	problemInvalidInput  = problem{Status: 400, Type: "validation_error", Code: "invalid_input"}
 	problemParse         = problem{Status: 400, Type: "invalid_request", Code: "parse_error", Detail: "JSON parse error -"}
@@ -51,4 +51,33 @@ func storeProblem(err error) error {
 		return fmt.Errorf("%w: %w", flags.ErrUnavailable, err)
 	}
 	return err
+}
+
+// managementProblems maps the kinds of management errors to their statuses and types (§2.2).
+var managementProblems = map[management.Kind]problem{
+	management.Invalid:         {Status: 400, Type: "validation_error"},
+	management.Unauthenticated: {Status: 401, Type: "authentication_error"},
+	management.Forbidden:       {Status: 403, Type: "authentication_error"},
+	management.NotFound:        {Status: 404, Type: "invalid_request"},
+	management.Conflict:        {Status: 409, Type: "server_error"},
+	management.Unavailable:     {Status: 503, Type: "server_error"},
+	management.TooMany:         {Status: 429, Type: "throttled_error"},
+}
+
+// managementProblem converts an error of package management to the problem in the response.
+func managementProblem(err error) error {
+	var target *management.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &target):
+		p := managementProblems[target.Kind]
+		p.Code, p.Detail = target.Code, target.Message
+		return p.with("", target.Field)
+	case errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, context.Canceled):
+		return errors.Join(flags.ErrUnavailable, err)
+	}
+	return storeProblem(err)
 }

@@ -77,11 +77,6 @@ var (
 	groupParameters       = []parameterDoc{param("group_type_index", "integer", "index of the group type; required"), param("group_key", "string", "key of the group; required")}
 )
 
-// success is the response of endpoints without other results.
-type success struct {
-	Success bool `json:"success"`
-}
-
 // historyRows returns the endpoints that are served if the server has a History.
 func historyRows(services *rooms.Rooms, t *streams) []endpoint {
 	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints(t))

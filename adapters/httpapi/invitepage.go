@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -31,18 +30,6 @@ type invitePage struct {
 func showPage(c *call, status int, p *invitePage) (any, error) {
 	p.Site, p.Roles = siteOf(c), organizations.RolesAtOrganization
 	return c.html(status, "invite.html", false, p)
-}
-
-// html responds with an HTML page. framed allows other sites to embed it in a frame.
-func (c *call) html(status int, name string, framed bool, view any) (any, error) {
-	text, err := pages.Render(name, view)
-	if err != nil {
-		return nil, err
-	}
-	h := c.w.Header()
-	h.Set("Content-Security-Policy", pages.Policy(name, framed))
-	h.Set("X-Content-Type-Options", "nosniff")
-	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
 }
 
 // showProblem responds with the page for errors that the user can resolve or needs to see. It

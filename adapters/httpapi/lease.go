@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
-
-	"github.com/bunting-flags/bunting/capture"
 )
 
 // memoryLease is the memory that one request has reserved from a budget, in bytes. Only the
@@ -169,18 +167,6 @@ func (l *memoryLease) releaseDelayed() {
 	case <-timer.C:
 	case <-l.ctx.Done():
 	}
-}
-
-// eventMemory is the approximate memory, in bytes, that storing an event needs in addition to its
-// text.
-const eventMemory = 600
-
-// acquireForStoring reserves the memory for storing the events of a body, in addition to the body
-// and its items: the stored text, and the events themselves. A submission is stored in pieces, so
-// only one piece counts.
-func acquireForStoring(l *memoryLease, text, items int) error {
-	bytes, events := capture.PieceSize(text, items)
-	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }
 
 // grow moves buf to a new buffer of size bytes, or less if the budget allows no more. Both buffers

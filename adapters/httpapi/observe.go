@@ -50,15 +50,6 @@ func (l *headerList) set(value string) []string {
 	return l[:]
 }
 
-// header returns the first value of a header, or an empty string. The name must have the
-// canonical form of net/http.
-func header(h http.Header, name string) string {
-	if values := h[name]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}
-
 // exchangeKey is the key of the exchange in a context.
 type exchangeKey struct{}
 

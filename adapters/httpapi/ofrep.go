@@ -24,13 +24,6 @@ import (
 // The runtime of the caller (§9.9) is found by the browser headers of a request, otherwise by its
 // endpoint: in the protocol servers request one flag and clients request all flags.
 
-const (
-	ofrepBulk   = "/ofrep/v1/evaluate/flags"
-	ofrepEvents = "/ofrep/v1/events"
-	// maxOFREPKey is the maximum length in bytes of a flag key. Longer keys are not found.
-	maxOFREPKey = 1024
-)
-
 // ofrepEndpoints returns the endpoints of OFREP.
 func (s *sdkService) ofrepEndpoints() []endpoint {
 	return slices.Concat(
@@ -220,17 +213,6 @@ func unknownOFREPKey(err error, token string) error {
 	return err
 }
 
-// ofrepKey returns the project key of a request, or an empty string if there is no key.
-func ofrepKey(r *http.Request) string {
-	if key := bearer(r); key != "" {
-		return key
-	}
-	if keys := r.Header["X-Api-Key"]; len(keys) > 0 {
-		return keys[0]
-	}
-	return ""
-}
-
 // ofrepRuntime returns the runtime of the caller, client or server; all reports whether the
 // request is for all flags. Sec-Fetch-Mode does not mark a browser here, because Node sends it
 // too.
@@ -278,3 +260,5 @@ func (s *sdkService) getOFREPConfiguration(w http.ResponseWriter, r *http.Reques
 	write(w, http.StatusOK, []byte(ofrepConfiguration))
 	return nil
 }
+
+var forOFREP = &area{prefixes: noPrefix, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: answerMissingOFREPMethod}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -64,3 +65,23 @@ func ofrepProblem(err error, key string) error {
 	}{key, p.Code, p.Detail})
 	return errors.Join(&p, err)
 }
+
+const (
+	ofrepBulk   = "/ofrep/v1/evaluate/flags"
+	ofrepEvents = "/ofrep/v1/events"
+	// maxOFREPKey is the maximum length in bytes of a flag key. Longer keys are not found.
+	maxOFREPKey = 1024
+)
+
+// ofrepKey returns the project key of a request, or an empty string if there is no key.
+func ofrepKey(r *http.Request) string {
+	if key := bearer(r); key != "" {
+		return key
+	}
+	if keys := r.Header["X-Api-Key"]; len(keys) > 0 {
+		return keys[0]
+	}
+	return ""
+}
+
+const versionParameter = "flagConfigEtag"

@@ -43,8 +43,6 @@ const (
 	renewalDelay = 50 * time.Millisecond
 	// maxPrefix is the maximum length in bytes of a path prefix in the stream's address.
 	maxPrefix = 256
-
-	versionParameter = "flagConfigEtag"
 )
 
 func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) error {

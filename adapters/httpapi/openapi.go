@@ -31,8 +31,6 @@ type openAPI struct {
 	responses, securitySchemes object
 }
 
-type object = map[string]any
-
 const (
 	schemaPrefix   = "#/components/schemas/"
 	responsePrefix = "#/components/responses/"
@@ -179,9 +177,6 @@ func successResponse(e *endpoint, schema object) object {
 	}
 	return object{"description": text, "content": object{"application/json": object{"schema": schema}}}
 }
-
-// html is the media type of HTML pages.
-const html = "text/html"
 
 // errorsOf returns the error responses of an endpoint by status.
 func errorsOf(e *endpoint, path string) object {

@@ -27,5 +27,3 @@ func readiness(ready func(context.Context) error) handler {
 		return send(w, plainText, []byte("ready\n"))
 	}
 }
-
-const plainText = "text/plain; charset=utf-8"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -73,18 +72,6 @@ func (c *call) link(change map[string]string) *string {
 	out := url.URL{Scheme: c.scheme, Host: c.r.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: q.Encode()}
 	text := out.String()
 	return &text
-}
-
-// scheme returns the scheme of the request as the client sees it, which a trusted proxy may have
-// sent in X-Forwarded-Proto.
-func (s *server) scheme(r *http.Request) string {
-	if r.TLS != nil {
-		return "https"
-	}
-	if s.isTrusted(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
-		return "https"
-	}
-	return "http"
 }
 
 // countedPage returns the requested page of a complete list (§3).
@@ -179,4 +166,19 @@ func timeParameter(q url.Values, name string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, invalid(name, "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
+}
+
+// page returns the requested range of a list (§3).
+func (c *call) page() management.Page {
+	p := c.requestedPage()
+	return management.Page{Limit: p.limit, Offset: p.offset}
+}
+
+func (c *call) requestedPage() page {
+	q := c.query()
+	p := pageOf(q)
+	if c.pageSize > 0 && positive(q.Get("limit")) == 0 {
+		p.limit = c.pageSize
+	}
+	return p
 }

@@ -1,13 +1,8 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"net/http"
-	"time"
 
-	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -51,11 +46,6 @@ func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
 	list, err := svc.ListForPerson(c.ctx, c.scope, featurePerson(p))
 	out.Results = append(out.Results, list...)
 	return out, err
-}
-
-// featurePerson converts a stored person to the type of package featureflags.
-func featurePerson(p *capture.StoredPerson) *featureflags.Person {
-	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
 }
 
 // personFlags are the unarchived flags of a person, newest first.
@@ -139,56 +129,4 @@ func (p *personFlag) setDecision(d *flags.Decision) {
 		condition := d.Reason.Condition
 		p.Condition = &condition
 	}
-}
-
-// erasureService counts what an erasure would delete.
-type erasureService struct {
-	*reader
-	source insights.Source // if nil, events cannot be counted
-}
-
-// erasureEndpoints report what an erasure would delete (spec/console.md N26).
-var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
-	svc := erasureService{reader: readerOf(s)}
-	if s.Queries != nil {
-		svc.source = s.Queries.Source
-	}
-	return svc
-}, withReadLimits([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
-
-// erasure is the number of events that an erasure of a person would delete.
-type erasure struct {
-	Events int64 `json:"events"`
-	Exact  bool  `json:"exact"` // whether all events were counted
-}
-
-// erasureTimeout limits the time for counting the events of a person.
-const erasureTimeout = 5 * time.Second
-
-func countErasure(svc erasureService, c *call) (*erasure, error) {
-	p, err := svc.namedPerson(c)
-	out := &erasure{Exact: true}
-	switch {
-	case err != nil:
-		return nil, err
-	case svc.source == nil:
-		return &erasure{}, nil
-	case len(p.DistinctIDs) == 0:
-		return out, nil
-	}
-	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // otherwise there may be more ids
-	ctx, cancel := context.WithTimeout(c.ctx, erasureTimeout)
-	defer cancel()
-	r, err := svc.source.Open(ctx, c.project())
-	if err != nil {
-		return nil, err
-	}
-	err = r.Scan(ctx, insights.Scan{DistinctIDs: p.DistinctIDs}, func(b *insights.Batch) error {
-		out.Events += int64(b.Len())
-		return nil
-	})
-	if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		out.Exact, err = false, nil
-	}
-	return out, errors.Join(err, r.Close())
 }

@@ -3,9 +3,13 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"net/http"
+	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // erase erases persons, with their events if withEvents is true. It logs the persons that
@@ -36,4 +40,61 @@ func (rd *reader) noteErased(c *call, list []management.Erasure) error {
 		rd.log.InfoContext(c.ctx, what, "project", c.project(), "person", e.Person, "events", e.Events, "user", c.scope.User.Email)
 	}
 	return rd.management.LogErasures(context.WithoutCancel(c.ctx), c.scope, list)
+}
+
+// featurePerson converts a stored person to the type of package featureflags.
+func featurePerson(p *capture.StoredPerson) *featureflags.Person {
+	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
+}
+
+// erasureService counts what an erasure would delete.
+type erasureService struct {
+	*reader
+	source insights.Source // if nil, events cannot be counted
+}
+
+// erasureEndpoints report what an erasure would delete (spec/console.md N26).
+var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
+	svc := erasureService{reader: readerOf(s)}
+	if s.Queries != nil {
+		svc.source = s.Queries.Source
+	}
+	return svc
+}, withReadLimits([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
+
+// erasure is the number of events that an erasure of a person would delete.
+type erasure struct {
+	Events int64 `json:"events"`
+	Exact  bool  `json:"exact"` // whether all events were counted
+}
+
+// erasureTimeout limits the time for counting the events of a person.
+const erasureTimeout = 5 * time.Second
+
+func countErasure(svc erasureService, c *call) (*erasure, error) {
+	p, err := svc.namedPerson(c)
+	out := &erasure{Exact: true}
+	switch {
+	case err != nil:
+		return nil, err
+	case svc.source == nil:
+		return &erasure{}, nil
+	case len(p.DistinctIDs) == 0:
+		return out, nil
+	}
+	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // otherwise there may be more ids
+	ctx, cancel := context.WithTimeout(c.ctx, erasureTimeout)
+	defer cancel()
+	r, err := svc.source.Open(ctx, c.project())
+	if err != nil {
+		return nil, err
+	}
+	err = r.Scan(ctx, insights.Scan{DistinctIDs: p.DistinctIDs}, func(b *insights.Batch) error {
+		out.Events += int64(b.Len())
+		return nil
+	})
+	if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.Exact, err = false, nil
+	}
+	return out, errors.Join(err, r.Close())
 }

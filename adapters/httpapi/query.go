@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -293,18 +293,11 @@ var queryProblems = map[queries.Kind]problem{
 	queries.NotFound:  {Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found"},
 }
 
-// queryProblem converts an error of a query to a problem.
-func queryProblem(err error) error {
-	var wrong *insights.Error
-	var ours *queries.Error
-	switch {
-	case errors.As(err, &wrong):
-		p := problem{Status: http.StatusBadRequest, Type: "validation_error", Code: wrong.Code}
-		return p.with("", wrong.Attr).setDetail("%s", wrong.Detail)
-	case errors.As(err, &ours):
-		p := queryProblems[ours.Kind]
-		p.RetryAfter = int(math.Ceil(ours.RetryAfter.Seconds()))
-		return p.with("", "").setDetail("%s", ours.Detail)
+// experiment returns a function that reads experiments for queries, with the permissions of scope.
+// It returns nil if the server has no experiments.
+func (svc *queryService) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*experiments.Experiment, error) {
+	if svc.experiments == nil {
+		return nil
 	}
-	return err
+	return func(id int64) (*experiments.Experiment, error) { return svc.experiments.AnalysisInput(ctx, scope, id) }
 }

@@ -104,3 +104,6 @@ func (l *limiter) allow(w http.ResponseWriter, key string) bool {
 	}
 	return allowed || l.logOnly
 }
+
+// warningHeader informs the client that it has used 80 % of its rate limit.
+const warningHeader = "X-Posthog-Rate-Limit-Warning"

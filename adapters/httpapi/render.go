@@ -179,3 +179,46 @@ func comma(b []byte, first *bool) []byte {
 	}
 	return append(b, ',')
 }
+
+// shape is one of the response formats of §9.6.
+type shape uint8
+
+const (
+	shapeV2     shape = iota // flags: {key: {…}}
+	shapeLegacy              // featureFlags: {key: value}, with payloads
+	shapeMap                 // featureFlags: {key: value} of enabled flags
+	shapeList                // featureFlags: [key] of enabled flags
+)
+
+// format is the format of a response with flags.
+type format struct {
+	shape  shape
+	config bool
+}
+
+// flagsFormat returns the format of /flags (§9.5).
+func flagsFormat(q flagsQuery) format {
+	switch {
+	case !q.HasV && !q.HasConfig:
+		return format{shapeV2, true}
+	case q.HasV && q.V >= 2:
+		return format{shapeV2, q.Config}
+	}
+	return format{shapeLegacy, q.Config}
+}
+
+// decideFormat returns the format of /decide, which includes the configuration unless the query
+// disables it.
+func decideFormat(q flagsQuery) format {
+	f := format{shapeList, q.Config || !q.HasConfig}
+	switch {
+	case !q.HasV:
+	case q.V == 2:
+		f.shape = shapeMap
+	case q.V == 3:
+		f.shape = shapeLegacy
+	case q.V >= 4:
+		f.shape = shapeV2
+	}
+	return f
+}

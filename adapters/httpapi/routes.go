@@ -9,11 +9,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// everyMethod is the method under which every route is registered and every request is
-// routed. The rows check methods themselves, including methods that chi does not know, and
-// chi would otherwise store each route ten times.
-const everyMethod = http.MethodGet
-
 // router returns the handler of the routes for a table of endpoints, and for other handlers, which
 // may be nil: metrics serves /metrics, and extra maps paths to their handlers. It is called once.
 func (s *server) router(table []endpoint, metrics http.Handler, extra map[string]http.Handler) http.Handler {

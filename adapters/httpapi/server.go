@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
@@ -72,4 +74,22 @@ func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
 func isUUID(s string) bool {
 	_, ok := wire.ParseUUID(s)
 	return ok && len(s) == 36
+}
+
+// scheme returns the scheme of the request as the client sees it, which a trusted proxy may have
+// sent in X-Forwarded-Proto.
+func (s *server) scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	if s.isTrusted(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		return "https"
+	}
+	return "http"
+}
+
+// isTrusted reports whether a request was sent by a trusted proxy.
+func (s *server) isTrusted(r *http.Request) bool {
+	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
+	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }

@@ -8,10 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -96,12 +94,6 @@ func (s *server) mountPrefix(r *http.Request) string {
 		return site.Path
 	}
 	return ""
-}
-
-// isTrusted reports whether a request was sent by a trusted proxy.
-func (s *server) isTrusted(r *http.Request) bool {
-	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
-	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
 // tokenOf returns the session token in a request, or an empty string if there is none.

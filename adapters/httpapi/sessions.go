@@ -10,9 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// inSignIn is the area of endpoints for signing in. It is served only with Config.SignIn.
-var inSignIn = &area{prefixes: []string{"/api"}, missing: answerMissingMethod}
-
 // signInService has the dependencies of endpoints for signing in.
 type signInService struct {
 	*server

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,44 +133,4 @@ func withoutExpressions(result json.RawMessage) json.RawMessage {
 		}
 	}
 	return wire.MustEncode(rows)
-}
-
-// prefersPage reports whether the caller prefers HTML.
-func prefersPage(r *http.Request) bool { return prefers(r, "text/html") }
-
-// prefers reports whether the Accept header names a media type, with a weight of at least that of
-// JSON.
-func prefers(r *http.Request, mediaType string) bool {
-	page, data, wildcard := -1.0, -1.0, -1.0
-	for _, line := range r.Header.Values("Accept") {
-		for part := range strings.SplitSeq(line, ",") {
-			kind, parameters, _ := strings.Cut(part, ";")
-			switch weight := acceptWeight(parameters); strings.ToLower(strings.TrimSpace(kind)) {
-			case mediaType:
-				page = max(page, weight)
-			case "application/json":
-				data = max(data, weight)
-			case "*/*":
-				wildcard = max(wildcard, weight)
-			}
-		}
-	}
-	if data < 0 {
-		data = wildcard
-	}
-	return page > 0 && page >= data
-}
-
-// acceptWeight returns the q of an entry of Accept. It is 1 if there is no valid q.
-func acceptWeight(parameters string) float64 {
-	list := strings.Split(parameters, ";")
-	index := slices.IndexFunc(list, func(p string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), "q=") })
-	if index < 0 {
-		return 1
-	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(list[index])[2:], 64)
-	if err != nil {
-		return 1
-	}
-	return q
 }

@@ -44,3 +44,11 @@ func (s *server) signIn(c *call) error {
 	}
 	return s.manageLimits.countFailure(c.r, &problemSignIn)
 }
+
+// noCredentials returns the error for a request without a readable key.
+func noCredentials(r *http.Request) error {
+	if r.Header.Get("Authorization") == "" {
+		return &problemNoCredentials
+	}
+	return problemNoCredentials.with("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
+}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
@@ -52,43 +51,6 @@ const (
 	closingUnauthorized = "unauthorized"
 	closingQuota        = "quota_limited"
 )
-
-// getDefinitionsStream checks requests in the order of §1.8, like getDefinitions.
-func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request) error {
-	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
-	if err != nil {
-		return err
-	}
-	text := bearer(r)
-	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
-		return s.access.countUnknownKey(r, err)
-	}
-	if !s.limits.definitions.allow(w, project.APIKey) {
-		return &problemRateLimited
-	}
-	members := wantsMembers(r)
-	payload, version, err := payload(r.Context(), s.Decider, project.APIKey, members)
-	if err != nil {
-		return err
-	}
-	if r.Method == http.MethodHead {
-		return headStream(w)
-	}
-	st, err := s.streams.join(&project, kindOf(members), payload, version, admission{key: text})
-	if err != nil {
-		return err
-	}
-	st.sdk = strings.Clone(sdkOf(r)) // copied, because it may refer to the buffers of the request
-	st.sent = r.Header.Get("Last-Event-ID")
-	if err := st.arrive(version); err != nil {
-		return err
-	}
-	if st.state.version != st.sent && !st.chargeDownload(r.Context()) {
-		st.leave()
-		return &problemQuota
-	}
-	return st.start(w, r)
-}
 
 // arrive sets st.state to the hub's state. It is not older than version, so that the client does
 // not receive, and pay for, two payloads. If arrive returns an error, it has released the slot.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -137,4 +138,12 @@ func changedState(version string) *definitionsState {
 // to ten per millisecond, for up to 10,000 clients.
 func spreadOf(clients int) time.Duration {
 	return min(time.Duration(clients/10)*time.Millisecond, maxSpread)
+}
+
+// payload returns the serialized definitions of a project, and their version.
+func payload(ctx context.Context, d *flags.Decider, apiKey string, members bool) ([]byte, string, error) {
+	if members {
+		return d.MembersPayload(ctx, apiKey)
+	}
+	return d.Payload(ctx, apiKey)
 }

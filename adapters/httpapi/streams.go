@@ -325,3 +325,5 @@ func (t *streams) close() {
 	t.cancel()
 	t.running.Wait()
 }
+
+var problemTooManyStreams = problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many streams are open. Please try again later."}

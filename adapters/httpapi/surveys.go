@@ -13,9 +13,6 @@ import (
 const (
 	// maxSurveyForm is the maximum size of the form of a survey request, in bytes.
 	maxSurveyForm = 64 << 10
-	// maxConfigToken is the maximum length of a token of the public configuration routes (§16.1),
-	// in bytes.
-	maxConfigToken = 200
 )
 
 var (
@@ -64,11 +61,6 @@ func writePublic(w http.ResponseWriter, list any, err error) error {
 		return managementProblem(err)
 	}
 	return writeJSON(w, http.StatusOK, list)
-}
-
-// isConfigToken reports whether a token consists of letters, digits, - and _ (§16.1).
-func isConfigToken(token string) bool {
-	return len(token) <= maxConfigToken && isOnlyLetters(token, "-_")
 }
 
 // getEarlyAccess lists the early access features of a project (§16.3).

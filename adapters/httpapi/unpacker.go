@@ -8,23 +8,6 @@ import (
 	"io"
 )
 
-// bodyError is the error of a request body that cannot be used: the status and detail of the
-// response (§9.11), and the invalid member, if any.
-type bodyError struct {
-	Status int
-	Detail string
-	Attr   string
-	// cause is the error of the response if reading failed for another reason.
-	cause error
-}
-
-func (e *bodyError) Error() string { return e.Detail }
-
-// decodeFailure returns the message of §9.11 with a cause.
-func decodeFailure(cause string) string {
-	return "Failed to decode request: " + cause + ". Please check your request format and try again."
-}
-
 func undecodable(cause string) *bodyError {
 	return &bodyError{Status: 400, Detail: decodeFailure(cause)}
 }

@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	maxV1Unpacked = 50 << 20
+	zstdWindow    = 8 << 20  // every decoder must support this size; larger windows are rejected
+	brotliWindow  = 16 << 20 // the largest window of the format
+)
+
+// unpackV1 decodes one Content-Encoding, to at most limit bytes.
+type unpackV1 func(l *memoryLease, packed []byte, limit int64) ([]byte, error)
+
+// unpackersV1 maps the values of Content-Encoding to their decoders.
+var unpackersV1 = map[string]unpackV1{
+	"":         plainV1,
+	"identity": plainV1,
+	"gzip":     gunzip,
+	"deflate":  inflate,
+	"br": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+		return unpackWith(l, brotlis, brotliWindow, packed, limit)
+	},
+	"zstd": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+		return unpackWith(l, zstds, zstdWindow, packed, limit)
+	},
+}
+
+func plainV1(_ *memoryLease, body []byte, _ int64) ([]byte, error) { return body, nil }
+
+// inflate decodes deflate: the zlib format if the first byte is that of a zlib header, and raw
+// deflate otherwise (§6.1).
+func inflate(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+	src := bytes.NewReader(packed)
+	var z io.Reader = flate.NewReader(src)
+	if bytes.HasPrefix(packed, []byte{0x78}) {
+		var err error
+		if z, err = zlib.NewReader(src); err != nil {
+			return nil, unpackProblem(err, &problemBadPacking)
+		}
+	}
+	return unpackAll(l, z, packed, limit)
+}
+
+// resetReader is a decoder that can be reused.
+type resetReader interface {
+	io.Reader
+	Reset(src io.Reader) error
+}
+
+var (
+	brotlis = &sync.Pool{New: func() any { return brotli.NewReader(nil) }}
+	zstds   = &sync.Pool{New: func() any {
+		// Options out of range are the only error.
+		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxV1Unpacked))
+		return z
+	}}
+)
+
+// unpackWith unpacks with a decoder from pool. It reserves window bytes for the decoder while it
+// works.
+func unpackWith(l *memoryLease, pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
+	if err := l.acquire(window); err != nil {
+		return nil, err
+	}
+	defer l.free(window)
+	z := pool.Get().(resetReader)
+	src := bytes.NewReader(packed)
+	defer func() {
+		src.Reset(nil) // do not retain packed in the pool
+		pool.Put(z)
+	}()
+	if err := z.Reset(src); err != nil {
+		return nil, unpackProblem(err, &problemBadPacking)
+	}
+	return unpackAll(l, z, packed, limit)
+}
+
+func unpackAll(l *memoryLease, src io.Reader, packed []byte, limit int64) ([]byte, error) {
+	out, err := l.unpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
+	if err != nil {
+		err = unpackProblem(err, &problemBadPacking)
+	}
+	return out, err
+}

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	// firstChunk is the number of bytes reserved for a body before its first byte arrives. The rest
+	// is reserved as it arrives.
+	firstChunk = 16 << 10
+	// A body that is rejected before its end is read and discarded, so that the client receives the
+	// status instead of a broken connection (§4.6). drainBytes and drainTime limit how much is read
+	// and for how long.
+	drainBytes = 64 << 20
+	drainTime  = 5 * time.Second
+)
+
+// readRaw reads the body of the request, at most limit bytes, and reserves memory as the bytes
+// arrive.
+func (l *memoryLease) readRaw(limit int64) ([]byte, error) {
+	w, r := l.body.w, l.body.r
+	if r.ContentLength > limit {
+		drain(w, r, r.Header.Get("Expect") == "")
+		return nil, payloadTooLarge(limit)
+	}
+	first := int64(firstChunk)
+	if r.ContentLength >= 0 {
+		first = min(first, r.ContentLength+1)
+	}
+	raw, err := l.read(nil, &l.body, first, max(r.ContentLength, 0), limit)
+	if err != nil {
+		err = readProblem(err)
+		drain(w, r, isDrainable(err))
+		return nil, err
+	}
+	l.body.finish()
+	l.markArrived()
+	return raw, nil
+}
+
+// drain reads and discards the rest of a body, if enabled is true.
+func drain(w http.ResponseWriter, r *http.Request, enabled bool) {
+	if !enabled {
+		return
+	}
+	// Writers without deadlines are not network connections, so the error can be ignored.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
+	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
+}
+
+var (
+	problemBodyBroken  = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: the body ended early"}
+	problemBodyTimeout = problem{Status: 408, Type: "validation_error", Code: "timeout", Detail: "the body was not received in time"}
+	problemPayload     = problem{Status: 413, Type: "validation_error", Code: "payload_too_large"}
+	problemBusy        = problem{Status: 503, Type: "server_error", Code: "server_error", Detail: "too much is under way at the moment, please retry", RetryAfter: 1}
+)
+
+func payloadTooLarge(limit int64) *problem {
+	p := problemPayload
+	p.Detail = fmt.Sprintf("maximum event size exceeded: the body is larger than %d bytes", limit)
+	return &p
+}
+
+// readProblem converts an error from reading a body to the problem in the response.
+func readProblem(err error) error {
+	var target *problem
+	var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
+	var network net.Error
+	switch {
+	case errors.As(err, &target):
+		return err
+	case errors.As(err, &outer):
+		return payloadTooLarge(outer.Limit)
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return &problemBodyTimeout
+	}
+	return &problemBodyBroken
+}
+
+// isDrainable reports whether the rest of the body can still be read from the connection after err.
+func isDrainable(err error) bool {
+	var target *problem
+	return errors.As(err, &target) && target.Status != problemBodyTimeout.Status && target != &problemBodyBroken
+}

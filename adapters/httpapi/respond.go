@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// fail writes the response for an error.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status >= 500 {
+		level := slog.LevelError
+		switch {
+		// Logged where events are recorded, or counted in the metrics.
+		case p.quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy),
+			// Logged once, by the goroutine that waits for the other parts.
+			s.Partial && p == &problemUnavailable,
+			// The client has disconnected, so the server is not at fault.
+			errors.Is(r.Context().Err(), context.Canceled):
+			level = slog.LevelDebug
+		}
+		s.Logger.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", err)
+	}
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	body := p.body
+	if body == nil {
+		body, _ = json.Marshal(p) // marshaling strings cannot fail
+	}
+	write(w, p.Status, body)
+}
+
+// write sends a JSON body.
+func write(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = contentTypeJSON
+	length := strconv.Itoa(len(body))
+	if x, ok := w.(*exchange); ok {
+		h["Content-Length"] = x.lists.length.set(length)
+	} else {
+		h["Content-Length"] = []string{length}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a write error means that the client has disconnected
+}
+
+// writeJSON sends a value encoded as JSON.
+func writeJSON(w http.ResponseWriter, status int, value any) error {
+	body, err := wire.Encode(value)
+	if err == nil {
+		write(w, status, body)
+	}
+	return err
+}
+
+// send writes a response with status 200, with kind as its content type.
+func send(w http.ResponseWriter, kind string, body []byte) error {
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(body) // a write error means that the client has disconnected
+	return nil
+}
+
+var contentTypeJSON = []string{"application/json"}
+
+// html responds with an HTML page. framed allows other sites to embed it in a frame.
+func (c *call) html(status int, name string, framed bool, view any) (any, error) {
+	text, err := pages.Render(name, view)
+	if err != nil {
+		return nil, err
+	}
+	h := c.w.Header()
+	h.Set("Content-Security-Policy", pages.Policy(name, framed))
+	h.Set("X-Content-Type-Options", "nosniff")
+	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
+}
