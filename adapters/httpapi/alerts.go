@@ -19,7 +19,7 @@ var alertEndpoints = resource(inProject, "alert", func(s *server) dashboards.Ale
 	update("/alerts/{id}", "Change, snooze or unsnooze an alert", "Replace an alert", dashboards.AlertFields, dashboards.Alerts.Update),
 	remove("/alerts/{id}", "Delete an alert", dashboards.Alerts.Delete),
 	handle(http.MethodPost, "/alerts/simulate", "Not supported: there is no anomaly detection", func(dashboards.Alerts, *call) (any, error) {
-		return nil, problemUnsupportedProduct.with("", "")
+		return nil, problemUnsupportedProduct.With("", "")
 	}).withStatus(http.StatusNotFound),
 })
 

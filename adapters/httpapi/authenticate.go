@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -17,9 +18,9 @@ func answerMissingMethod(s *server, a *area, w http.ResponseWriter, r *http.Requ
 		return err
 	}
 	if err := s.enter(c, &endpoint{keyScope: anyKey, area: a}); err != nil {
-		return managementProblem(err)
+		return problem.OfManagement(err)
 	}
-	return problemMethod.with("", "").setDetail("Method %q not allowed.", r.Method)
+	return problem.Method.With("", "").Detailed("Method %q not allowed.", r.Method)
 }
 
 // call returns a new call for a request.
@@ -79,9 +80,9 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 	c, err := s.Management.Authenticate(r.Context(), key, location)
 	var target *management.Error
 	if errors.As(err, &target) && target.Kind == management.Unauthenticated {
-		return nil, s.manageLimits.countFailure(r, managementProblem(err))
+		return nil, s.manageLimits.countFailure(r, problem.OfManagement(err))
 	}
-	return c, managementProblem(err)
+	return c, problem.OfManagement(err)
 }
 
 // enter does steps 1 to 4 of §1.5: it authorizes the caller and applies rate limits.
@@ -104,7 +105,7 @@ func (s *server) recheck(c *call, e *endpoint) error {
 	if err == nil {
 		c.scope = now.scope
 	}
-	return managementProblem(err)
+	return problem.OfManagement(err)
 }
 
 // admit authenticates the caller, finds the scope of the call and checks the permissions of the

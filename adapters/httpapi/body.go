@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // defaultLimit is the limit of an unpacked body if there is no other, in bytes.
@@ -13,7 +15,7 @@ const defaultLimit = 10 << 20
 // count is the number of bytes that were produced until unpacking stopped. The result may share
 // memory with raw or buf, and the content of buf is overwritten. The result is not checked to be
 // JSON. All other memory is reserved with l, unless l is nil.
-func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *bodyError) {
+func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *problem.Body) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
@@ -50,7 +52,7 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 
 // isFormContent reports whether contentType is that of a form. It returns an error for types other
 // than forms, JSON and plain text.
-func isFormContent(contentType string) (bool, *bodyError) {
+func isFormContent(contentType string) (bool, *problem.Body) {
 	base, _, _ := strings.Cut(contentType, ";")
 	switch strings.ToLower(strings.TrimSpace(base)) {
 	case "", "application/json", "text/plain":
@@ -58,7 +60,7 @@ func isFormContent(contentType string) (bool, *bodyError) {
 	case "application/x-www-form-urlencoded":
 		return true, nil
 	}
-	err := undecodable("unsupported content type: " + shorten(contentType))
+	err := undecodable("unsupported content type: " + problem.Shorten(contentType))
 	err.Attr = "Content-Type"
 	return false, err
 }

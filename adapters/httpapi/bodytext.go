@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 // body if it has no such field. It is more lenient than the specification in two ways: it ignores
 // other fields, and the value may be plain JSON, since curl -d sends plain JSON with this content
 // type.
-func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
+func (u *unpacker) form(body []byte, compression string) ([]byte, *problem.Body) {
 	data, inForm := formMember(body, "data=")
 	if !inForm {
 		data = body
@@ -35,7 +36,7 @@ func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
 		}
 		return u.base64(data, true)
 	case "gzip", "gzip-js":
-		return nil, &bodyError{Status: 400, Attr: "compression", Detail: "Gzip compression not supported for form-urlencoded data"}
+		return nil, &problem.Body{Status: 400, Attr: "compression", Detail: "Gzip compression not supported for form-urlencoded data"}
 	case "lz64":
 		return u.lz64(data)
 	}
@@ -55,18 +56,18 @@ func formMember(body []byte, name string) (value []byte, found bool) {
 }
 
 // reserve reserves n bytes for decoded text. Small amounts are not counted.
-func (u *unpacker) reserve(n int) *bodyError {
+func (u *unpacker) reserve(n int) *problem.Body {
 	if n <= firstRead {
 		return nil
 	}
 	if err := u.lease.Reserve(int64(n)); err != nil {
-		return &bodyError{cause: err}
+		return &problem.Body{Cause: err}
 	}
 	return nil
 }
 
 // lz64 unpacks LZ-string text. It reserves the memory for the work first.
-func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
+func (u *unpacker) lz64(packed []byte) ([]byte, *problem.Body) {
 	limit := u.limit
 	if u.lease != nil {
 		var work int64
@@ -80,7 +81,7 @@ func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 
 // base64 decodes base64, and gzip inside it. Invalid base64 is an error in a form; in other bodies
 // it is returned unchanged, for the JSON decoder to reject or accept.
-func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
+func (u *unpacker) base64(text []byte, form bool) ([]byte, *problem.Body) {
 	if err := u.reserve(len(text)); err != nil {
 		return nil, err
 	}

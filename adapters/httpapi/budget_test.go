@@ -12,6 +12,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // newArrival returns a lease for a body that is being received from an address, newArrived one for
@@ -194,7 +196,7 @@ func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 		}
 		one.release()
 		mustAcquire(t, two, 200)
-		var p *problem
+		var p *problem.Problem
 		if err := two.acquire(1501); !errors.As(err, &p) || p.Status != 413 {
 			t.Error(err)
 		}
@@ -301,7 +303,7 @@ func TestBudget_Read(t *testing.T) {
 		}
 		l := newBudget(2000, 0).newArrived(t)
 		_, err := l.read(nil, bytes.NewReader(want), 16, size, size-1)
-		var p *problem
+		var p *problem.Problem
 		if size > 0 && (!errors.As(err, &p) || p.Status != 413) {
 			t.Errorf("%d bytes, one too many: %v", size, err)
 		}
@@ -318,7 +320,7 @@ func TestBudget_ReadToTheBrim(t *testing.T) {
 		t.Errorf("%d bytes, %v, %d held", len(got), err, l.held)
 	}
 	l.release()
-	var p *problem
+	var p *problem.Problem
 	if _, err := l.read(nil, bytes.NewReader(make([]byte, 460)), 150, 0, 10_000); !errors.As(err, &p) || p.Status != 413 {
 		t.Error(err)
 	}

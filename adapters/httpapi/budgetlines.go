@@ -77,7 +77,7 @@ func (b *budget) dequeue(c *claim) {
 	}
 }
 
-// lineOf returns the queue for a claim of n bytes.
+// problem.LineOf returns the queue for a claim of n bytes.
 func (b *budget) lineOf(l *memoryLease, n int64) int {
 	switch {
 	case !l.large && l.held+n <= b.small:

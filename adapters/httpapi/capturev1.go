@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -89,7 +90,7 @@ func checkV1(r *http.Request) (q requestV1, err error) {
 	}
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")))
 	if q.unpack = unpackersV1[encoding]; q.unpack == nil {
-		return q, problemEncoding.with(shorten(encoding), "")
+		return q, problemEncoding.With(problem.Shorten(encoding), "")
 	}
 	q.headers = capture.V1Headers{
 		SdkInfo: r.Header.Get("PostHog-Sdk-Info"), Attempt: r.Header.Get("PostHog-Attempt"), RequestID: r.Header.Get("PostHog-Request-Id"),
@@ -140,9 +141,9 @@ const (
 // problemV1 sets the body of a problem, or of an error of capture, to the format of protocol v1. It
 // returns all other errors unchanged.
 func problemV1(err error) error {
-	var target *problem
+	var target *problem.Problem
 	var rejection *capture.V1Error
-	p, body := problem{}, errorV1{URI: docsURI}
+	p, body := problem.Problem{}, errorV1{URI: docsURI}
 	switch {
 	case errors.As(err, &rejection):
 		p.Status, p.Detail, body.Error, body.Description = rejection.Status, rejection.Description, rejection.Tag, rejection.Description
@@ -154,7 +155,7 @@ func problemV1(err error) error {
 	if p.Status == http.StatusPaymentRequired {
 		body.URI = billingURI
 	}
-	p.body, _ = json.Marshal(body) // marshaling strings cannot fail
+	p.Body, _ = json.Marshal(body) // marshaling strings cannot fail
 	if p.Status >= 500 {
 		return errors.Join(&p, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -47,7 +48,7 @@ func watchChanges(svc *changeWatcher, c *call) (any, error) {
 func (f *changeFeed) Begin(ctx context.Context) ([][]byte, error) {
 	activities, next, err := f.service.ChangesAfter(ctx, f.call.scope, f.position)
 	if err != nil {
-		return nil, managementProblem(err)
+		return nil, problem.OfManagement(err)
 	}
 	f.position = next
 	var out bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -98,7 +99,7 @@ func updateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 
 func duplicateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 	if c.r.Method == http.MethodHead { // HEAD must not create a cohort
-		return nil, problemMethod.with("", "").setDetail("Method %q not allowed.", c.r.Method)
+		return nil, problem.Method.With("", "").Detailed("Method %q not allowed.", c.r.Method)
 	}
 	return svc.DuplicateStatic(c.ctx, c.scope, c.part("id"))
 }

@@ -7,10 +7,11 @@
 // calls one method of a package such as management or capture, and encodes the result; the rules
 // are in those packages. Everything that is served is an endpoint, a row of a table. The
 // endpoints for SDKs are in sdk.go, ofrep.go and capture.go, those that read stored events in
-// historyroutes.go, and those of the management API in one file per resource. area.go converts
-// endpoints to routes, frame.go authenticates callers and writes responses, and rows.go has the
-// rows that only call a method. errors.go, ofreperrors.go and captureerrors.go have the tables of
-// errors.
+// historyroutes.go, and those of the management API in one file per resource; tables.go puts them
+// together. area.go converts endpoints to routes, authenticate.go authenticates callers, respond.go
+// writes responses, and rows.go has the rows that only call a method. internal/problem has the
+// errors that several endpoints return; sdkerrors.go, ofreperrors.go and captureerrors.go have the
+// others.
 //
 // The package limits the size of a request body (Config.MaxBody, MaxCaptureBody) and the depth of
 // its JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of tokens

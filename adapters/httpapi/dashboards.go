@@ -55,7 +55,7 @@ func listDashboards(svc dashboards.Dashboards, c *call) (management.List[dashboa
 func createFromTemplate(svc dashboards.Dashboards, c *call) (*dashboards.Dashboard, error) {
 	contentType := c.r.Header.Get("Content-Type")
 	if kind, _, _ := mime.ParseMediaType(contentType); contentType != "" && kind != "application/json" {
-		return nil, problemMediaType.with("", "").setDetail("Unsupported media type %q in request.", contentType)
+		return nil, problemMediaType.With("", "").Detailed("Unsupported media type %q in request.", contentType)
 	}
 	return svc.CreateFromTemplate(c.ctx, c.scope, c.body)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -157,7 +158,7 @@ func showPropertyDefinition(d *definition, err error) (any, error) {
 func (rd *reader) eventByName(c *call) (any, error) {
 	name := c.query().Get("name")
 	if name == "" {
-		return nil, problemRequired.with("", "name")
+		return nil, problem.Required.With("", "name")
 	}
 	return showEventDefinition(rd.find(c, eventNames, func(s *capture.SeenName) bool { return s.Name == name }))
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -50,7 +51,7 @@ func (s *sdkService) getLocalEvaluation(w http.ResponseWriter, r *http.Request) 
 		return err
 	}
 	project, err := s.access.projectOf(r, &key)
-	if key.Secret && errors.Is(err, &problemNotFound) { // do not reveal whether the other project exists
+	if key.Secret && errors.Is(err, &problem.NotFound) { // do not reveal whether the other project exists
 		return &problemForeignProject
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -74,14 +75,14 @@ func eventFilters(text string) (string, error) {
 	for i, filter := range list {
 		var kind, key string
 		if raw := filter["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
-			return "", invalid("properties", "properties[%d].type: expected a string.", i)
+			return "", problem.Invalid("properties", "properties[%d].type: expected a string.", i)
 		}
 		prefix, exists := propertyPrefixes[kind]
 		if !exists {
-			return "", invalid("properties", "properties[%d].type: filters of events must have type event, feature or person, not %q.", i, shorten(kind))
+			return "", problem.Invalid("properties", "properties[%d].type: filters of events must have type event, feature or person, not %q.", i, problem.Shorten(kind))
 		}
 		if json.Unmarshal(filter["key"], &key) != nil {
-			return "", invalid("properties", "properties[%d].key: expected a string.", i)
+			return "", problem.Invalid("properties", "properties[%d].key: expected a string.", i)
 		}
 		quoted, err := json.Marshal(prefix + key)
 		if err != nil {

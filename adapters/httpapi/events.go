@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -82,7 +83,7 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	case "recorded":
 		records, next, err = rd.recordedEvents(c.ctx, c.project(), q, p, match)
 	default:
-		err = problemInvalidChoice.with("", "order").setDetail("%s is not a valid choice. Valid choices: -timestamp, recorded.", strconv.Quote(shorten(order)))
+		err = problem.InvalidChoice.With("", "order").Detailed("%s is not a valid choice. Valid choices: -timestamp, recorded.", strconv.Quote(problem.Shorten(order)))
 	}
 	if err != nil {
 		return nil, err
@@ -188,14 +189,14 @@ func requested(q *capture.EventQuery, r *capture.Record) bool {
 func (rd *reader) getEvent(c *call) (any, error) {
 	id, ok := wire.ParseUUID(c.part("event"))
 	if !ok {
-		return nil, &problemNotFound
+		return nil, &problem.NotFound
 	}
 	record, err := rd.history.Event(c.ctx, c.project(), id)
 	if err != nil {
 		return nil, err
 	}
 	if record == nil {
-		return nil, &problemNotFound
+		return nil, &problem.NotFound
 	}
 	return showEvent(record), nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -59,7 +60,7 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	format := params.Get("format")
 	if format != "" && format != "json" && format != "csv" {
-		return nil, management.NotAChoice("format", shorten(format), []string{"json", "csv"})
+		return nil, management.NotAChoice("format", problem.Shorten(format), []string{"json", "csv"})
 	}
 	query := map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": experiment.ID}
 	if only := params["metric"]; len(only) > 0 {
@@ -75,7 +76,7 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 			return nil, err
 		}
 		if request.Mode != queries.Blocking && request.Mode != queries.ForceBlocking {
-			return nil, invalid("refresh", "Must be blocking or force_blocking: the request waits for the results.")
+			return nil, problem.Invalid("refresh", "Must be blocking or force_blocking: the request waits for the results.")
 		}
 	}
 	found, err := svc.runner.Execute(c.ctx, request)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -60,7 +61,7 @@ func recalculateMetrics(svc *queryService, c *call) (any, error) {
 		return nil, err
 	}
 	if experiment.Start.IsZero() {
-		return nil, invalid("", "Experiment has not been started yet")
+		return nil, problem.Invalid("", "Experiment has not been started yet")
 	}
 	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, metricsRunName(experiment.ID), false)
 	var queryErr *queries.Error

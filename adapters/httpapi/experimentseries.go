@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -95,18 +96,18 @@ func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesReque
 	}
 	switch {
 	case uuid == "":
-		return nil, request, invalid("metric_uuid", "metric_uuid query parameter is required")
+		return nil, request, problem.Invalid("metric_uuid", "metric_uuid query parameter is required")
 	case fingerprint == "":
-		return nil, request, invalid("fingerprint", "fingerprint query parameter is required")
+		return nil, request, problem.Invalid("fingerprint", "fingerprint query parameter is required")
 	case experiment.Start.IsZero():
-		return nil, request, invalid("", "Experiment has not been started yet")
+		return nil, request, problem.Invalid("", "Experiment has not been started yet")
 	}
 	current, exists := fingerprintOf(experiment, uuid)
 	switch {
 	case !exists:
-		return nil, request, invalid("metric_uuid", "The experiment has no metric %q.", shorten(uuid))
+		return nil, request, problem.Invalid("metric_uuid", "The experiment has no metric %q.", problem.Shorten(uuid))
 	case current != fingerprint:
-		return nil, request, invalid("fingerprint", "The metric or the experiment has changed: the fingerprint is %s now.", current)
+		return nil, request, problem.Invalid("fingerprint", "The metric or the experiment has changed: the fingerprint is %s now.", current)
 	}
 	request, err = svc.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentTimeseriesQuery", "experiment_id": experiment.ID, "metric_uuid": uuid}), queries.Overrides{})
 	return &seriesRequest{experiment, uuid, fingerprint}, request, err

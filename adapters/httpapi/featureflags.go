@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -187,7 +188,7 @@ func listFilters(w http.ResponseWriter, path string, filters json.RawMessage, no
 	query, unknown := url.Values{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !slices.ContainsFunc(listOf(path), func(p listParameter) bool { return p.name == name }) {
-			unknown = append(unknown, shorten(name))
+			unknown = append(unknown, problem.Shorten(name))
 			continue
 		}
 		text, isText := wire.Value(members[name]).(string)

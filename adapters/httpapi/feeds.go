@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // This file sends events in a project to the clients that watch it, as server-sent events
@@ -92,12 +94,12 @@ type feed interface {
 // serveFeed sends a feed as the response to a call, until the feed ends.
 func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 	if !t.enter() {
-		return nil, t.withRetryAfter(&problemUnavailable)
+		return nil, t.withRetryAfter(&problem.Unavailable)
 	}
 	defer t.running.Done()
 	callerKey := c.scope.Caller.Key.Hash
 	if !slots.enter(callerKey) {
-		full := problemTooManyStreams.setDetail("At most %d streams are allowed for each session or key, and %d in total: poll every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
+		full := problemTooManyStreams.Detailed("At most %d streams are allowed for each session or key, and %d in total: poll every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
 		full.RetryAfter = feedsFullWait
 		return nil, full
 	}
@@ -182,7 +184,7 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 // isAccessEnded reports whether an error means that the caller has lost access. An unavailable
 // store does not mean that.
 func isAccessEnded(err error) bool {
-	var p *problem
+	var p *problem.Problem
 	return errors.As(err, &p) && p.Status >= 400 && p.Status < 500 && p.Status != http.StatusTooManyRequests
 }
 

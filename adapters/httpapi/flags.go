@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -111,7 +112,7 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 		return decodeErr
 	}
 	if sc.body.Token == "" {
-		return problemNoToken.with("", "token")
+		return problemNoToken.With("", "token")
 	}
 	s.buildRequest(r, q.OnlySurveyFlags, sc)
 	if err := s.Decider.Decide(r.Context(), &sc.request, &sc.answer); err != nil {
@@ -141,7 +142,7 @@ func (s *sdkService) decode(r *http.Request, compression string, sc *scratch) er
 		return err
 	}
 	if bodyErr := parseFlagsBody(body, &sc.body); bodyErr != nil {
-		return bodyErr.orCause()
+		return bodyErr.OrCause()
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 	}
 	body, bodyErr := unpack(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
 	if bodyErr != nil {
-		return nil, bodyErr.orCause()
+		return nil, bodyErr.OrCause()
 	}
 	if len(body) > firstRead { // long bodies are not copied (see bodyText), so their buffers must not be reused
 		sc.raw, sc.unpacked = nil, nil
@@ -184,11 +185,11 @@ func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 	}
 	out, err := readUpTo(buf, &l.body, limit, l)
 	if err != nil {
-		var rejection *bodyError
+		var rejection *problem.Body
 		var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
 		switch {
 		case errors.As(err, &rejection):
-			return buf, rejection.orCause()
+			return buf, rejection.OrCause()
 		case errors.As(err, &outer):
 			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
 		}
@@ -306,7 +307,7 @@ func containsAny(s string, marks []string) bool {
 // project returns the project with the given token.
 func (s *sdkService) project(ctx context.Context, token string) (flags.Project, *flags.Set, error) {
 	if token == "" {
-		return flags.Project{}, nil, problemTokenParameter.with("", "token")
+		return flags.Project{}, nil, problemTokenParameter.With("", "token")
 	}
 	return s.Decider.Project(ctx, token)
 }

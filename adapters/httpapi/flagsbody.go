@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -176,11 +177,11 @@ func flagsFieldOf(name string) (field flagsField, rank uint8) {
 // the text of §9.11, followed by the position; Attr is the member, such as "person_properties.age".
 // After an error b must be reset before it is used. A distinct_id of a wrong type is not an error
 // if disable_flags is true (§13.2 item 11).
-func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
+func parseFlagsBody(json []byte, b *flagsBody) *problem.Body {
 	fault, wrongForm := readFlagsBody(bodyText(json), b)
 	if wrongForm && !isFinal(fault) {
 		if err := b.lease.Reserve(int64(len(json))); err != nil {
-			return &bodyError{cause: err}
+			return &problem.Body{Cause: err}
 		}
 		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
 			b.reset()
@@ -209,11 +210,11 @@ func bodyText(json []byte) string {
 func isFinal(f *wire.Fault) bool { return f.Err != nil || f.Bound }
 
 // faultInBody returns the error response for a fault in a request body.
-func faultInBody(f *wire.Fault) *bodyError {
+func faultInBody(f *wire.Fault) *problem.Body {
 	if f.Err != nil {
-		return &bodyError{cause: f.Err}
+		return &problem.Body{Cause: f.Err}
 	}
-	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + faultPosition(f), Attr: f.Where()}
+	return &problem.Body{Status: 400, Detail: problem.DecodeFailure("invalid JSON") + " " + faultPosition(f), Attr: f.Where()}
 }
 
 // faultPosition returns a sentence with the position of a fault and its description.
@@ -226,7 +227,7 @@ func faultPosition(f *wire.Fault) string {
 	if f.Text == "" {
 		return position
 	}
-	line, column := lineOf(f.Text, f.Offset)
+	line, column := problem.LineOf(f.Text, f.Offset)
 	return position + fmt.Sprintf(" That is line %d column %d.", line, column)
 }
 

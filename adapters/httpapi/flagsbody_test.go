@@ -10,12 +10,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // parse parses a body into a flagsBody, without its buffers for later requests.
-func parse(body string) (flagsBody, *bodyError) {
+func parse(body string) (flagsBody, *problem.Body) {
 	var b flagsBody
 	err := parseFlagsBody([]byte(body), &b)
 	b.spare, b.scratch = nil, nil

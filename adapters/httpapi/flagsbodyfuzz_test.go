@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -21,7 +22,7 @@ func FuzzFlagsBody(f *testing.F) {
 		var b flagsBody
 		err := parseFlagsBody(body, &b)
 		if err != nil {
-			if err.Status != 400 || !strings.HasPrefix(err.Detail, decodeFailure("invalid JSON")) {
+			if err.Status != 400 || !strings.HasPrefix(err.Detail, problem.DecodeFailure("invalid JSON")) {
 				t.Fatalf("%+v", err)
 			}
 			return

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // readTimeout limits the time of requests to endpoints without noTimeout. Searches and filters may
@@ -41,7 +43,7 @@ func (s *server) handler(e *endpoint) handler {
 			result, err = do(c)
 		}
 		if err != nil {
-			return managementProblem(err)
+			return problem.OfManagement(err)
 		}
 		return s.answer(c, e, result)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -63,11 +64,11 @@ func showGroup(g *capture.Group) group {
 func groupTypeIndex(params url.Values) (int, error) {
 	text := params.Get("group_type_index")
 	if text == "" {
-		return 0, problemRequired.with("", "group_type_index")
+		return 0, problem.Required.With("", "group_type_index")
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 255 {
-		return 0, invalid("group_type_index", "A valid integer is required.")
+		return 0, problem.Invalid("group_type_index", "A valid integer is required.")
 	}
 	return n, nil
 }

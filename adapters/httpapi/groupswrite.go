@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -14,8 +15,8 @@ func (rd *reader) groupTypeName(c *call, index int) (string, error) {
 		return "", err
 	}
 	if index >= len(names) || names[index] == "" {
-		p := problem{Status: 400, Type: "validation_error", Code: "does_not_exist"}
-		return "", p.with("", "group_type_index").setDetail("Invalid pk \"%d\" - object does not exist.", index)
+		p := problem.Problem{Status: 400, Type: "validation_error", Code: "does_not_exist"}
+		return "", p.With("", "group_type_index").Detailed("Invalid pk \"%d\" - object does not exist.", index)
 	}
 	return names[index], nil
 }
@@ -28,11 +29,11 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	}
 	raw, there := members["group_type_index"]
 	if !there {
-		return nil, problemRequired.with("", "group_type_index")
+		return nil, problem.Required.With("", "group_type_index")
 	}
 	var index int
 	if json.Unmarshal(raw, &index) != nil || index < 0 {
-		return nil, invalid("group_type_index", "A valid integer is required.")
+		return nil, problem.Invalid("group_type_index", "A valid integer is required.")
 	}
 	key, err := textIn(members, "group_key")
 	if err != nil {
@@ -62,7 +63,7 @@ func showFoundGroup(g *capture.Group, err error) (any, error) {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, &problemNotFound
+		return nil, &problem.NotFound
 	}
 	return showGroup(g), nil
 }
@@ -74,11 +75,11 @@ func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
 		return nil, err
 	}
 	if !c.query().Has("group_key") {
-		return nil, problemRequired.with("", "group_key")
+		return nil, problem.Required.With("", "group_key")
 	}
 	g, err := rd.history.Group(c.ctx, c.project(), capture.GroupID{Type: index, Key: c.query().Get("group_key")})
 	if err == nil && g == nil {
-		err = &problemNotFound
+		err = &problem.NotFound
 	}
 	return g, err
 }
@@ -102,7 +103,7 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	}
 	value, there := members["value"]
 	if !there {
-		return nil, problemRequired.with("", "value")
+		return nil, problem.Required.With("", "value")
 	}
 	set, err := wire.Encode(map[string]json.RawMessage{key: value})
 	if err != nil {
@@ -140,7 +141,7 @@ func (rd *reader) updateGroupTypes(c *call) (any, error) {
 	}
 	var changes []json.RawMessage
 	if json.Unmarshal(body, &changes) != nil {
-		p := problem{Status: 400, Type: "validation_error", Code: "not_a_list", Detail: "Expected a list of items."}
+		p := problem.Problem{Status: 400, Type: "validation_error", Code: "not_a_list", Detail: "Expected a list of items."}
 		return nil, &p
 	}
 	labels, err := rd.management.Organizations.LabelGroupTypes(c.ctx, c.project(), changes)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -95,36 +96,36 @@ func leasedLZ64(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
 	if err := l.acquire(work); err != nil {
 		return nil, err
 	}
-	out, problem := unpackLZ64(packed, limit)
-	if problem != nil {
-		return nil, lz64Problem(problem, limit)
+	out, fault := unpackLZ64(packed, limit)
+	if fault != nil {
+		return nil, lz64Problem(fault, limit)
 	}
 	l.free(work - int64(cap(out)))
 	return out, nil
 }
 
 var (
-	problemBadGzip    = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid GZIP data"}
-	problemBadLZ64    = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid LZ64 data"}
-	problemBadPacking = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid compressed data"}
+	problemBadGzip    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid GZIP data"}
+	problemBadLZ64    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid LZ64 data"}
+	problemBadPacking = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid compressed data"}
 )
 
 // unpackProblem converts an error from unpacking to the problem in the response. bad is the problem
 // for invalid packed data.
-func unpackProblem(err error, bad *problem) error {
-	var target *problem
+func unpackProblem(err error, bad *problem.Problem) error {
+	var target *problem.Problem
 	if errors.As(err, &target) {
 		return err
 	}
 	if errors.Is(err, io.EOF) { // within a header
 		err = io.ErrUnexpectedEOF
 	}
-	return bad.with("("+err.Error()+")", "")
+	return bad.With("("+err.Error()+")", "")
 }
 
-func lz64Problem(err *bodyError, limit int64) error {
+func lz64Problem(err *problem.Body, limit int64) error {
 	if err.Status == http.StatusRequestEntityTooLarge {
 		return payloadTooLarge(limit)
 	}
-	return problemBadLZ64.with("("+err.Detail+")", "")
+	return problemBadLZ64.With("("+err.Detail+")", "")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -55,7 +56,7 @@ type importLine struct {
 // send all lines once more.
 func (rd *reader) importLines(c *call) (any, error) {
 	if rd.people == nil {
-		return nil, &problemReadOnly
+		return nil, &problem.ReadOnly
 	}
 	raw, err := c.lease.readRaw(maxImport)
 	if err == nil && isGzip(raw) {
@@ -66,7 +67,7 @@ func (rd *reader) importLines(c *call) (any, error) {
 	}
 	text := asText(raw)
 	if lines := strings.Count(text, "\n"); lines > maxImportLines {
-		return nil, invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
+		return nil, problem.Invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
 	}
 	out := imported{Errors: []lineError{}}
 	number := 0
@@ -140,7 +141,7 @@ func (rd *reader) importOne(c *call, line string) error {
 			GroupID: capture.GroupID{Key: record.GroupKey}, CreatedAt: created, Properties: properties,
 		})
 	}
-	return refuseLine("type: must be person or group, not %q; events go to /batch/", shorten(record.Type))
+	return refuseLine("type: must be person or group, not %q; events go to /batch/", problem.Shorten(record.Type))
 }
 
 func importedObject(name string, raw json.RawMessage) (capture.Object, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -35,7 +36,7 @@ func showPage(c *call, status int, p *invitePage) (any, error) {
 // showProblem responds with the page for errors that the user can resolve or needs to see. It
 // returns errors of the server, for the general error response.
 func showProblem(c *call, err error, p *invitePage) (any, error) {
-	target := problemOf(managementProblem(err))
+	target := problem.Of(problem.OfManagement(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}

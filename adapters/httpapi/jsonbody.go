@@ -5,6 +5,8 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // maxSmallBody is the maximum size in bytes of a body that is read into memory at once. It suffices
@@ -24,8 +26,8 @@ func (c *call) readMembers() (members map[string]json.RawMessage, err error) {
 func (c *call) readJSONBody(into any) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-			p := problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
-			return p.setDetail("Unsupported media type %q in request.", shorten(kind))
+			p := problem.Problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
+			return p.Detailed("Unsupported media type %q in request.", problem.Shorten(kind))
 		}
 	}
 	raw, err := c.lease.readRaw(maxSmallBody)
@@ -35,9 +37,9 @@ func (c *call) readJSONBody(into any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := json.Unmarshal(raw, into); {
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return invalid("", "Invalid data. Expected a dictionary, but got %s.", jsonKind(wrong.Value))
+		return problem.Invalid("", "Invalid data. Expected a dictionary, but got %s.", jsonKind(wrong.Value))
 	case errors.As(err, &wrong):
-		return invalid(wrong.Field, "Not a valid value: %s.", wrong.Value)
+		return problem.Invalid(wrong.Field, "Not a valid value: %s.", wrong.Value)
 	case err != nil:
 		return jsonProblem(raw, err)
 	}

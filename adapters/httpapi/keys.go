@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -55,7 +56,7 @@ func (a *keyAccess) Authorize(ctx context.Context, text string, p *flags.Project
 
 // countUnknownKey counts err as a failed authentication if it is about an unknown personal key.
 func (a *keyAccess) countUnknownKey(r *http.Request, err error) error {
-	var target *problem
+	var target *problem.Problem
 	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
 		return a.manageLimits.countFailure(r, err)
 	}
@@ -79,7 +80,7 @@ func (a *keyAccess) keyProject(ctx context.Context, text, token, named string) (
 		scope, err = a.Management.Project(ctx, caller, cmp.Or(named, "@current"))
 	}
 	if err != nil {
-		return p, managementProblem(err)
+		return p, problem.OfManagement(err)
 	}
 	p, _, err = a.Decider.Project(ctx, scope.Project.APIKey)
 	return p, err
@@ -101,7 +102,7 @@ func (a *keyAccess) key(r *http.Request) (clientKey, error) {
 // personal key without one of readScopes.
 func (a *keyAccess) keyOf(ctx context.Context, text string) (clientKey, error) {
 	if text == "" {
-		return clientKey{}, &problemNoCredentials
+		return clientKey{}, &problem.NoCredentials
 	}
 	err := flags.ErrUnknownKey
 	var key clientKey
@@ -112,7 +113,7 @@ func (a *keyAccess) keyOf(ctx context.Context, text string) (clientKey, error) {
 	case errors.Is(err, flags.ErrUnknownKey) && strings.HasPrefix(text, "phs_"):
 		return clientKey{}, &problemBadSecretKey
 	case errors.Is(err, flags.ErrUnknownKey):
-		return clientKey{}, problemBadPersonalKey.with(management.KeyHint(text), "")
+		return clientKey{}, problemBadPersonalKey.With(management.KeyHint(text), "")
 	case err != nil:
 		return clientKey{}, errors.Join(flags.ErrUnavailable, err)
 	case !key.Secret && !slices.ContainsFunc(key.Scopes, func(scope string) bool { return slices.Contains(readScopes, scope) }):
@@ -158,7 +159,7 @@ func (a *keyAccess) projectOf(r *http.Request, key *clientKey) (flags.Project, e
 		}
 	}
 	if token == "" {
-		return flags.Project{}, &problemNotFound
+		return flags.Project{}, &problem.NotFound
 	}
 	if _, _, err := a.Decider.Project(r.Context(), token); err != nil {
 		return flags.Project{}, err

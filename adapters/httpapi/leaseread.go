@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 const (
@@ -55,13 +57,13 @@ func drain(w http.ResponseWriter, r *http.Request, enabled bool) {
 }
 
 var (
-	problemBodyBroken  = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: the body ended early"}
-	problemBodyTimeout = problem{Status: 408, Type: "validation_error", Code: "timeout", Detail: "the body was not received in time"}
-	problemPayload     = problem{Status: 413, Type: "validation_error", Code: "payload_too_large"}
-	problemBusy        = problem{Status: 503, Type: "server_error", Code: "server_error", Detail: "too much is under way at the moment, please retry", RetryAfter: 1}
+	problemBodyBroken  = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: the body ended early"}
+	problemBodyTimeout = problem.Problem{Status: 408, Type: "validation_error", Code: "timeout", Detail: "the body was not received in time"}
+	problemPayload     = problem.Problem{Status: 413, Type: "validation_error", Code: "payload_too_large"}
+	problemBusy        = problem.Problem{Status: 503, Type: "server_error", Code: "server_error", Detail: "too much is under way at the moment, please retry", RetryAfter: 1}
 )
 
-func payloadTooLarge(limit int64) *problem {
+func payloadTooLarge(limit int64) *problem.Problem {
 	p := problemPayload
 	p.Detail = fmt.Sprintf("maximum event size exceeded: the body is larger than %d bytes", limit)
 	return &p
@@ -69,7 +71,7 @@ func payloadTooLarge(limit int64) *problem {
 
 // readProblem converts an error from reading a body to the problem in the response.
 func readProblem(err error) error {
-	var target *problem
+	var target *problem.Problem
 	var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
 	var network net.Error
 	switch {
@@ -85,6 +87,6 @@ func readProblem(err error) error {
 
 // isDrainable reports whether the rest of the body can still be read from the connection after err.
 func isDrainable(err error) bool {
-	var target *problem
+	var target *problem.Problem
 	return errors.As(err, &target) && target.Status != problemBodyTimeout.Status && target != &problemBodyBroken
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -53,14 +54,14 @@ func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) 
 		parameters[doc.name] = &listParameter{name: doc.name, kind: kindByEndpoint}
 	}
 	if format := q.Get("format"); format != "" && format != "json" {
-		return nil, management.Fault("format", "'%s' is not a format of this list: use json.", shorten(format))
+		return nil, management.Fault("format", "'%s' is not a format of this list: use json.", problem.Shorten(format))
 	}
 	out := management.Values{}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		p := parameters[name]
 		switch {
 		case p == nil && !commonParameters[name]:
-			warn(w, "the parameter "+strconv.Quote(shorten(name))+" is unknown and was ignored")
+			warn(w, "the parameter "+strconv.Quote(problem.Shorten(name))+" is unknown and was ignored")
 		case p == nil:
 		case p.kind == kindUnsupported:
 			return nil, management.Fault(name, "'%s' is not supported here yet.", name)
@@ -102,9 +103,9 @@ func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Ti
 	case kindChoice:
 		if !slices.Contains(p.choices, first) {
 			if p.strict {
-				return nil, management.CodedFault("invalid_choice", p.name, "%q is not a valid choice. Valid choices: %s.", shorten(first), strings.Join(p.choices, ", "))
+				return nil, management.CodedFault("invalid_choice", p.name, "%q is not a valid choice. Valid choices: %s.", problem.Shorten(first), strings.Join(p.choices, ", "))
 			}
-			warn(w, "the value "+strconv.Quote(shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
+			warn(w, "the value "+strconv.Quote(problem.Shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
 			return nil, nil
 		}
 		return first, nil

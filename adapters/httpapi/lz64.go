@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // unpackLZ64 decompresses LZ-string, which old SDKs call lz64 (decision 9). It accepts all formats
@@ -18,7 +20,7 @@ import (
 // bit. Code 0 is followed by a new unit of 8 bits, code 1 by one of 16 bits, and code 2 is the end;
 // codes from 3 on are entries of the dictionary. After each code, the previous sequence plus the
 // first unit of the current one is added to the dictionary.
-func unpackLZ64(packed []byte, limit int64) ([]byte, *bodyError) {
+func unpackLZ64(packed []byte, limit int64) ([]byte, *problem.Body) {
 	limit = min(limit, math.MaxInt32)
 	if startsObject(packed) { // it would decode as text with 15 bits in each character
 		return nil, undecodable("lz64 decompression failed: the text is JSON as it is")

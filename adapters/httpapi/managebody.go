@@ -12,12 +12,13 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
 var (
-	problemMediaType = problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
-	problemEndpoint  = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
+	problemMediaType = problem.Problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
+	problemEndpoint  = problem.Problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
 )
 
 // formMemory is how much of a multipart form is stored in memory, in bytes; the rest is in
@@ -55,18 +56,18 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 			c.body.Members = formBody(c.r.MultipartForm.Value).Members
 		}
 	default:
-		err = problemMediaType.with("", "").setDetail("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
+		err = problemMediaType.With("", "").Detailed("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
 	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case !isBodyRead:
 		return nil
 	case errors.As(err, &tooLarge):
-		return problemTooLarge.with("", "").setDetail("The request body is larger than %d bytes.", limit)
+		return problem.TooLarge.With("", "").Detailed("The request body is larger than %d bytes.", limit)
 	}
-	var target *problem
+	var target *problem.Problem
 	if err != nil && !errors.As(err, &target) {
-		return problemParse.with(err.Error(), "")
+		return problem.Parse.With(err.Error(), "")
 	}
 	return err
 }
@@ -86,10 +87,10 @@ func jsonProblem(text []byte, err error) error {
 		offset = kind.Offset
 	}
 	if offset < 0 || offset > int64(len(text)) {
-		return problemParse.with(err.Error(), "")
+		return problem.Parse.With(err.Error(), "")
 	}
-	line, column := lineOf(text, int(offset))
-	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, line, column), "")
+	line, column := problem.LineOf(text, int(offset))
+	return problem.Parse.With(fmt.Sprintf("%v: line %d column %d", err, line, column), "")
 }
 
 // readJSON decodes a JSON body to c.body. It accepts a byte order mark, and an empty body. For
@@ -105,7 +106,7 @@ func (c *call) readJSON() error {
 		return nil
 	}
 	if depth(text) > maxBodyDepth {
-		return problemParse.with("the value is nested too deeply", "")
+		return problem.Parse.With("the value is nested too deeply", "")
 	}
 	var value any
 	var into any = &value

@@ -4,11 +4,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // problemUnsupportedProduct is the response for products of PostHog that Bunting does not have by
 // design (decision 37).
-var problemUnsupportedProduct = problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
+var problemUnsupportedProduct = problem.Problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
 
 // unsupportedPaths are the paths of these products below a project or an organization. Each entry
 // covers the paths below it as well.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spaolacci/murmur3"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -51,7 +52,7 @@ func ofrepHandler(h handler) handler {
 }
 
 func answerMissingOFREPMethod(_ *server, _ *area, _ http.ResponseWriter, r *http.Request) error {
-	return ofrepProblem(&problemMethod, parameter(r, "key"))
+	return ofrepProblem(&problem.Method, parameter(r, "key"))
 }
 
 // postOFREPFlags evaluates all flags. The ETag is a hash of the response, so it changes if the

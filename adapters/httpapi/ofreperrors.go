@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -21,11 +22,11 @@ const (
 
 // Errors that only OFREP has. Code is the error code of OpenFeature.
 var (
-	problemOFREPNoKey       = problem{Status: 401, Code: ofrepGeneral, Detail: "No API key provided: send the project's public key as Authorization: Bearer, or in X-API-Key."}
-	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key, which must not be used in clients."}
-	problemOFREPQuota       = problem{Status: 429, Code: ofrepGeneral, Detail: "The monthly quota of feature flag requests has been reached, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
-	problemOFREPNotFound    = problem{Status: 404, Code: ofrepFlagNotFound, Detail: "The flag does not exist, or is not available to this kind of client."}
-	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: send a string that identifies the subject of the evaluation."}
+	problemOFREPNoKey       = problem.Problem{Status: 401, Code: ofrepGeneral, Detail: "No API key provided: send the project's public key as Authorization: Bearer, or in X-API-Key."}
+	problemOFREPSecretKey   = problem.Problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key, which must not be used in clients."}
+	problemOFREPQuota       = problem.Problem{Status: 429, Code: ofrepGeneral, Detail: "The monthly quota of feature flag requests has been reached, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
+	problemOFREPNotFound    = problem.Problem{Status: 404, Code: ofrepFlagNotFound, Detail: "The flag does not exist, or is not available to this kind of client."}
+	problemOFREPNoTargeting = problem.Problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: send a string that identifies the subject of the evaluation."}
 )
 
 // ofrepCodes is the set of OpenFeature's error codes.
@@ -34,31 +35,31 @@ var ofrepCodes = map[string]bool{
 }
 
 // ofrepFault returns the 400 response for a fault in the body.
-func ofrepFault(f *wire.Fault, code string) *problem {
+func ofrepFault(f *wire.Fault, code string) *problem.Problem {
 	switch code {
 	case ofrepNoTargetingKey:
 		return &problemOFREPNoTargeting
 	case ofrepInvalidContext:
-		return &problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + faultPosition(f)}
+		return &problem.Problem{Status: 400, Code: code, Detail: "The evaluation context cannot be used. " + faultPosition(f)}
 	}
-	return &problem{Status: 400, Code: code, Detail: faultInBody(f).Detail}
+	return &problem.Problem{Status: 400, Code: code, Detail: faultInBody(f).Detail}
 }
 
 // ofrepProblem converts an error to OFREP's form, {key, errorCode, errorDetails}. The key is
 // present if the request was for one flag. The cause of the error is joined, for the log.
 func ofrepProblem(err error, key string) error {
-	p := *problemOf(err)
+	p := *problem.Of(err)
 	if !ofrepCodes[p.Code] {
-		var body *bodyError
+		var body *problem.Body
 		p.Code = ofrepGeneral
 		if errors.As(err, &body) {
 			p.Code = ofrepParseError
 		}
 	}
 	if len(key) > maxOFREPKey {
-		key = shorten(key)
+		key = problem.Shorten(key)
 	}
-	p.body, _ = json.Marshal(struct { // marshaling strings cannot fail
+	p.Body, _ = json.Marshal(struct { // marshaling strings cannot fail
 		Key     string `json:"key,omitempty"`
 		Code    string `json:"errorCode"`
 		Details string `json:"errorDetails"`

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -51,14 +52,14 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 		token = parseQuery(r.URL.RawQuery).Token
 	}
 	if token == "" {
-		return problemOFREPNoKey.with("Event streams also accept it in the parameter token.", "")
+		return problemOFREPNoKey.With("Event streams also accept it in the parameter token.", "")
 	}
 	address := s.ClientIP(r)
 	if s.limits.enabled && !s.limits.ip.allow(w, address.String()) {
 		return &problemRateLimited
 	}
 	if s.Partial { // this process does not receive changes
-		return &problemUnavailable
+		return &problem.Unavailable
 	}
 	project, _, err := s.Decider.Project(r.Context(), token)
 	if err != nil {

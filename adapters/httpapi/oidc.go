@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -100,7 +101,7 @@ func beginProviderSignIn(svc signInService, c *call) (any, error) {
 	flowState := flowCookie(session)
 	flowState.Value = base64.RawURLEncoding.EncodeToString(raw)
 	if len(flowState.Value) > maxFlow {
-		return nil, invalid("next", "Ensure this field has no more than %d characters.", maxFlow/2)
+		return nil, problem.Invalid("next", "Ensure this field has no more than %d characters.", maxFlow/2)
 	}
 	http.SetCookie(c.w, flowState)
 	return redirect(c, http.StatusFound, location), nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swaggest/jsonschema-go"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -245,7 +246,7 @@ func (d *apiDocument) in(version string) ([]byte, error) {
 	case "3.0", "3.0.3":
 		return d.olderText, d.err
 	}
-	return nil, invalid("version", "%q is not an available version of this description. Use 3.0 or 3.1.", shorten(version))
+	return nil, problem.Invalid("version", "%q is not an available version of this description. Use 3.0 or 3.1.", problem.Shorten(version))
 }
 
 // get serves the description. The server URL has the prefix where the API is mounted.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // getLiveness responds while the process can serve requests.
@@ -21,7 +23,7 @@ func readiness(ready func(context.Context) error) handler {
 				return send(w, plainText, []byte(err.Error()+"\n"))
 			}
 			if err != nil {
-				return problemUnavailable.with(err.Error(), "")
+				return problem.Unavailable.With(err.Error(), "")
 			}
 		}
 		return send(w, plainText, []byte("ready\n"))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -144,7 +145,7 @@ func parseTextCursor(text string) (string, error) {
 }
 
 func badCursor() error {
-	return invalid("cursor", "Invalid cursor: use the cursor of the next link unchanged.")
+	return problem.Invalid("cursor", "Invalid cursor: use the cursor of the next link unchanged.")
 }
 
 // timeLayouts are the formats of times in parameters. A time without a zone is UTC.
@@ -165,7 +166,7 @@ func timeParameter(q url.Values, name string) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, invalid(name, "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
+	return time.Time{}, problem.Invalid(name, "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z].")
 }
 
 // page returns the requested range of a list (§3).

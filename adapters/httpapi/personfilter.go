@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -50,7 +51,7 @@ func filterText[T any](list []T) (string, error) {
 
 func checkFilters(n int) error {
 	if n > maxFilters {
-		return invalid("properties", "properties has %d filters, at most %d are allowed.", n, maxFilters)
+		return problem.Invalid("properties", "properties has %d filters, at most %d are allowed.", n, maxFilters)
 	}
 	return nil
 }
@@ -61,7 +62,7 @@ func filterList[T any](text string) (list []T, err error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, invalid("properties", "properties must be a JSON list of property filters: %s.", err)
+		return nil, problem.Invalid("properties", "properties must be a JSON list of property filters: %s.", err)
 	}
 	return list, nil
 }
@@ -108,7 +109,7 @@ func readFilters(filters string, settings map[string]json.RawMessage) (d flags.D
 		return d, nil, err
 	}
 	if d, err = flags.ParseDefinitions(text); err != nil {
-		return d, nil, invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
+		return d, nil, problem.Invalid("properties", "%s", strings.TrimPrefix(err.Error(), "flags: "))
 	}
 	if d.Flags[0].Conditions != nil {
 		properties = d.Flags[0].Conditions[0].Properties
@@ -120,18 +121,18 @@ func readFilters(filters string, settings map[string]json.RawMessage) (d flags.D
 			p.Type = flags.PersonProperty
 		case flags.PersonProperty, flags.PersonMetadata:
 		default:
-			return d, nil, invalid("properties", "properties[%d].type: filters of persons must have type person or person_metadata, not %q.", i, shorten(string(p.Type)))
+			return d, nil, problem.Invalid("properties", "properties[%d].type: filters of persons must have type person or person_metadata, not %q.", i, problem.Shorten(string(p.Type)))
 		}
 		p.Negated = false // as in conditions of flags
 	}
 	for _, fault := range flags.Compile(d).Faults() {
 		if fault.Code != flags.NoReason { // the other faults concern values
-			return d, nil, invalid("properties", "%s: %s", strings.TrimPrefix(fault.Path, "flags[0].filters.groups[0]."), fault.Problem)
+			return d, nil, problem.Invalid("properties", "%s: %s", strings.TrimPrefix(fault.Path, "flags[0].filters.groups[0]."), fault.Problem)
 		}
 	}
 	for i, p := range properties {
 		if _, err := filterOf(&d, p, false); err != nil {
-			return d, nil, invalid("properties", "properties[%d].%s", i, err)
+			return d, nil, problem.Invalid("properties", "properties[%d].%s", i, err)
 		}
 	}
 	return d, properties, nil

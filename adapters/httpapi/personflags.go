@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -30,7 +31,7 @@ type personCohorts struct {
 func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
 	named := c.query().Get("person_id")
 	if named == "" {
-		return nil, invalid("person_id", "This field is required.")
+		return nil, problem.Invalid("person_id", "This field is required.")
 	}
 	if svc.history == nil {
 		return nil, management.ErrNotFound()

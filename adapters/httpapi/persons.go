@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -91,7 +92,7 @@ func (rd *reader) listPersons(c *call) (any, error) {
 // onePerson returns a page with the person of a distinct id, if the filters match.
 func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out personPage) (any, error) {
 	if q.Search != "" {
-		return nil, invalid("search", "search and distinct_id cannot be used together.")
+		return nil, problem.Invalid("search", "search and distinct_id cannot be used together.")
 	}
 	found, err := rd.history.PersonForDistinctID(c.ctx, c.project(), id)
 	if err != nil {
@@ -198,15 +199,15 @@ func (rd *reader) person(ctx context.Context, project int64, named string) (*cap
 	if id, err := strconv.ParseInt(named, 10, 64); err == nil {
 		return rd.history.PersonByID(ctx, project, id)
 	}
-	return nil, invalid("", "The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=%s instead.", shorten(named))
+	return nil, problem.Invalid("", "The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=%s instead.", problem.Shorten(named))
 }
 
 // namedPerson returns the person of the path. If there is no such person, the error is
-// problemNotFound.
+// problem.NotFound.
 func (rd *reader) namedPerson(c *call) (*capture.StoredPerson, error) {
 	p, err := rd.person(c.ctx, c.project(), c.part("person"))
 	if err == nil && p == nil {
-		err = &problemNotFound
+		err = &problem.NotFound
 	}
 	return p, err
 }
@@ -246,19 +247,19 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 	}
 	switch {
 	case len(body.IDs) > maxBulk:
-		return nil, invalid("", "You can only pass 1000 ids in one call")
+		return nil, problem.Invalid("", "You can only pass 1000 ids in one call")
 	case len(body.DistinctIDs) > maxBulk:
-		return nil, invalid("", "You can only pass 1000 distinct_ids in one call")
+		return nil, problem.Invalid("", "You can only pass 1000 distinct_ids in one call")
 	case body.IDs == nil && body.DistinctIDs == nil:
-		return nil, invalid("", "You need to specify either distinct_ids or ids")
+		return nil, problem.Invalid("", "You need to specify either distinct_ids or ids")
 	case rd.people == nil:
-		return nil, &problemReadOnly
+		return nil, &problem.ReadOnly
 	}
 	var ids []capture.UUID
 	for i, text := range body.IDs {
 		id, ok := wire.ParseUUID(text)
 		if !ok {
-			return nil, invalid(fmt.Sprintf("ids__%d", i), "Must be a valid UUID.")
+			return nil, problem.Invalid(fmt.Sprintf("ids__%d", i), "Must be a valid UUID.")
 		}
 		ids = append(ids, id)
 	}

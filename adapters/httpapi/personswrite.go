@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -13,9 +14,9 @@ import (
 
 // fieldMissing returns the error of the person endpoints for a missing field. As in PostHog, code
 // and detail are swapped (§2.3).
-func fieldMissing(field string) *problem {
-	p := problem{Status: 400, Type: "validation_error", Code: "This field is required.", Detail: "required"}
-	return p.with("", field)
+func fieldMissing(field string) *problem.Problem {
+	p := problem.Problem{Status: 400, Type: "validation_error", Code: "This field is required.", Detail: "required"}
+	return p.With("", field)
 }
 
 // textIn returns a member that must be a string and must not be empty.
@@ -24,12 +25,12 @@ func textIn(body map[string]json.RawMessage, name string) (string, error) {
 	var text string
 	switch {
 	case !there:
-		return "", problemRequired.with("", name)
+		return "", problem.Required.With("", name)
 	case json.Unmarshal(raw, &text) != nil:
-		return "", invalid(name, "Not a valid string.")
+		return "", problem.Invalid(name, "Not a valid string.")
 	case text == "":
-		p := problem{Status: 400, Type: "validation_error", Code: "blank", Detail: "This field may not be blank."}
-		return "", p.with("", name)
+		p := problem.Problem{Status: 400, Type: "validation_error", Code: "blank", Detail: "This field may not be blank."}
+		return "", p.With("", name)
 	}
 	return text, nil
 }
@@ -43,8 +44,8 @@ func isMissingValue(raw json.RawMessage) bool { return len(raw) == 0 || string(r
 
 // notADict returns the error for a member that must be an object.
 func notADict(name string) error {
-	p := problem{Status: 400, Type: "validation_error", Code: "not_a_dict"}
-	return p.with("", name).setDetail("Expected a dictionary of items.")
+	p := problem.Problem{Status: 400, Type: "validation_error", Code: "not_a_dict"}
+	return p.With("", name).Detailed("Expected a dictionary of items.")
 }
 
 // captureProject returns the project of the request as a capture.Project.
@@ -163,7 +164,7 @@ type personValue struct {
 func (rd *reader) personValues(c *call) (any, error) {
 	key, part := c.query().Get("key"), strings.ToLower(c.query().Get("value"))
 	if key == "" {
-		return nil, problemRequired.with("", "key")
+		return nil, problem.Required.With("", "key")
 	}
 	counts := map[string]int{}
 	q := capture.PersonQuery{Limit: 1, Match: func(p *capture.StoredPerson) bool {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -139,7 +140,7 @@ func (s *sdkService) getScript(w http.ResponseWriter, r *http.Request) error {
 	version, exact := parameter(r, "version"), false
 	switch {
 	case version != "" && !anyVersion.MatchString(version):
-		return &problemNotFound
+		return &problem.NotFound
 	case version == "": // requests of older clients
 		exact = exactVersion.MatchString(r.URL.Query().Get("v"))
 	default:
@@ -151,7 +152,7 @@ func (s *sdkService) getScript(w http.ResponseWriter, r *http.Request) error {
 // getArrayScript serves /array/:token/array.js, which is the same for all tokens.
 func (s *sdkService) getArrayScript(w http.ResponseWriter, r *http.Request) error {
 	if !isConfigToken(parameter(r, "token")) {
-		return &problemNotFound
+		return &problem.NotFound
 	}
 	return s.script(w, r, mainScript, false)
 }
@@ -161,14 +162,14 @@ func (s *sdkService) getArrayScript(w http.ResponseWriter, r *http.Request) erro
 func (s *sdkService) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
 	if s.scripts == nil {
 		if !scriptName.MatchString(name) {
-			return &problemNotFound
+			return &problem.NotFound
 		}
 		noScript(w)
 		return nil
 	}
 	f, info, err := s.scripts.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return problemNotFound.with("The copy of posthog-js that this server was given has no such file.", "")
+		return problem.NotFound.With("The copy of posthog-js that this server was given has no such file.", "")
 	}
 	if err != nil {
 		return err

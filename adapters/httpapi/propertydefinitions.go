@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -107,7 +108,7 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
 		if i < 0 {
-			return nil, problemInvalidChoice.with("", "type").setDetail("%s is not a valid choice. Valid choices: %s.", strconv.Quote(shorten(text)), ownerNames())
+			return nil, problem.InvalidChoice.With("", "type").Detailed("%s is not a valid choice. Valid choices: %s.", strconv.Quote(problem.Shorten(text)), ownerNames())
 		}
 		owner = owners[i]
 	}
@@ -121,7 +122,7 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	}
 	events := v.Texts("event_names")
 	if len(events) > 0 && owner.kind != capture.SeenEventProperty {
-		return nil, invalid("", "`event_names` can only be set for `event` type")
+		return nil, problem.Invalid("", "`event_names` can only be set for `event` type")
 	}
 	var descriptions map[string]organizations.DefinitionDetails
 	var names []capture.SeenName
@@ -174,11 +175,11 @@ func showProperty(s *capture.SeenName, descriptions map[string]organizations.Def
 func propertyGroup(params url.Values, ofGroup bool) (*int, error) {
 	switch {
 	case !ofGroup && params.Get("group_type_index") != "":
-		return nil, invalid("", "`group_type_index` can only set for `group` type")
+		return nil, problem.Invalid("", "`group_type_index` can only set for `group` type")
 	case !ofGroup:
 		return nil, nil
 	case params.Get("group_type_index") == "":
-		return nil, invalid("", "`group_type_index` must be set for `group` type")
+		return nil, problem.Invalid("", "`group_type_index` must be set for `group` type")
 	}
 	index, err := groupTypeIndex(params)
 	return &index, err
@@ -200,7 +201,7 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 		return nil, nil
 	}
 	if len(names) > maxEventNames {
-		return nil, invalid("event_names", "Ensure this field has no more than %d elements.", maxEventNames)
+		return nil, problem.Invalid("event_names", "Ensure this field has no more than %d elements.", maxEventNames)
 	}
 	out := map[string]bool{}
 	maxScanned := eventScan / len(names)
@@ -219,7 +220,7 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 			return nil, err
 		}
 		if more != nil {
-			warn(c.w, "event_names: only the newest "+strconv.Itoa(maxScanned)+" events of "+strconv.Quote(shorten(name))+" were looked at")
+			warn(c.w, "event_names: only the newest "+strconv.Itoa(maxScanned)+" events of "+strconv.Quote(problem.Shorten(name))+" were looked at")
 		}
 	}
 	return out, nil
@@ -232,7 +233,7 @@ var eventTypes = []string{"event", "event_custom", "event_posthog"}
 func (rd *reader) listEventDefinitions(c *call) (any, error) {
 	v, kind := c.listValues, c.query().Get("event_type")
 	if kind != "" && !slices.Contains(eventTypes, kind) {
-		return nil, invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
+		return nil, problem.Invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
 	}
 	q := capture.NameQuery{
 		Search: v.Text("search"), Custom: kind == "event_custom", System: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),

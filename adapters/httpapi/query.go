@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -89,7 +90,7 @@ func runQuery(svc *queryService, c *call) (any, error) {
 	}
 	for _, q := range queryOverrides {
 		if raw := members[q.path]; !management.EmptyJSON(raw) && management.JSONKind(raw) != "dict" {
-			return nil, invalid(q.path, "Expected a JSON object.")
+			return nil, problem.Invalid(q.path, "Expected a JSON object.")
 		}
 	}
 	mode, err := modeOf(members["refresh"], queries.Blocking)
@@ -108,12 +109,12 @@ func runQuery(svc *queryService, c *call) (any, error) {
 	}
 	request.Mode, request.ID, request.Name = mode, textMember(c.body, "client_query_id"), textMember(c.body, "name")
 	if len(request.ID) > maxQueryID || len(request.Name) > maxQueryID {
-		return nil, invalid("client_query_id", "The name of a run may have at most %d characters.", maxQueryID)
+		return nil, problem.Invalid("client_query_id", "The name of a run may have at most %d characters.", maxQueryID)
 	}
 	if kind := c.part("query"); kind != "" {
 		var header struct{ Kind string }
 		if _ = json.Unmarshal(request.Query, &header); header.Kind != kind {
-			return nil, invalid("query__kind", "The query has kind %q, but the path has %q.", shorten(header.Kind), shorten(kind))
+			return nil, problem.Invalid("query__kind", "The query has kind %q, but the path has %q.", problem.Shorten(header.Kind), problem.Shorten(kind))
 		}
 	}
 	found, err := svc.runner.Execute(c.ctx, request)
@@ -165,7 +166,7 @@ func (svc *queryService) savedFor(c *call) func(short string) (json.RawMessage, 
 }
 
 func unknownInsight(short string) error {
-	return invalid("query__shortId", "There is no insight %q.", shorten(short))
+	return problem.Invalid("query__shortId", "There is no insight %q.", problem.Shorten(short))
 }
 
 // project returns the settings of a project that queries use.
@@ -240,7 +241,7 @@ func modeOfText(text string) (queries.Mode, error) {
 	case slices.Contains(queries.Modes, mode):
 		return mode, nil
 	}
-	return "", problemInvalidChoice.with("", "refresh").setDetail("%q is not a valid choice. Valid choices: %v.", shorten(text), queries.Modes)
+	return "", problem.InvalidChoice.With("", "refresh").Detailed("%q is not a valid choice. Valid choices: %v.", problem.Shorten(text), queries.Modes)
 }
 
 // upgradeQuery returns the query unchanged.
@@ -250,7 +251,7 @@ func upgradeQuery(_ *queryService, c *call) (*queryUpgraded, error) {
 	}
 	query := c.body.Members["query"]
 	if len(query) == 0 {
-		return nil, problemRequired.with("", "query")
+		return nil, problem.Required.With("", "query")
 	}
 	return &queryUpgraded{query}, nil
 }
@@ -285,8 +286,8 @@ func cancelQuery(svc *queryService, c *call) (*queryCancelled, error) {
 }
 
 // queryProblems are the errors of running queries that are not errors in the query (§1.7).
-var queryProblems = map[queries.Kind]problem{
-	queries.TimedOut:  {Status: http.StatusGatewayTimeout, Type: "server_error", Code: "query_timeout", quiet: true},
+var queryProblems = map[queries.Kind]problem.Problem{
+	queries.TimedOut:  {Status: http.StatusGatewayTimeout, Type: "server_error", Code: "query_timeout", Quiet: true},
 	queries.Cancelled: {Status: http.StatusBadRequest, Type: "validation_error", Code: "query_cancelled"},
 	queries.Busy:      {Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled"},
 	queries.Conflict:  {Status: http.StatusConflict, Type: "server_error", Code: "conflict"},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -63,7 +64,7 @@ func (s *sdkService) arrayConfig(r *http.Request) ([]byte, error) {
 	project, set, err := s.project(r.Context(), parameter(r, "token"))
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
-		return nil, &problemNotFound // 404, as for a missing file
+		return nil, &problem.NotFound // 404, as for a missing file
 	case err != nil:
 		return nil, err
 	}

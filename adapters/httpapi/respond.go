@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -15,14 +16,14 @@ import (
 
 // fail writes the response for an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := problemOf(err)
+	p := problem.Of(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
 		switch {
 		// Logged where events are recorded, or counted in the metrics.
-		case p.quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy),
+		case p.Quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy),
 			// Logged once, by the goroutine that waits for the other parts.
-			s.Partial && p == &problemUnavailable,
+			s.Partial && p == &problem.Unavailable,
 			// The client has disconnected, so the server is not at fault.
 			errors.Is(r.Context().Err(), context.Canceled):
 			level = slog.LevelDebug
@@ -35,7 +36,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	body := p.body
+	body := p.Body
 	if body == nil {
 		body, _ = json.Marshal(p) // marshaling strings cannot fail
 	}

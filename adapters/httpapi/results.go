@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -65,7 +66,7 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 			continue
 		}
 		if _, ok := wire.Value([]byte(text)).(map[string]any); !ok {
-			return nil, invalid(q.path, "Expected a JSON object.")
+			return nil, problem.Invalid(q.path, "Expected a JSON object.")
 		}
 		provided[q.path] = json.RawMessage(text)
 		if err := checkQuestion(c, q.part, provided[q.path], q.path, ""); err != nil {
@@ -120,7 +121,7 @@ func (s *resultRun) run(ctx context.Context, i *dashboards.Insight, overlays ...
 // noteQueryError stores an error of the query in the insight and returns nil. It returns other
 // errors.
 func noteQueryError(i *dashboards.Insight, err error) error {
-	var p *problem
+	var p *problem.Problem
 	if !errors.As(queryProblem(err), &p) {
 		return err
 	}
@@ -199,11 +200,11 @@ func (s *resultRun) runDashboard(ctx context.Context, d *dashboards.Dashboard) e
 // (§1.9). It returns errors that end the whole request, for example if the request was canceled
 // or the store is unavailable.
 func (svc *queryService) keepError(ctx context.Context, i *dashboards.Insight, err error) error {
-	if err == nil || ctx.Err() != nil || problemOf(err).Status != http.StatusInternalServerError {
+	if err == nil || ctx.Err() != nil || problem.Of(err).Status != http.StatusInternalServerError {
 		return err
 	}
 	svc.log.Error("an insight failed", "insight", i.ID, "error", err)
-	i.Error = &dashboards.InsightError{Type: problemInternal.Type, Code: problemInternal.Code, Detail: problemInternal.Detail}
+	i.Error = &dashboards.InsightError{Type: problem.Internal.Type, Code: problem.Internal.Code, Detail: problem.Internal.Detail}
 	return nil
 }
 

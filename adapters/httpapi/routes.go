@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/time/rate"
 )
@@ -20,13 +21,13 @@ func (s *server) router(table []endpoint, metrics http.Handler, extra map[string
 		switch {
 		case cors(w, r):
 		case s.Partial:
-			s.fail(w, r, &problemUnavailable)
+			s.fail(w, r, &problem.Unavailable)
 		case s.Management != nil && isUnsupportedPath(r.URL.Path):
 			s.fail(w, r, &problemUnsupportedProduct)
 		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
 			s.fail(w, r, &problemEndpoint)
 		default:
-			s.fail(w, r, &problemNotFound)
+			s.fail(w, r, &problem.NotFound)
 		}
 	})
 	for _, row := range s.routesOf(table) {
@@ -87,7 +88,7 @@ func (s *server) serve(row *route) http.HandlerFunc {
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
-			var err error = &problemMethod
+			var err error = &problem.Method
 			if row.area.missing != nil {
 				err = row.area.missing(s, row.area, w, r)
 			}
@@ -122,5 +123,5 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	s.panics.Add(1)
 	s.Logger.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
-	s.fail(w, r, &problemInternal)
+	s.fail(w, r, &problem.Internal)
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -22,10 +23,10 @@ type browserSignIn struct {
 }
 
 var (
-	problemKeyRequired     = problem{Status: 403, Type: "authentication_error", Code: "key_required", Detail: "A GET request that changes data requires a key instead of a session."}
-	problemConsoleReadOnly = problem{Status: 403, Type: "authentication_error", Code: "read_only", Detail: "The console of this server is read-only: changes require a key."}
-	problemInsecure        = problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console requires HTTPS here: use a proxy with HTTPS, set --tls-cert, or set --site-url https://…; http://localhost works without HTTPS."}
-	problemSessionBody     = problemMediaType.with("Requests with a session must have the content type application/json or multipart/form-data.", "")
+	problemKeyRequired     = problem.Problem{Status: 403, Type: "authentication_error", Code: "key_required", Detail: "A GET request that changes data requires a key instead of a session."}
+	problemConsoleReadOnly = problem.Problem{Status: 403, Type: "authentication_error", Code: "read_only", Detail: "The console of this server is read-only: changes require a key."}
+	problemInsecure        = problem.Problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console requires HTTPS here: use a proxy with HTTPS, set --tls-cert, or set --site-url https://…; http://localhost works without HTTPS."}
+	problemSessionBody     = problemMediaType.With("Requests with a session must have the content type application/json or multipart/form-data.", "")
 )
 
 // hasSessions reports whether requests may have a session. They may not if the service has its
@@ -157,7 +158,7 @@ func (s *server) bySession(c *call) error {
 	}
 	caller, err := find(c.ctx, token)
 	c.authenticated = caller
-	return managementProblem(err)
+	return problem.OfManagement(err)
 }
 
 // checkOrigin returns an error for requests that pages of other sites can make a browser send.

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
 // problemSignIn has no details, because they are for the log of the service.
 var (
-	problemSignIn      = problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "The sign-in was not accepted."}
-	problemCrossOrigin = problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "A page of another site may not send this request."}
+	problemSignIn      = problem.Problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "The sign-in was not accepted."}
+	problemCrossOrigin = problem.Problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "A page of another site may not send this request."}
 )
 
 // otherSites detects requests that a page of another site makes a browser send with the cookies
@@ -30,7 +31,7 @@ func (s *server) signIn(c *call) error {
 	if err == nil {
 		var rejection *management.Error
 		if c.authenticated, err = s.Management.Admit(c.ctx, caller); err != nil && !errors.As(err, &rejection) {
-			return managementProblem(err)
+			return problem.OfManagement(err)
 		}
 	}
 	if err == nil {
@@ -48,7 +49,7 @@ func (s *server) signIn(c *call) error {
 // noCredentials returns the error for a request without a readable key.
 func noCredentials(r *http.Request) error {
 	if r.Header.Get("Authorization") == "" {
-		return &problemNoCredentials
+		return &problem.NoCredentials
 	}
-	return problemNoCredentials.with("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
+	return problem.NoCredentials.With("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 
 // problemOFREPTooMany is the error of OFREP for a stream above a limit; Code is the error code of
 // OpenFeature.
-var problemOFREPTooMany = problem{Status: 503, Code: "GENERAL", Detail: "Too many event streams are open, here or from this address. Please poll instead, or try again later.", quiet: true}
+var problemOFREPTooMany = problem.Problem{Status: 503, Code: "GENERAL", Detail: "Too many event streams are open, here or from this address. Please poll instead, or try again later.", Quiet: true}
 
 // addressSlots counts the open public streams by client address and records refused clients.
 type addressSlots struct {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -173,7 +174,7 @@ func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, versio
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, t.withRetryAfter(&problemUnavailable)
+		return nil, t.withRetryAfter(&problem.Unavailable)
 	}
 	full := slots.open.Load() >= int64(slots.max)
 	switch {
@@ -219,7 +220,7 @@ func (t *streams) retainKey(apiKey, text string, p *flags.Project) *streamKey {
 }
 
 // withRetryAfter returns a copy of a problem with a random Retry-After.
-func (t *streams) withRetryAfter(p *problem) error {
+func (t *streams) withRetryAfter(p *problem.Problem) error {
 	late := *p
 	late.RetryAfter = int((retryDelay(t.spread()) + time.Second - 1) / time.Second)
 	return &late
@@ -289,7 +290,7 @@ func (t *streams) check() {
 // check failed; the streams then remain open.
 func (t *streams) recheck(k *streamKey) bool {
 	err := t.access.Authorize(t.ctx, k.id.text, k.project)
-	var p *problem
+	var p *problem.Problem
 	isRejected := errors.As(err, &p) && (p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -326,4 +327,4 @@ func (t *streams) close() {
 	t.running.Wait()
 }
 
-var problemTooManyStreams = problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many streams are open. Please try again later."}
+var problemTooManyStreams = problem.Problem{Status: 503, Type: "server_error", Code: "too_many", Detail: "Too many streams are open. Please try again later."}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -36,9 +37,9 @@ func (s *intakeService) surveys(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case token == "":
-		return problemNoKey.with("", "token")
+		return problemNoKey.With("", "token")
 	case !isConfigToken(token):
-		return problemKeyForm.with("", "token")
+		return problemKeyForm.With("", "token")
 	}
 	if !s.hasFeatureFlags() {
 		write(w, http.StatusOK, noSurveys)
@@ -58,7 +59,7 @@ func (s *intakeService) hasFeatureFlags() bool {
 // writePublic responds with a list that management has returned.
 func writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
-		return managementProblem(err)
+		return problem.OfManagement(err)
 	}
 	return writeJSON(w, http.StatusOK, list)
 }
@@ -67,12 +68,12 @@ func writePublic(w http.ResponseWriter, list any, err error) error {
 func (s *intakeService) getEarlyAccess(w http.ResponseWriter, r *http.Request) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	if q.token == "" {
-		return problemNoKey.with("", "token")
+		return problemNoKey.With("", "token")
 	}
 	project, _, err := s.Decider.Project(r.Context(), q.token)
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
-		return problemBadKey.with("", "token")
+		return problemBadKey.With("", "token")
 	case err != nil:
 		return err
 	case !s.hasFeatureFlags():

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
-func undecodable(cause string) *bodyError {
-	return &bodyError{Status: 400, Detail: decodeFailure(cause)}
+func undecodable(cause string) *problem.Body {
+	return &problem.Body{Status: 400, Detail: problem.DecodeFailure(cause)}
 }
 
-func bodyTooLarge(limit, got int64) *bodyError {
-	return &bodyError{Status: 413, Detail: fmt.Sprintf("Decompressed request body exceeded %d bytes (got %d). "+
+func bodyTooLarge(limit, got int64) *problem.Body {
+	return &problem.Body{Status: 413, Detail: fmt.Sprintf("Decompressed request body exceeded %d bytes (got %d). "+
 		"If this is a legitimate workload, contact PostHog support.", limit, got)}
 }
 
@@ -34,7 +36,7 @@ func (u *unpacker) free() []byte {
 
 // gunzip decompresses all members of a gzip stream. It returns an error if the stream is
 // truncated or a checksum is wrong.
-func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
+func (u *unpacker) gunzip(raw []byte) ([]byte, *problem.Body) {
 	out := u.free()
 	offset, err := eachMember(raw, func(src io.Reader) (err error) {
 		out, err = readUpTo(out, src, u.limit, u.lease)
@@ -44,7 +46,7 @@ func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
 }
 
 // inflate decompresses Content-Encoding: deflate, which is the zlib format.
-func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
+func (u *unpacker) inflate(raw []byte) (out []byte, _ *problem.Body) {
 	src := bytes.NewReader(raw)
 	z, err := zlib.NewReader(src)
 	if err == nil {
@@ -55,8 +57,8 @@ func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
 
 // inflateError returns the error of a compressed body. offset is the number of bytes that were
 // read.
-func inflateError(format string, err error, raw []byte, offset int) *bodyError {
-	var rejection *bodyError
+func inflateError(format string, err error, raw []byte, offset int) *problem.Body {
+	var rejection *problem.Body
 	switch {
 	case err == nil:
 		return nil
@@ -69,18 +71,18 @@ func inflateError(format string, err error, raw []byte, offset int) *bodyError {
 }
 
 // readUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
-// The error is that of src, or a *bodyError.
+// The error is that of src, or a *problem.Body.
 func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, error) {
 	for {
 		if l != nil {
 			if err := l.inspect(out); err != nil {
-				return nil, &bodyError{cause: err}
+				return nil, &problem.Body{Cause: err}
 			}
 		}
 		if len(out) == cap(out) {
 			size := min(max(2*int64(cap(out)), 4096), limit+1)
 			if err := l.Reserve(size); err != nil {
-				return nil, &bodyError{cause: err}
+				return nil, &problem.Body{Cause: err}
 			}
 			old := int64(cap(out))
 			out = append(make([]byte, 0, size), out...)
@@ -99,7 +101,7 @@ func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, e
 	}
 }
 
-func unsupportedCompression(name string) *bodyError {
-	return &bodyError{Status: 400, Attr: "compression",
-		Detail: fmt.Sprintf("Unsupported compression type %q: use gzip, gzip-js, base64 or lz64.", shorten(name))}
+func unsupportedCompression(name string) *problem.Body {
+	return &problem.Body{Status: 400, Attr: "compression",
+		Detail: fmt.Sprintf("Unsupported compression type %q: use gzip, gzip-js, base64 or lz64.", problem.Shorten(name))}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -55,7 +56,7 @@ func postConfirmPage(svc organizations.Account, c *call) (any, error) {
 	if err == nil {
 		return confirmPage(c, http.StatusOK, confirmView{Email: u.Email})
 	}
-	target := problemOf(managementProblem(err))
+	target := problem.Of(problem.OfManagement(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}

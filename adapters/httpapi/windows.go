@@ -8,6 +8,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -145,8 +146,8 @@ func (l *managementLimiters) throttleError(wait time.Duration) error {
 	if seconds == 1 {
 		plural = ""
 	}
-	p := problem{Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled", RetryAfter: seconds}
-	return p.setDetail("Request was throttled. Expected available in %d second%s.", seconds, plural)
+	p := problem.Problem{Status: http.StatusTooManyRequests, Type: "throttled_error", Code: "throttled", RetryAfter: seconds}
+	return p.Detailed("Request was throttled. Expected available in %d second%s.", seconds, plural)
 }
 
 // limit counts a request of an authorized key (§1.5, step 6).
