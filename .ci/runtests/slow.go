@@ -9,7 +9,7 @@ import (
 // race detector, except the tests in sequential.
 var racing = []string{
 	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
-	"./adapters/remote", "./adapters/httpapi", "./adapters/internal/natsstream", "./adapters/server",
+	"./adapters/remote", "./adapters/httpapi", "./adapters/httpapi/internal/admission", "./adapters/internal/natsstream", "./adapters/server",
 }
 
 // sequential are tests of these packages that run without the race detector: tests that compute in

@@ -80,7 +80,7 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 	c, err := s.Management.Authenticate(r.Context(), key, location)
 	var target *management.Error
 	if errors.As(err, &target) && target.Kind == management.Unauthenticated {
-		return nil, s.manageLimits.countFailure(r, problem.OfManagement(err))
+		return nil, s.manageLimits.CountFailure(r, problem.OfManagement(err))
 	}
 	return c, problem.OfManagement(err)
 }
@@ -90,7 +90,7 @@ func (s *server) enter(c *call, e *endpoint) error {
 	if err := s.admit(c, e); err != nil {
 		return err
 	}
-	return s.manageLimits.limit(c.scope.Caller.Key.Hash, e.reads)
+	return s.manageLimits.Limit(c.scope.Caller.Key.Hash, e.reads)
 }
 
 // recheck returns an error if the caller of a long response has lost access. It does not count as

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
@@ -15,7 +16,7 @@ const defaultLimit = 10 << 20
 // count is the number of bytes that were produced until unpacking stopped. The result may share
 // memory with raw or buf, and the content of buf is overwritten. The result is not checked to be
 // JSON. All other memory is reserved with l, unless l is nil.
-func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *problem.Body) {
+func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *admission.Lease) (json []byte, err *problem.Body) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}

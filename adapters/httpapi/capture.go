@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -58,38 +59,38 @@ func (s *intakeService) pageEndpoints() []endpoint {
 
 // intake returns a handler that calls h with a new lease of the memory budget. It counts requests
 // and rejected requests, and converts the errors of h to those of §4.2.
-func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *memoryLease) error) handler {
+func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *admission.Lease) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s.requests.Add(1)
-		l := s.budget.newLease(w, r, s)
-		defer l.release()
+		l := s.budget.NewLease(w, r, s)
+		defer l.Release()
 		err := h(w, r, l)
 		if err != nil {
 			s.rejected.Add(1)
-			l.releaseDelayed()
+			l.ReleaseDelayed()
 			err = captureProblem(err)
 		}
 		return err
 	}
 }
 
-func (s *intakeService) events(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) events(w http.ResponseWriter, r *http.Request, l *admission.Lease) error {
 	return s.ingest(w, r, l, capture.DecodeOptions{})
 }
 
-func (s *intakeService) engage(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) engage(w http.ResponseWriter, r *http.Request, l *admission.Lease) error {
 	return s.ingest(w, r, l, capture.DecodeOptions{Engage: true})
 }
 
 // ingest handles a v0 request. It responds with 200 when the events are durable (decision 13).
-func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, o capture.DecodeOptions) error {
+func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *admission.Lease, o capture.DecodeOptions) error {
 	from := s.origin(r)
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, s.MaxCaptureBody)
 	if err != nil {
 		return err
 	}
-	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.acquire
+	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.Acquire
 	submission, err := capture.Decode(text, o)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ const eventMemory = 600
 // acquireForStoring reserves the memory for storing the events of a body, in addition to the body
 // and its items: the stored text, and the events themselves. A submission is stored in pieces, so
 // only one piece counts.
-func acquireForStoring(l *memoryLease, text, items int) error {
+func acquireForStoring(l *admission.Lease, text, items int) error {
 	bytes, events := capture.PieceSize(text, items)
-	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
+	return l.Acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -19,17 +20,17 @@ const (
 
 // enableEarlyCheck rejects a long body as soon as its first chunk shows that it has no events or an
 // unknown project key. Packed bodies are checked when their first bytes are unpacked.
-func (s *intakeService) enableEarlyCheck(l *memoryLease) {
-	l.onFirstChunk = func(text []byte) error {
+func (s *intakeService) enableEarlyCheck(l *admission.Lease) {
+	l.OnFirstChunk = func(text []byte) error {
 		if !startsJSON(text) {
-			if !l.arrived { // it may be packed
+			if !l.Arrived { // it may be packed
 				s.enableEarlyCheck(l)
 			}
 			return nil
 		}
 		token, err := capture.PeekToken(asText(text))
 		if err == nil && token != "" {
-			err = s.Intake.CheckKey(l.ctx, token)
+			err = s.Intake.CheckKey(l.Ctx, token)
 		}
 		if err != nil {
 			return captureProblem(err)
@@ -41,20 +42,20 @@ func (s *intakeService) enableEarlyCheck(l *memoryLease) {
 // readCapture returns the decoded text of a v0 request, from the query parameter data or the body.
 // It removes all encodings in the order of §2.1 to §2.5. The memory of the text belongs to the
 // lease.
-func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *memoryLease, limit int64) (string, error) {
+func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *admission.Lease, limit int64) (string, error) {
 	s.enableEarlyCheck(l)
 	payload := []byte(nil)
 	form := false
 	switch {
 	case q.data != "":
-		l.markArrived()
-		if err := l.acquire(int64(len(q.data))); err != nil {
+		l.MarkArrived()
+		if err := l.Acquire(int64(len(q.data))); err != nil {
 			return "", err
 		}
 		payload = []byte(q.data)
 	case r.Method == http.MethodPost:
 		var err error
-		if payload, err = l.readRaw(limit); err != nil {
+		if payload, err = l.ReadRaw(limit); err != nil {
 			return "", err
 		}
 		form = isForm(header(r.Header, "Content-Type"))
@@ -79,7 +80,7 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *memoryL
 }
 
 // unpackV0 decodes base64, then decompresses, then decodes base64 within (§2.2, §2.4, §2.5).
-func unpackV0(l *memoryLease, payload []byte, declared codec, limit int64) ([]byte, error) {
+func unpackV0(l *admission.Lease, payload []byte, declared codec, limit int64) ([]byte, error) {
 	if declared == codecLZ64 && !isGzip(payload) {
 		text, err := leasedLZ64(l, payload, limit)
 		if err != nil {

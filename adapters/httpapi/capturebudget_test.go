@@ -111,7 +111,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 		})
 		eventually(t, "the store has it", func() bool { return into.blockedCalls.Load() > int32(i) })
 	}
-	res, err := post(100 << 10) // after waiting for the time in TestBudget_Patience
+	res, err := post(100 << 10) // after waiting for the time in admission.TestBudget_Patience
 	if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
 		t.Fatal(res, err)
 	}

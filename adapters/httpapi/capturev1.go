@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -17,7 +18,7 @@ const (
 )
 
 // postV1 handles a request of protocol v1 (§6).
-func (s *intakeService) postV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) postV1(w http.ResponseWriter, r *http.Request, l *admission.Lease) error {
 	if err := s.ingestV1(w, r, l); err != nil {
 		return problemV1(captureProblem(err))
 	}
@@ -27,20 +28,20 @@ func (s *intakeService) postV1(w http.ResponseWriter, r *http.Request, l *memory
 // ingestV1 validates the headers and the project key, then reads and decodes the body, and stores the
 // events. For a long body, or one of unknown length, the key is checked before the body is read, so
 // that a wrong key does not occupy memory.
-func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *admission.Lease) error {
 	from := s.origin(r)
 	q, err := checkV1(r)
 	if err != nil {
-		drain(w, r, r.Header.Get("Expect") == "")
+		admission.Drain(w, r, r.Header.Get("Expect") == "")
 		return err
 	}
-	if r.ContentLength < 0 || r.ContentLength > firstChunk {
+	if r.ContentLength < 0 || r.ContentLength > admission.FirstChunk {
 		if err := s.Intake.CheckKey(r.Context(), q.token); err != nil {
-			drain(w, r, r.Header.Get("Expect") == "")
+			admission.Drain(w, r, r.Header.Get("Expect") == "")
 			return err
 		}
 	}
-	raw, err := l.readRaw(maxV1)
+	raw, err := l.ReadRaw(maxV1)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *memo
 	if err != nil {
 		return err
 	}
-	submission, err := capture.DecodeV1(asText(text), q.headers, l.acquire)
+	submission, err := capture.DecodeV1(asText(text), q.headers, l.Acquire)
 	if err != nil {
 		return err
 	}

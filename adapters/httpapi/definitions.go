@@ -62,7 +62,7 @@ func (s *sdkService) getLocalEvaluation(w http.ResponseWriter, r *http.Request) 
 
 // serveDefinitions writes the definitions of a project for an authorized caller.
 func (s *sdkService) serveDefinitions(w http.ResponseWriter, r *http.Request, project *flags.Project) error {
-	if !s.limits.definitions.allow(w, project.APIKey) {
+	if !s.limits.Definitions.Allow(w, project.APIKey) {
 		return &problemRateLimited
 	}
 	payload, version, err := payload(r.Context(), s.Decider, project.APIKey, wantsMembers(r))

@@ -15,7 +15,7 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
 		return s.access.countUnknownKey(r, err)
 	}
-	if !s.limits.definitions.allow(w, project.APIKey) {
+	if !s.limits.Definitions.Allow(w, project.APIKey) {
 		return &problemRateLimited
 	}
 	members := wantsMembers(r)
@@ -26,7 +26,7 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	if r.Method == http.MethodHead {
 		return headStream(w)
 	}
-	st, err := s.streams.join(&project, kindOf(members), payload, version, admission{key: text})
+	st, err := s.streams.join(&project, kindOf(members), payload, version, streamClient{key: text})
 	if err != nil {
 		return err
 	}

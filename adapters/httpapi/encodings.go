@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/andybalholm/brotli"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
@@ -18,7 +19,7 @@ const (
 )
 
 // unpackV1 decodes one Content-Encoding, to at most limit bytes.
-type unpackV1 func(l *memoryLease, packed []byte, limit int64) ([]byte, error)
+type unpackV1 func(l *admission.Lease, packed []byte, limit int64) ([]byte, error)
 
 // unpackersV1 maps the values of Content-Encoding to their decoders.
 var unpackersV1 = map[string]unpackV1{
@@ -26,19 +27,19 @@ var unpackersV1 = map[string]unpackV1{
 	"identity": plainV1,
 	"gzip":     gunzip,
 	"deflate":  inflate,
-	"br": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+	"br": func(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 		return unpackWith(l, brotlis, brotliWindow, packed, limit)
 	},
-	"zstd": func(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+	"zstd": func(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 		return unpackWith(l, zstds, zstdWindow, packed, limit)
 	},
 }
 
-func plainV1(_ *memoryLease, body []byte, _ int64) ([]byte, error) { return body, nil }
+func plainV1(_ *admission.Lease, body []byte, _ int64) ([]byte, error) { return body, nil }
 
 // inflate decodes deflate: the zlib format if the first byte is that of a zlib header, and raw
 // deflate otherwise (§6.1).
-func inflate(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+func inflate(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 	src := bytes.NewReader(packed)
 	var z io.Reader = flate.NewReader(src)
 	if bytes.HasPrefix(packed, []byte{0x78}) {
@@ -68,11 +69,11 @@ var (
 
 // unpackWith unpacks with a decoder from pool. It reserves window bytes for the decoder while it
 // works.
-func unpackWith(l *memoryLease, pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
-	if err := l.acquire(window); err != nil {
+func unpackWith(l *admission.Lease, pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
+	if err := l.Acquire(window); err != nil {
 		return nil, err
 	}
-	defer l.free(window)
+	defer l.Free(window)
 	z := pool.Get().(resetReader)
 	src := bytes.NewReader(packed)
 	defer func() {
@@ -85,8 +86,8 @@ func unpackWith(l *memoryLease, pool *sync.Pool, window int64, packed []byte, li
 	return unpackAll(l, z, packed, limit)
 }
 
-func unpackAll(l *memoryLease, src io.Reader, packed []byte, limit int64) ([]byte, error) {
-	out, err := l.unpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
+func unpackAll(l *admission.Lease, src io.Reader, packed []byte, limit int64) ([]byte, error) {
+	out, err := l.UnpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
 	if err != nil {
 		err = unpackProblem(err, &problemBadPacking)
 	}

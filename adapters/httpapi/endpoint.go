@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -93,7 +94,7 @@ type call struct {
 	authenticated *management.Caller // the caller that Config.Authenticate returned
 	scope         *management.Scope  // nil for public endpoints
 	body          management.Body
-	lease         *memoryLease      // for an unread body
+	lease         *admission.Lease  // for an unread body
 	isAdmitted    bool              // a recheck of an admitted call, which does not extend its session
 	recheck       func() error      // checks again whether the caller is authorized; for long responses
 	listValues    management.Values // the validated query parameters of a list

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -14,7 +15,7 @@ import (
 // scratch is the memory of one flags request. It is pooled and reused by other requests.
 type scratch struct {
 	decider       *flags.Decider
-	lease         memoryLease
+	lease         admission.Lease
 	raw, unpacked []byte
 	body          flagsBody
 	request       flags.Request
@@ -32,12 +33,12 @@ func newScratch(d *flags.Decider) *scratch {
 // inspect checks the project key of a body as soon as its beginning has arrived.
 func (sc *scratch) inspect(text []byte) error {
 	if !startsObject(text) {
-		if !sc.lease.arrived { // it may be packed
-			sc.lease.onFirstChunk = sc.checkStart
+		if !sc.lease.Arrived { // it may be packed
+			sc.lease.OnFirstChunk = sc.checkStart
 		}
 		return nil
 	}
-	if token := leadingFlagsKey(string(text[:firstChunk])); token != "" {
+	if token := leadingFlagsKey(string(text[:admission.FirstChunk])); token != "" {
 		return sc.checkKey(token)
 	}
 	return nil
@@ -46,7 +47,7 @@ func (sc *scratch) inspect(text []byte) error {
 // checkKey returns an error if no project has the key, and sets the token of the body to it, for
 // logs and limits. Other errors are ignored here, because the evaluation reports them later.
 func (sc *scratch) checkKey(token string) error {
-	_, _, err := sc.decider.Project(sc.lease.ctx, token)
+	_, _, err := sc.decider.Project(sc.lease.Ctx, token)
 	if !errors.Is(err, flags.ErrUnknownKey) {
 		return nil
 	}
@@ -57,8 +58,8 @@ func (sc *scratch) checkKey(token string) error {
 // release empties the scratch and returns it to the pool.
 func (s *sdkService) release(sc *scratch) {
 	sc.empty()
-	sc.lease.release()
-	sc.lease = memoryLease{}
+	sc.lease.Release()
+	sc.lease = admission.Lease{}
 	sc.body.lease = nil
 	s.scratch.Put(sc)
 }
@@ -72,10 +73,10 @@ func (sc *scratch) empty() {
 	}
 }
 
-// releaseDelayed releases the memory of a rejected body, and delays the response to its sender.
+// ReleaseDelayed releases the memory of a rejected body, and delays the response to its sender.
 func (sc *scratch) releaseDelayed() {
 	sc.empty()
-	sc.lease.releaseDelayed()
+	sc.lease.ReleaseDelayed()
 }
 
 // withFormat returns a handler that calls answer with the parsed query and the format that choose
@@ -90,7 +91,7 @@ func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter,
 // evaluate handles POST /flags and /decide, with the checks in the order of §9.10: the rate limit
 // of the address, decoding, the rate limit of the token, and then the checks of the Decider.
 func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
-	if s.limits.enabled && !s.limits.ip.allow(w, s.ClientIP(r).String()) {
+	if s.limits.Enabled && !s.limits.IP.Allow(w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
@@ -98,12 +99,12 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 	s.begin(sc, w, r)
 	decodeErr := s.decode(r, q.Compression, sc)
 	exchangeOf(r.Context()).noteToken(sc.body.Token)
-	if s.limits.enabled {
+	if s.limits.Enabled {
 		key := sc.body.Token
-		if key == "" || len(key) > maxLimitedToken {
+		if key == "" || len(key) > admission.MaxLimitedToken {
 			key = "ip:" + s.ClientIP(r).String()
 		}
-		if !s.limits.token.allow(w, key) {
+		if !s.limits.Token.Allow(w, key) {
 			return &problemRateLimited
 		}
 	}
@@ -129,14 +130,14 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 
 // begin initializes the lease of a request. Its memory counts for the budget of flags requests.
 func (s *sdkService) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
-	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, client: s, body: pacedBody{w: w, r: r}}
+	sc.lease = admission.Lease{Ctx: r.Context(), Budget: s.flagsBudget, Client: s, Body: admission.PacedBody{W: w, R: r}}
 	sc.body.lease = &sc.lease
 }
 
 // decode reads and unpacks the body and parses its fields. The key of a long body is checked as
 // soon as it has been read.
 func (s *sdkService) decode(r *http.Request, compression string, sc *scratch) error {
-	sc.lease.onFirstChunk = sc.checkStart
+	sc.lease.OnFirstChunk = sc.checkStart
 	body, err := s.readUnpacked(r, compression, sc)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 	if err != nil {
 		return nil, err
 	}
-	if err := sc.lease.acquire(int64(cap(sc.unpacked))); err != nil {
+	if err := sc.lease.Acquire(int64(cap(sc.unpacked))); err != nil {
 		return nil, err
 	}
 	body, bodyErr := unpack(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
@@ -172,18 +173,18 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 }
 
 // readBody reads a body of at most limit bytes into buf.
-func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
-	r := l.body.r
+func readBody(l *admission.Lease, limit int64, buf []byte) ([]byte, error) {
+	r := l.Body.R
 	if r.ContentLength > limit {
 		return buf, bodyTooLarge(limit, r.ContentLength)
 	}
 	if n := min(r.ContentLength, firstRead); n > int64(cap(buf)) {
 		buf = make([]byte, 0, n)
 	}
-	if err := l.acquire(int64(cap(buf))); err != nil {
+	if err := l.Acquire(int64(cap(buf))); err != nil {
 		return buf, err
 	}
-	out, err := readUpTo(buf, &l.body, limit, l)
+	out, err := readUpTo(buf, &l.Body, limit, l)
 	if err != nil {
 		var rejection *problem.Body
 		var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
@@ -195,8 +196,8 @@ func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 		}
 		return buf, &problemBodyUnreadable
 	}
-	l.body.finish()
-	l.markArrived()
+	l.Body.Finish()
+	l.MarkArrived()
 	return out, nil
 }
 

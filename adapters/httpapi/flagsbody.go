@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -45,7 +46,7 @@ type flagsBody struct {
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
-	lease *memoryLease // reserves memory, if not nil
+	lease *admission.Lease // reserves memory, if not nil
 	// check, if not nil, returns an error if no project has the key of a long body.
 	check      func(token string) error
 	spare      []map[string]any // emptied maps for GroupProperties

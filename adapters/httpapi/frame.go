@@ -31,8 +31,8 @@ func (s *server) handler(e *endpoint) handler {
 		}
 		c.pageSize = e.pageSize
 		if e.unread {
-			c.lease = s.budget.newLease(w, r, s)
-			defer c.lease.release()
+			c.lease = s.budget.NewLease(w, r, s)
+			defer c.lease.Release()
 		}
 		err := s.open(c, e)
 		if err == nil && list {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/klauspost/compress/gzip"
 )
@@ -57,10 +58,10 @@ func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err 
 }
 
 // gunzip unpacks all members of a gzip stream, to at most limit bytes.
-func gunzip(l *memoryLease, packed []byte, limit int64) (out []byte, err error) {
+func gunzip(l *admission.Lease, packed []byte, limit int64) (out []byte, err error) {
 	expected := unpackedLength(packed)
 	_, err = eachMember(packed, func(src io.Reader) (err error) {
-		out, err = l.unpackInto(out, src, expected, limit)
+		out, err = l.UnpackInto(out, src, expected, limit)
 		return err
 	})
 	if err != nil {
@@ -84,23 +85,23 @@ func unpackedLength(packed []byte) int64 {
 
 // lz64Bounds returns the largest allowed length of unpacked LZ-string text, and the bytes of memory
 // that unpacking needs.
-func lz64Bounds(l *memoryLease, packed []byte, limit int64) (maxLength, work int64) {
-	maxLength = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
+func lz64Bounds(l *admission.Lease, packed []byte, limit int64) (maxLength, work int64) {
+	maxLength = min(limit, l.Budget.Total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
 	return maxLength, lz64Memory * (maxLength + int64(len(packed)))
 }
 
 // leasedLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
 // that the result does not need.
-func leasedLZ64(l *memoryLease, packed []byte, limit int64) ([]byte, error) {
+func leasedLZ64(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 	limit, work := lz64Bounds(l, packed, limit)
-	if err := l.acquire(work); err != nil {
+	if err := l.Acquire(work); err != nil {
 		return nil, err
 	}
 	out, fault := unpackLZ64(packed, limit)
 	if fault != nil {
 		return nil, lz64Problem(fault, limit)
 	}
-	l.free(work - int64(cap(out)))
+	l.Free(work - int64(cap(out)))
 	return out, nil
 }
 
@@ -125,7 +126,7 @@ func unpackProblem(err error, bad *problem.Problem) error {
 
 func lz64Problem(err *problem.Body, limit int64) error {
 	if err.Status == http.StatusRequestEntityTooLarge {
-		return payloadTooLarge(limit)
+		return admission.TooLargeFor(limit)
 	}
 	return problemBadLZ64.With("("+err.Detail+")", "")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -24,7 +25,7 @@ type Handler struct {
 	intake  *intakeService
 	shared  sharedSlots
 
-	flagsBudget *budget
+	flagsBudget *admission.Budget
 	rateLimited atomic.Uint64 // requests over a rate limit
 	mistakes    atomic.Uint64 // errors that pages of the console have reported
 }
@@ -64,17 +65,17 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
-	h := &Handler{shared: newSharedSlots(), flagsBudget: newFlagsBudget(c.FlagsBudget)}
+	h := &Handler{shared: newSharedSlots(), flagsBudget: admission.NewFlagsBudget(c.FlagsBudget)}
 	s := &server{
 		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: (*browserSignIn)(c.SignIn),
 		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, NewID: c.NewID,
 		Logger: c.Logger, LogAll: c.LogRequests == LogAllRequests, LogFailed: c.LogRequests == LogFailedRequests,
-		budget: newBudget(c.Budget, defaultBudget),
+		budget: admission.NewBudget(c.Budget, admission.DefaultBudget),
 	}
-	s.manageLimits = newManagementLimiters(c.ManagementLimits.windows(), s, &h.rateLimited)
+	s.manageLimits = admission.NewManagement(c.ManagementLimits.windows(), s, &h.rateLimited)
 	access := newKeyAccess(s, keysOf(c.Keys))
 	h.server, h.streams = s, newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
-	h.sdk = newSDKService(s, access, h.streams, newLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
+	h.sdk = newSDKService(s, access, h.streams, admission.NewLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
 	h.intake = newIntakeService(s, c.Intake, c.MaxCaptureBody)
 	h.table = h.tables(&c)
 	h.routed = s.observe(s.router(h.table, c.Metrics, c.Extra))
@@ -103,8 +104,8 @@ func (h *Handler) Stats() Stats {
 	return Stats{
 		Panics: h.server.panicCount(), RateLimited: h.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
 		CaptureRequests: requests, CaptureRefused: rejected,
-		BudgetInUse: h.server.budget.inUse(), BudgetRefused: h.server.budget.rejected(),
-		FlagsInUse: h.flagsBudget.inUse(), FlagsRefused: h.flagsBudget.rejected(),
+		BudgetInUse: h.server.budget.InUse(), BudgetRefused: h.server.budget.Rejected(),
+		FlagsInUse: h.flagsBudget.InUse(), FlagsRefused: h.flagsBudget.Rejected(),
 		Streams: open, StreamEvents: events, StreamsDropped: h.streams.droppedCount(),
 		PublicStreams: publicOpen, PublicStreamEvents: publicEvents, PublicStreamsRefused: h.streams.rejectedCount(),
 	}

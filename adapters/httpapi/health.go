@@ -66,8 +66,8 @@ func reportMistake[H any](svc healthService[H], c *call) (any, error) {
 	if session := c.scope.Caller.Session; session != nil {
 		reporter = session.ID
 	}
-	if wait := svc.manageLimits.mistakes.add(reporter, svc.manageLimits.now()); wait > 0 {
-		return nil, svc.manageLimits.throttleError(wait)
+	if wait := svc.manageLimits.Mistakes.Add(reporter, svc.manageLimits.Now()); wait > 0 {
+		return nil, svc.manageLimits.Throttle(wait)
 	}
 	svc.mistakes.Add(1)
 	svc.Logger.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)

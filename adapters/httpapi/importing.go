@@ -58,7 +58,7 @@ func (rd *reader) importLines(c *call) (any, error) {
 	if rd.people == nil {
 		return nil, &problem.ReadOnly
 	}
-	raw, err := c.lease.readRaw(maxImport)
+	raw, err := c.lease.ReadRaw(maxImport)
 	if err == nil && isGzip(raw) {
 		raw, err = gunzip(c.lease, raw, maxImport)
 	}

@@ -30,7 +30,7 @@ func (c *call) readJSONBody(into any) error {
 			return p.Detailed("Unsupported media type %q in request.", problem.Shorten(kind))
 		}
 	}
-	raw, err := c.lease.readRaw(maxSmallBody)
+	raw, err := c.lease.ReadRaw(maxSmallBody)
 	if err != nil {
 		return err
 	}

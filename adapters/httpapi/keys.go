@@ -58,7 +58,7 @@ func (a *keyAccess) Authorize(ctx context.Context, text string, p *flags.Project
 func (a *keyAccess) countUnknownKey(r *http.Request, err error) error {
 	var target *problem.Problem
 	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
-		return a.manageLimits.countFailure(r, err)
+		return a.manageLimits.CountFailure(r, err)
 	}
 	return err
 }

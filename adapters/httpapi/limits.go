@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 )
 
 // Rate is the rate of a token bucket. The zero value means no limit.
@@ -52,16 +54,16 @@ func DefaultRateLimits() RateLimits {
 	}
 }
 
-// rates returns the limits for newLimiters.
-func (c RateLimits) rates() keyRates {
-	return keyRates{Token: keyRate(c.Token), IP: keyRate(c.IP), Definitions: keyRate(c.Definitions), RemoteConfig: keyRate(c.RemoteConfig), LogOnly: c.LogOnly}
+// rates returns the limits for admission.NewLimiters.
+func (c RateLimits) rates() admission.Rates {
+	return admission.Rates{Token: admission.Rate(c.Token), IP: admission.Rate(c.IP), Definitions: admission.Rate(c.Definitions), RemoteConfig: admission.Rate(c.RemoteConfig), LogOnly: c.LogOnly}
 }
 
-// ratesOf returns the rates of Config.TokenRates for newLimiters.
-func ratesOf(tokens map[string]Rate) map[string]keyRate {
-	out := make(map[string]keyRate, len(tokens))
+// ratesOf returns the rates of Config.TokenRates for admission.NewLimiters.
+func ratesOf(tokens map[string]Rate) map[string]admission.Rate {
+	out := make(map[string]admission.Rate, len(tokens))
 	for token, r := range tokens {
-		out[token] = keyRate(r)
+		out[token] = admission.Rate(r)
 	}
 	return out
 }
@@ -91,7 +93,7 @@ type ManagementLimits struct {
 
 // PeerFailures is the factor by which one trusted proxy may exceed ManagementLimits.Failures,
 // summed over all client addresses that it forwards.
-const PeerFailures = peerFailures
+const PeerFailures = admission.PeerFailures
 
 // DefaultManagementLimits returns the limits of §2.6 (decision 25). It also allows, per minute,
 // 60 failed authentications, 20 passwords tried per address, 30 passwords tried per link and 10
@@ -104,10 +106,10 @@ func DefaultManagementLimits() ManagementLimits {
 	}
 }
 
-// windows returns the limits for newManagementLimiters.
-func (c *ManagementLimits) windows() managementWindows {
-	return managementWindows{
-		Default: windowLimits(c.Default), Reads: windowLimits(c.Reads), Failures: windowLimits(c.Failures), Guesses: windowLimits(c.Guesses),
-		Links: windowLimits(c.Links), SignIns: windowLimits(c.SignIns), Mails: windowLimits(c.Mails), Now: c.Now,
+// windows returns the limits for admission.NewManagement.
+func (c *ManagementLimits) windows() admission.Limits {
+	return admission.Limits{
+		Default: admission.Windows(c.Default), Reads: admission.Windows(c.Reads), Failures: admission.Windows(c.Failures), Guesses: admission.Windows(c.Guesses),
+		Links: admission.Windows(c.Links), SignIns: admission.Windows(c.SignIns), Mails: admission.Windows(c.Mails), Now: c.Now,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spaolacci/murmur3"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -136,13 +137,13 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 	if token == "" {
 		return &problemOFREPNoKey
 	}
-	if s.limits.enabled {
+	if s.limits.Enabled {
 		address := s.ClientIP(r).String()
 		limited := token
-		if len(token) > maxLimitedToken {
+		if len(token) > admission.MaxLimitedToken {
 			limited = "ip:" + address
 		}
-		if !s.limits.ip.allow(w, address) || !s.limits.token.allow(w, limited) {
+		if !s.limits.IP.Allow(w, address) || !s.limits.Token.Allow(w, limited) {
 			return &problemRateLimited
 		}
 	}
@@ -187,7 +188,7 @@ func (s *sdkService) readOFREP(w http.ResponseWriter, r *http.Request, sc *scrat
 	s.begin(sc, w, r)
 	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
-			sc.lease.refusalDelay = largeDelay
+			sc.lease.RefusalDelay = admission.LargeDelay
 			return unknownOFREPKey(err, token)
 		}
 	}
@@ -247,7 +248,7 @@ func (s *sdkService) getOFREPConfiguration(w http.ResponseWriter, r *http.Reques
 	if token == "" {
 		return &problemOFREPNoKey
 	}
-	if s.limits.enabled && !s.limits.ip.allow(w, s.ClientIP(r).String()) {
+	if s.limits.Enabled && !s.limits.IP.Allow(w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {

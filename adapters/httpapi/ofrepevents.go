@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -55,7 +56,7 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 		return problemOFREPNoKey.With("Event streams also accept it in the parameter token.", "")
 	}
 	address := s.ClientIP(r)
-	if s.limits.enabled && !s.limits.ip.allow(w, address.String()) {
+	if s.limits.Enabled && !s.limits.IP.Allow(w, address.String()) {
 		return &problemRateLimited
 	}
 	if s.Partial { // this process does not receive changes
@@ -76,7 +77,7 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 	if r.Method == http.MethodHead {
 		return headStream(w)
 	}
-	st, err := s.streams.join(&project, changesStream, nil, version, admission{address: streamAddressOf(address)})
+	st, err := s.streams.join(&project, changesStream, nil, version, streamClient{address: admission.Network(address)})
 	if err != nil {
 		return err
 	}

@@ -94,8 +94,8 @@ func (svc signInService) consoleURL(c *call, page string) string {
 func beginProgram(svc signInService, c *call) (*programCodes, error) {
 	forbidCaching(c)
 	from := networkOf(svc.ClientIP(c.r))
-	if wait := svc.manageLimits.signIns.add("program "+from, svc.manageLimits.now()); wait > 0 {
-		return nil, svc.manageLimits.throttleError(wait)
+	if wait := svc.manageLimits.SignIns.Add("program "+from, svc.manageLimits.Now()); wait > 0 {
+		return nil, svc.manageLimits.Throttle(wait)
 	}
 	device, user, err := svc.programs().Begin(c.ctx, c.body, from)
 	if err != nil {
@@ -112,16 +112,16 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 // because they may be guesses.
 func pollProgram(svc signInService, c *call) (any, error) {
 	forbidCaching(c)
-	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.now()
-	if wait := svc.manageLimits.failures.check(from, now); wait > 0 {
-		return nil, svc.manageLimits.throttleError(wait)
+	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.Now()
+	if wait := svc.manageLimits.Failures.Check(from, now); wait > 0 {
+		return nil, svc.manageLimits.Throttle(wait)
 	}
 	p, err := svc.programs().Poll(c.ctx, c.body)
 	if err != nil {
 		return nil, err
 	}
 	if p.State == organizations.PollExpired {
-		svc.manageLimits.failures.add(from, now)
+		svc.manageLimits.Failures.Add(from, now)
 	}
 	if p.State != organizations.PollAuthorized {
 		return programAnswers[p.State], nil
@@ -133,8 +133,8 @@ func pollProgram(svc signInService, c *call) (any, error) {
 // many.
 func (svc signInService) checkCodeTries(c *call) error {
 	forbidCaching(c)
-	if wait := svc.manageLimits.guesses.add("program "+c.scope.User.UUID, svc.manageLimits.now()); wait > 0 {
-		return svc.manageLimits.throttleError(wait)
+	if wait := svc.manageLimits.Guesses.Add("program "+c.scope.User.UUID, svc.manageLimits.Now()); wait > 0 {
+		return svc.manageLimits.Throttle(wait)
 	}
 	return nil
 }

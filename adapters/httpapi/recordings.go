@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -10,7 +11,7 @@ import (
 var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
 
 // postRecording accepts session recordings, as SDKs require, but does not store them (§7).
-func (s *intakeService) postRecording(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *intakeService) postRecording(w http.ResponseWriter, r *http.Request, l *admission.Lease) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, maxRecording)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *sdkService) getRemoteConfig(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	if !s.limits.remoteConfig.allow(w, bearer(r)) {
+	if !s.limits.RemoteConfig.Allow(w, bearer(r)) {
 		return &problemRateLimited
 	}
 	value, ok, err := s.Decider.RemoteConfig(r.Context(), project.APIKey, parameter(r, "flag"))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/capture"
@@ -21,7 +22,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		level := slog.LevelError
 		switch {
 		// Logged where events are recorded, or counted in the metrics.
-		case p.Quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy),
+		case p.Quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &admission.Busy),
 			// Logged once, by the goroutine that waits for the other parts.
 			s.Partial && p == &problem.Unavailable,
 			// The client has disconnected, so the server is not at fault.

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"slices"
 	"sync"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 )
 
 // sdkService serves flags and what SDKs read to evaluate them.
@@ -10,8 +12,8 @@ type sdkService struct {
 	*server
 	access      *keyAccess
 	streams     *streams
-	limits      *limiters
-	flagsBudget *budget
+	limits      *admission.Limiters
+	flagsBudget *admission.Budget
 	scratch     sync.Pool // of *scratch, the buffers of one flags request
 	evaluations evaluationCounter
 	renewals    renewals
@@ -19,7 +21,7 @@ type sdkService struct {
 }
 
 // newSDKService returns the service of a server. files may be nil.
-func newSDKService(s *server, access *keyAccess, all *streams, limits *limiters, flagsBudget *budget, files *scripts) *sdkService {
+func newSDKService(s *server, access *keyAccess, all *streams, limits *admission.Limiters, flagsBudget *admission.Budget, files *scripts) *sdkService {
 	sdk := &sdkService{server: s, access: access, streams: all, limits: limits, flagsBudget: flagsBudget, scripts: files}
 	sdk.scratch.New = func() any { return newScratch(s.Decider) }
 	return sdk

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
@@ -38,8 +39,8 @@ type server struct {
 	LogFailed      bool // LogRequests is LogFailedRequests
 	NewID          func(*http.Request) string
 
-	budget       *budget
-	manageLimits *managementLimiters
+	budget       *admission.Budget
+	manageLimits *admission.Management
 	usage        usageCounter
 
 	panics       atomic.Uint64

@@ -94,8 +94,8 @@ func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) 
 	if !ok {
 		return nil, &problemInsecure
 	}
-	if wait := svc.manageLimits.signIns.add(what+svc.ClientIP(c.r).String(), svc.manageLimits.now()); wait > 0 {
-		return nil, svc.manageLimits.throttleError(wait)
+	if wait := svc.manageLimits.SignIns.Add(what+svc.ClientIP(c.r).String(), svc.manageLimits.Now()); wait > 0 {
+		return nil, svc.manageLimits.Throttle(wait)
 	}
 	return cookie, nil
 }
@@ -171,7 +171,7 @@ func mailLink(svc signInService, c *call) (any, error) {
 	}
 	email := textMember(c.body, "email")
 	mailbox := management.HashKey(management.EmailKey(email))
-	if svc.CanMail() && svc.manageLimits.signInMails.add(mailbox, svc.manageLimits.now()) > 0 {
+	if svc.CanMail() && svc.manageLimits.SignInMails.Add(mailbox, svc.manageLimits.Now()) > 0 {
 		return nil, nil
 	}
 	next := ""

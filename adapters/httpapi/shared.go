@@ -18,7 +18,7 @@ import (
 // that it does not appear in access logs.
 func sharedEndpoints(slots sharedSlots) (out []endpoint) {
 	of := func(s *server) linkService {
-		return linkService{s.Management.Dashboards.Dashboards, s.manageLimits.countGuess, queryServiceOf(s), slots}
+		return linkService{s.Management.Dashboards.Dashboards, s.manageLimits.CountGuess, queryServiceOf(s), slots}
 	}
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
 		out = append(out, resource(atTop, public, of, withOwnTimeout([]row[linkService]{

@@ -43,7 +43,7 @@ func (s *server) signIn(c *call) error {
 	if s.failureLines.Allow() {
 		s.Logger.InfoContext(c.r.Context(), "a sign-in was not accepted", "error", err)
 	}
-	return s.manageLimits.countFailure(c.r, &problemSignIn)
+	return s.manageLimits.CountFailure(c.r, &problemSignIn)
 }
 
 // noCredentials returns the error for a request without a readable key.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
@@ -105,7 +106,7 @@ func within(d time.Duration, since, now int64) bool { return since != 0 && now-s
 // not while slots are lacking, and if clients cannot reach the stream.
 func (t *streams) mayHint(r *http.Request) bool {
 	now, c := time.Now().UnixNano(), &t.addressSlots
-	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(streamAddressOf(t.server.ClientIP(r)), now) {
+	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(admission.Network(t.server.ClientIP(r)), now) {
 		return false
 	}
 	return !c.isUnheard(now)

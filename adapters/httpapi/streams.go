@@ -161,15 +161,15 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 	return l.err
 }
 
-// admission identifies the client of a stream: by its address for changesStream, otherwise by its
+// streamClient identifies the client of a stream: by its address for changesStream, otherwise by its
 // secret key.
-type admission struct {
+type streamClient struct {
 	key     string
 	address netip.Addr
 }
 
 // join reserves a slot for a stream. payload is the initial payload of a new hub.
-func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, client admission) (*stream, error) {
+func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, client streamClient) (*stream, error) {
 	slots := t.slotsOf(kind)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -30,7 +31,7 @@ func (s *intakeService) surveys(w http.ResponseWriter, r *http.Request) error {
 	if token == "" && r.Method == http.MethodPost && isForm(r.Header.Get("Content-Type")) {
 		form, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSurveyForm))
 		if err != nil {
-			return readProblem(err)
+			return admission.ReadProblem(err)
 		}
 		q := parseCaptureQuery(string(form))
 		token = q.token

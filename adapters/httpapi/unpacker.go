@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
@@ -24,7 +25,7 @@ func bodyTooLarge(limit, got int64) *problem.Body {
 type unpacker struct {
 	limit int64
 	buf   []byte
-	lease *memoryLease
+	lease *admission.Lease
 }
 
 // free returns buf at the first call and nil afterwards.
@@ -72,10 +73,10 @@ func inflateError(format string, err error, raw []byte, offset int) *problem.Bod
 
 // readUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
 // The error is that of src, or a *problem.Body.
-func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, error) {
+func readUpTo(out []byte, src io.Reader, limit int64, l *admission.Lease) ([]byte, error) {
 	for {
 		if l != nil {
-			if err := l.inspect(out); err != nil {
+			if err := l.Inspect(out); err != nil {
 				return nil, &problem.Body{Cause: err}
 			}
 		}
@@ -86,7 +87,7 @@ func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, e
 			}
 			old := int64(cap(out))
 			out = append(make([]byte, 0, size), out...)
-			l.unreserve(old)
+			l.Unreserve(old)
 		}
 		n, err := src.Read(out[len(out):min(int64(cap(out)), limit+1)])
 		out = out[:len(out)+n]

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"net/http"
@@ -20,11 +20,11 @@ const (
 	serverTime = 50 * time.Millisecond
 )
 
-// pacedBody reads the body of a request. Reads fail with os.ErrDeadlineExceeded if the body
+// PacedBody reads the body of a request. Reads fail with os.ErrDeadlineExceeded if the body
 // arrives too slowly.
-type pacedBody struct {
-	w http.ResponseWriter
-	r *http.Request
+type PacedBody struct {
+	W http.ResponseWriter
+	R *http.Request
 
 	total    int64         // bytes read in all
 	since    time.Time     // the start of the current span; zero if no deadline is set
@@ -35,11 +35,11 @@ type pacedBody struct {
 }
 
 // Read implements io.Reader.
-func (p *pacedBody) Read(buf []byte) (int, error) {
-	if declared := p.r.ContentLength; declared < 0 || p.total < declared && (p.total > 0 || declared > onePacketLimit) {
+func (p *PacedBody) Read(buf []byte) (int, error) {
+	if declared := p.R.ContentLength; declared < 0 || p.total < declared && (p.total > 0 || declared > onePacketLimit) {
 		p.pace() // otherwise the body is complete, or most likely already received
 	}
-	n, err := p.r.Body.Read(buf)
+	n, err := p.R.Body.Read(buf)
 	p.n += int64(n)
 	p.total += int64(n)
 	if !p.since.IsZero() {
@@ -50,11 +50,11 @@ func (p *pacedBody) Read(buf []byte) (int, error) {
 
 // pace starts a new span if the current one has brought enough bytes, and otherwise extends it by
 // the time that the server has spent.
-func (p *pacedBody) pace() {
+func (p *PacedBody) pace() {
 	now := time.Now()
 	switch {
 	case p.since.IsZero():
-		if s, _ := p.r.Context().Value(http.ServerContextKey).(*http.Server); s != nil && s.ReadTimeout > 0 {
+		if s, _ := p.R.Context().Value(http.ServerContextKey).(*http.Server); s != nil && s.ReadTimeout > 0 {
 			p.ends = now.Add(s.ReadTimeout)
 		}
 	case p.n < minRate*int64(paceInterval/time.Second), now.Sub(p.since) < time.Second:
@@ -75,15 +75,15 @@ func (p *pacedBody) pace() {
 	p.deadline(until)
 }
 
-// finish removes the deadline of a complete body. Otherwise a deadline that passes later would
+// Finish removes the deadline of a complete body. Otherwise a deadline that passes later would
 // abort the request.
-func (p *pacedBody) finish() {
+func (p *PacedBody) Finish() {
 	if !p.since.IsZero() {
 		p.deadline(time.Time{})
 	}
 }
 
-func (p *pacedBody) deadline(t time.Time) {
+func (p *PacedBody) deadline(t time.Time) {
 	// Response writers without deadlines, as in tests, have no network connection.
-	_ = http.NewResponseController(p.w).SetReadDeadline(t)
+	_ = http.NewResponseController(p.W).SetReadDeadline(t)
 }

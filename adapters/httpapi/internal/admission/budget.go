@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"container/list"
@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// defaultBudget is the default of Config.Budget: 96 MiB, in bytes (decision 14).
-	defaultBudget = 96 << 20
+	// DefaultBudget is the default of Config.Budget: 96 MiB, in bytes (decision 14).
+	DefaultBudget = 96 << 20
 	// defaultFlagsBudget is the default of Config.FlagsBudget: 48 MiB, in bytes.
 	defaultFlagsBudget = 48 << 20
 )
@@ -20,7 +20,7 @@ const (
 // request to retry.
 const budgetWaitTimeout = 2 * time.Second
 
-// budget is the memory that request bodies share, in bytes. It has four quarters:
+// Budget is the memory that request bodies share, in bytes. It has four quarters:
 //
 //   - Three quarters are common. Large bodies, which hold more than small bytes, get at most two of
 //     them, so that one is always available to small bodies.
@@ -37,11 +37,11 @@ const budgetWaitTimeout = 2 * time.Second
 // Bodies that are still arriving hold at most a quarter for each client address; one body of an
 // address may exceed that.
 //
-// mu guards the fields below it. The methods acquire, await, release, markArrived and inUse lock
+// mu guards the fields below it. The methods acquire, await, release, MarkArrived and InUse lock
 // it; all others must be called with it locked.
-type budget struct {
-	// total is the size of the budget, share a quarter of it; bodies above small are large.
-	total, share, small int64
+type Budget struct {
+	// Total is the size of the budget, share a quarter of it; bodies above small are large.
+	Total, share, small int64
 	maxServed           int // oldest large bodies that may be decoded at the same time
 	rejections          atomic.Uint64
 
@@ -49,7 +49,7 @@ type budget struct {
 	// common is the number of bytes used of the three common quarters; large is the part of them
 	// that large bodies use.
 	common, large int64
-	largeBodies   list.List                    // of *memoryLease: large bodies that have arrived, the oldest first
+	largeBodies   list.List                    // of *Lease: large bodies that have arrived, the oldest first
 	lines         [budgetLines]list.List       // of *claim, the oldest first
 	addresses     map[netip.Addr]*addressShare // for bodies that hold more than their first chunk
 }
@@ -57,24 +57,24 @@ type budget struct {
 // addressShare counts the bodies that are arriving from one address.
 type addressShare struct {
 	bytes   int64
-	first   *memoryLease // may exceed the share; nil if there is no such body
-	waiting int          // number of claims in addressLimitLine
+	first   *Lease // may exceed the share; nil if there is no such body
+	waiting int    // number of claims in addressLimitLine
 }
 
-// newBudget returns a budget of total bytes, or of fallback bytes if total is not positive.
-func newBudget(total, fallback int64) *budget {
+// NewBudget returns a budget of total bytes, or of fallback bytes if total is not positive.
+func NewBudget(total, fallback int64) *Budget {
 	if total <= 0 {
 		total = fallback
 	}
-	return &budget{
-		total: total, share: total / 4, small: total / 64, maxServed: max(2, runtime.GOMAXPROCS(0)/2),
+	return &Budget{
+		Total: total, share: total / 4, small: total / 64, maxServed: max(2, runtime.GOMAXPROCS(0)/2),
 		addresses: map[netip.Addr]*addressShare{},
 	}
 }
 
-// newFlagsBudget returns the budget of flags requests, of total bytes or the default.
-func newFlagsBudget(total int64) *budget {
-	b := newBudget(total, defaultFlagsBudget)
+// NewFlagsBudget returns the budget of flags requests, of total bytes or the default.
+func NewFlagsBudget(total int64) *Budget {
+	b := NewBudget(total, defaultFlagsBudget)
 	b.maxServed = 1 // long bodies are rare here, and the others need low latency
 	return b
 }
@@ -90,7 +90,7 @@ const (
 
 // acquire reserves n bytes for a lease and waits for them at most budgetWaitTimeout. If it returns
 // false, no memory was reserved.
-func (b *budget) acquire(l *memoryLease, n int64) bool {
+func (b *Budget) acquire(l *Lease, n int64) bool {
 	b.mu.Lock()
 	b.trackLarge(l, n)
 	line := b.lineOf(l, n)
@@ -114,12 +114,12 @@ func (b *budget) acquire(l *memoryLease, n int64) bool {
 	}
 	b.enqueue(c, line)
 	b.mu.Unlock()
-	return b.await(l.ctx, c)
+	return b.await(l.Ctx, c)
 }
 
 // trackLarge adds a body that has arrived to largeBodies if it would be large with n more bytes.
-func (b *budget) trackLarge(l *memoryLease, n int64) {
-	if !l.arrived || l.element != nil || l.held+n <= b.small {
+func (b *Budget) trackLarge(l *Lease, n int64) {
+	if !l.Arrived || l.element != nil || l.held+n <= b.small {
 		return
 	}
 	b.markLarge(l)
@@ -129,20 +129,20 @@ func (b *budget) trackLarge(l *memoryLease, n int64) {
 }
 
 // markLarge counts the bytes of l as those of a large body.
-func (b *budget) markLarge(l *memoryLease) {
+func (b *Budget) markLarge(l *Lease) {
 	if !l.large {
 		l.large = true
 		b.large += l.held - l.oldestBytes
 	}
 }
 
-func (b *budget) isOldest(l *memoryLease) bool {
+func (b *Budget) isOldest(l *Lease) bool {
 	return l.element != nil && l.element == b.largeBodies.Front()
 }
 
 // isServed reports whether a body may be decoded now: it is small, or among the oldest maxServed of
 // the large bodies that have arrived.
-func (b *budget) isServed(l *memoryLease) bool {
+func (b *Budget) isServed(l *Lease) bool {
 	e := b.largeBodies.Front()
 	for range b.maxServed {
 		if e == nil || e == l.element {
@@ -154,9 +154,9 @@ func (b *budget) isServed(l *memoryLease) bool {
 }
 
 // promoteOldest moves bytes of the oldest large body from the common quarters to the reserved one.
-func (b *budget) promoteOldest() {
+func (b *Budget) promoteOldest() {
 	if first := b.largeBodies.Front(); first != nil {
-		l := first.Value.(*memoryLease)
+		l := first.Value.(*Lease)
 		n := min(l.held-l.oldestBytes, b.share-l.oldestBytes)
 		l.oldestBytes += n
 		b.common -= n
@@ -165,7 +165,7 @@ func (b *budget) promoteOldest() {
 }
 
 // try reserves n bytes for the lease if they are available and the limits allow it.
-func (b *budget) try(l *memoryLease, n int64) verdict {
+func (b *Budget) try(l *Lease, n int64) verdict {
 	if !b.canAddressHold(l, n) {
 		return addressFull
 	}
@@ -193,14 +193,14 @@ func (b *budget) try(l *memoryLease, n int64) verdict {
 	b.common += remaining
 	l.oldestBytes += own
 	l.held += n
-	if l.counted > 0 || !l.arrived && l.held > firstChunk {
+	if l.counted > 0 || !l.Arrived && l.held > FirstChunk {
 		b.count(l)
 	}
 	return granted
 }
 
 // count adds the bytes of a body that is arriving to those of its address.
-func (b *budget) count(l *memoryLease) {
+func (b *Budget) count(l *Lease) {
 	a := b.addresses[l.address]
 	if a == nil {
 		a = &addressShare{}
@@ -215,8 +215,8 @@ func (b *budget) count(l *memoryLease) {
 
 // canAddressHold reports whether a body may hold n more bytes within the share of its client
 // address. It is always true for bodies that have arrived.
-func (b *budget) canAddressHold(l *memoryLease, n int64) bool {
-	if l.arrived || l.held+n <= firstChunk {
+func (b *Budget) canAddressHold(l *Lease, n int64) bool {
+	if l.Arrived || l.held+n <= FirstChunk {
 		return true
 	}
 	a := b.addresses[l.clientAddress()]
@@ -224,7 +224,7 @@ func (b *budget) canAddressHold(l *memoryLease, n int64) bool {
 }
 
 // release returns n bytes of a lease to the budget.
-func (b *budget) release(l *memoryLease, n int64) {
+func (b *Budget) release(l *Lease, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	common := min(n, l.held-l.oldestBytes)
@@ -249,11 +249,11 @@ func (b *budget) release(l *memoryLease, n int64) {
 	b.grantWaiting()
 }
 
-// markArrived records that a body has arrived completely, and no longer counts it for its address.
-func (b *budget) markArrived(l *memoryLease) {
+// MarkArrived records that a body has arrived completely, and no longer counts it for its address.
+func (b *Budget) markArrived(l *Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l.arrived = true
+	l.Arrived = true
 	b.uncount(l)
 	if l.large {
 		b.trackLarge(l, 0)
@@ -262,7 +262,7 @@ func (b *budget) markArrived(l *memoryLease) {
 }
 
 // uncount subtracts a body from the count of its address.
-func (b *budget) uncount(l *memoryLease) {
+func (b *Budget) uncount(l *Lease) {
 	a := b.addresses[l.address]
 	if a == nil || l.counted == 0 && a.first != l {
 		return
@@ -279,7 +279,7 @@ func (b *budget) uncount(l *memoryLease) {
 }
 
 // wakeAddress retries the claims of an address that wait for its share.
-func (b *budget) wakeAddress(address netip.Addr) {
+func (b *Budget) wakeAddress(address netip.Addr) {
 	for e := b.lines[addressLimitLine].Front(); e != nil; {
 		c := e.Value.(*claim)
 		e = e.Next()
@@ -299,14 +299,14 @@ func (b *budget) wakeAddress(address netip.Addr) {
 }
 
 // forgetAddress deletes the entry of an address that no longer counts any bytes or claims.
-func (b *budget) forgetAddress(address netip.Addr) {
+func (b *Budget) forgetAddress(address netip.Addr) {
 	if a := b.addresses[address]; a != nil && a.bytes == 0 && a.first == nil && a.waiting == 0 {
 		delete(b.addresses, address)
 	}
 }
 
 // grantWaiting grants the waiting claims in the order of the queues until the memory is exhausted.
-func (b *budget) grantWaiting() {
+func (b *Budget) grantWaiting() {
 	for line := range addressLimitLine {
 		for e := b.lines[line].Front(); e != nil; e = b.lines[line].Front() {
 			c := e.Value.(*claim)
@@ -326,7 +326,7 @@ func (b *budget) grantWaiting() {
 }
 
 // grantOldest grants the claim of the oldest large body, which does not have to wait for its turn.
-func (b *budget) grantOldest() {
+func (b *Budget) grantOldest() {
 	for e := b.lines[arrivedLine].Front(); e != nil; e = e.Next() {
 		c := e.Value.(*claim)
 		if b.isOldest(c.lease) {
@@ -338,16 +338,16 @@ func (b *budget) grantOldest() {
 	}
 }
 
-// rejected returns the number of claims that were not granted.
-func (b *budget) rejected() uint64 { return b.rejections.Load() }
+// Rejected returns the number of claims that were not granted.
+func (b *Budget) Rejected() uint64 { return b.rejections.Load() }
 
-// inUse returns the number of bytes that are reserved.
-func (b *budget) inUse() uint64 {
+// InUse returns the number of bytes that are reserved.
+func (b *Budget) InUse() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.common
 	if first := b.largeBodies.Front(); first != nil {
-		n += first.Value.(*memoryLease).oldestBytes
+		n += first.Value.(*Lease).oldestBytes
 	}
 	return uint64(n)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"container/list"
@@ -17,7 +17,7 @@ const (
 
 // claim is a request of a lease for n bytes that waits in a queue.
 type claim struct {
-	lease   *memoryLease
+	lease   *Lease
 	n       int64
 	granted chan struct{} // closed when n is reserved
 	line    int
@@ -26,7 +26,7 @@ type claim struct {
 
 // await waits until a claim is granted, budgetWaitTimeout has passed or ctx is done. It reports
 // whether the claim was granted.
-func (b *budget) await(ctx context.Context, c *claim) bool {
+func (b *Budget) await(ctx context.Context, c *claim) bool {
 	timer := time.NewTimer(budgetWaitTimeout)
 	defer timer.Stop()
 	select {
@@ -49,7 +49,7 @@ func (b *budget) await(ctx context.Context, c *claim) bool {
 }
 
 // isTurn reports whether no claims wait in the given queue and in those before it.
-func (b *budget) isTurn(line int) bool {
+func (b *Budget) isTurn(line int) bool {
 	for i := range line + 1 {
 		if b.lines[i].Len() > 0 {
 			return false
@@ -58,18 +58,18 @@ func (b *budget) isTurn(line int) bool {
 	return true
 }
 
-func (b *budget) enqueue(c *claim, line int) {
+func (b *Budget) enqueue(c *claim, line int) {
 	c.line, c.element = line, b.lines[line].PushBack(c)
 }
 
 // confirm removes a granted claim from its queue and wakes the goroutine that waits for it.
-func (b *budget) confirm(c *claim) {
+func (b *Budget) confirm(c *claim) {
 	b.dequeue(c)
 	close(c.granted)
 }
 
 // dequeue removes a claim from its queue.
-func (b *budget) dequeue(c *claim) {
+func (b *Budget) dequeue(c *claim) {
 	b.lines[c.line].Remove(c.element)
 	if c.line == addressLimitLine {
 		b.addresses[c.lease.address].waiting--
@@ -78,11 +78,11 @@ func (b *budget) dequeue(c *claim) {
 }
 
 // problem.LineOf returns the queue for a claim of n bytes.
-func (b *budget) lineOf(l *memoryLease, n int64) int {
+func (b *Budget) lineOf(l *Lease, n int64) int {
 	switch {
 	case !l.large && l.held+n <= b.small:
 		return smallLine
-	case l.arrived:
+	case l.Arrived:
 		return arrivedLine
 	}
 	return arriveLine

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"log/slog"
@@ -11,15 +11,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// keyRate is the rate of a token bucket. The zero value means no limit.
-type keyRate struct {
+// Rate is the rate of a token bucket. The zero value means no limit.
+type Rate struct {
 	PerSecond float64 // refill rate, in requests per second
 	Burst     int     // capacity of the bucket, in requests
 }
 
-// keyRates are the limits of §10.2: see RateLimits.
-type keyRates struct {
-	Token, IP, Definitions, RemoteConfig keyRate
+// Rates are the limits of §10.2: see RateLimits of package httpapi.
+type Rates struct {
+	Token, IP, Definitions, RemoteConfig Rate
 	LogOnly                              bool
 }
 
@@ -27,38 +27,39 @@ type keyRates struct {
 // keys are dropped and start with a full bucket when they return.
 const limiterKeys = 65536
 
-// maxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
+// MaxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
 // tokens are invalid in any case, and are counted for the client address, to limit the memory for
 // keys.
-const maxLimitedToken = 256
+const MaxLimitedToken = 256
 
-type limiters struct {
-	token, ip, definitions, remoteConfig *limiter
-	enabled                              bool
+// Limiters count requests for flags, definitions and remote configuration.
+type Limiters struct {
+	Token, IP, Definitions, RemoteConfig *limiter
+	Enabled                              bool
 }
 
-// newLimiters returns limiters with rates of their own for some tokens. rejected counts the requests
+// NewLimiters returns limiters with rates of their own for some tokens. rejected counts the requests
 // over a limit.
-func newLimiters(c keyRates, tokens map[string]keyRate, rejected *atomic.Uint64, log *slog.Logger) *limiters {
-	limit := func(name string, r keyRate) *limiter {
+func NewLimiters(c Rates, tokens map[string]Rate, rejected *atomic.Uint64, log *slog.Logger) *Limiters {
+	limit := func(name string, r Rate) *limiter {
 		buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // only sizes below 1 are an error
 		return &limiter{name: name, rate: r, logOnly: c.LogOnly, buckets: buckets, rejected: rejected, log: log}
 	}
-	l := &limiters{
-		token: limit("token", c.Token), ip: limit("ip", c.IP),
-		definitions: limit("definitions", c.Definitions), remoteConfig: limit("remote_config", c.RemoteConfig),
+	l := &Limiters{
+		Token: limit("token", c.Token), IP: limit("ip", c.IP),
+		Definitions: limit("definitions", c.Definitions), RemoteConfig: limit("remote_config", c.RemoteConfig),
 	}
-	l.token.own, l.remoteConfig.secret = tokens, true
-	l.enabled = c != keyRates{} && c != keyRates{LogOnly: true}
+	l.Token.own, l.RemoteConfig.secret = tokens, true
+	l.Enabled = c != Rates{} && c != Rates{LogOnly: true}
 	return l
 }
 
 type limiter struct {
 	name    string
-	rate    keyRate
+	rate    Rate
 	logOnly bool
-	secret  bool               // keys are secrets and must not be logged
-	own     map[string]keyRate // keys with a rate of their own
+	secret  bool            // keys are secrets and must not be logged
+	own     map[string]Rate // keys with a rate of their own
 	buckets *lru.Cache[string, *rate.Limiter]
 
 	rejected *atomic.Uint64
@@ -74,9 +75,9 @@ func (l *limiter) maskKey(key string) string {
 	return key
 }
 
-// allow counts one request of a key and reports whether it is allowed. It sets the warning header
+// Allow counts one request of a key and reports whether it is allowed. It sets the warning header
 // if at least 80 % of the burst is used.
-func (l *limiter) allow(w http.ResponseWriter, key string) bool {
+func (l *limiter) Allow(w http.ResponseWriter, key string) bool {
 	limit := l.rate
 	if own, ok := l.own[key]; ok {
 		limit = own

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"bytes"
@@ -18,12 +18,12 @@ import (
 
 // newArrival returns a lease for a body that is being received from an address, newArrived one for
 // a body that has been received.
-func (b *budget) newArrival(t *testing.T, address string) *memoryLease {
-	return &memoryLease{ctx: t.Context(), budget: b, address: netip.MustParseAddr(address)}
+func (b *Budget) newArrival(t *testing.T, address string) *Lease {
+	return &Lease{Ctx: t.Context(), Budget: b, address: netip.MustParseAddr(address)}
 }
 
-func (b *budget) newArrived(t *testing.T) *memoryLease {
-	return &memoryLease{ctx: t.Context(), budget: b, arrived: true}
+func (b *Budget) newArrived(t *testing.T) *Lease {
+	return &Lease{Ctx: t.Context(), Budget: b, Arrived: true}
 }
 
 const oneAddress, otherAddress = "192.0.2.1", "192.0.2.2"
@@ -32,7 +32,7 @@ const oneAddress, otherAddress = "192.0.2.1", "192.0.2.2"
 // released.
 func TestBudget_NeverOver(t *testing.T) {
 	const total = 64 << 20
-	b := newBudget(total, 0)
+	b := NewBudget(total, 0)
 	var all sync.WaitGroup
 	for worker := range uint64(16) {
 		all.Go(func() {
@@ -40,20 +40,20 @@ func TestBudget_NeverOver(t *testing.T) {
 			for range 300 {
 				l := b.newArrival(t, []string{oneAddress, otherAddress}[random.IntN(2)])
 				for range random.IntN(4) {
-					if err := l.acquire(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &problemBusy {
+					if err := l.Acquire(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &Busy {
 						t.Error(err)
 					}
 					if random.IntN(3) == 0 {
-						l.markArrived()
+						l.MarkArrived()
 					}
 					if l.held > 0 && random.IntN(4) == 0 {
-						l.free(random.Int64N(l.held))
+						l.Free(random.Int64N(l.held))
 					}
-					if used := b.inUse(); used > total {
+					if used := b.InUse(); used > total {
 						t.Errorf("%d of %d are in use", used, total)
 					}
 				}
-				l.release()
+				l.Release()
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestBudget_NeverOver(t *testing.T) {
 }
 
 // empty checks that all memory was released.
-func (b *budget) empty(t *testing.T) {
+func (b *Budget) empty(t *testing.T) {
 	t.Helper()
 	waiting := 0
 	for i := range b.lines {
@@ -74,7 +74,7 @@ func (b *budget) empty(t *testing.T) {
 }
 
 // wait checks that n requests are waiting in a line, after all goroutines of the bubble are blocked.
-func (b *budget) wait(t *testing.T, line, n int) {
+func (b *Budget) wait(t *testing.T, line, n int) {
 	t.Helper()
 	synctest.Wait()
 	b.mu.Lock()
@@ -85,17 +85,17 @@ func (b *budget) wait(t *testing.T, line, n int) {
 }
 
 // mustAcquire acquires memory without waiting.
-func mustAcquire(t *testing.T, l *memoryLease, n int64) {
+func mustAcquire(t *testing.T, l *Lease, n int64) {
 	t.Helper()
-	if err := l.acquire(n); err != nil {
+	if err := l.Acquire(n); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // acquireAsync acquires memory in another goroutine.
-func acquireAsync(l *memoryLease, n int64) <-chan error {
+func acquireAsync(l *Lease, n int64) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- l.acquire(n) }()
+	go func() { done <- l.Acquire(n) }()
 	return done
 }
 
@@ -106,13 +106,13 @@ const tinyBudget = 6400
 // get three, because the last quarter is reserved for the oldest body.
 func TestBudget_LaneForSmallBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
+		b := NewBudget(tinyBudget, 0)
 		one, two, three := b.newArrival(t, oneAddress), b.newArrival(t, otherAddress), b.newArrival(t, "192.0.2.3")
 		mustAcquire(t, one, 1600)
 		mustAcquire(t, two, 1600)
 		more := acquireAsync(three, 101)
 		b.wait(t, arriveLine, 1)
-		var small []*memoryLease
+		var small []*Lease
 		for range 16 {
 			l := b.newArrival(t, oneAddress)
 			mustAcquire(t, l, 100)
@@ -121,12 +121,12 @@ func TestBudget_LaneForSmallBodies(t *testing.T) {
 		last := b.newArrival(t, oneAddress)
 		lastly := acquireAsync(last, 1)
 		b.wait(t, smallLine, 1)
-		one.release() // for the small one, then for the large one
+		one.Release() // for the small one, then for the large one
 		if err := errors.Join(<-lastly, <-more); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range append(small, two, three, last) {
-			l.release()
+			l.Release()
 		}
 		b.empty(t)
 	})
@@ -136,8 +136,8 @@ func TestBudget_LaneForSmallBodies(t *testing.T) {
 // quarter of its own.
 func TestBudget_EldestGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
-		var all []*memoryLease
+		b := NewBudget(tinyBudget, 0)
+		var all []*Lease
 		b.maxServed = 4
 		for range 4 { // the first is in its quarter, the others fill two
 			l := b.newArrived(t)
@@ -149,12 +149,12 @@ func TestBudget_EldestGetsOn(t *testing.T) {
 		third := acquireAsync(all[2], 600)
 		b.wait(t, arrivedLine, 2)
 		mustAcquire(t, all[0], 600)
-		all[0].release() // the second is now the oldest, and its memory is free for the others
+		all[0].Release() // the second is now the oldest, and its memory is free for the others
 		if err := errors.Join(<-second, <-third); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range all[1:] {
-			l.release()
+			l.Release()
 		}
 		b.empty(t)
 	})
@@ -163,7 +163,7 @@ func TestBudget_EldestGetsOn(t *testing.T) {
 // Of the bodies that have arrived, only the oldest few are processed at a time.
 func TestBudget_FewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
+		b := NewBudget(tinyBudget, 0)
 		b.maxServed = 2
 		one, two, three := b.newArrived(t), b.newArrived(t), b.newArrived(t)
 		mustAcquire(t, one, 200)
@@ -171,7 +171,7 @@ func TestBudget_FewAtOnce(t *testing.T) {
 		third := acquireAsync(three, 200)
 		b.wait(t, arrivedLine, 1)
 		mustAcquire(t, b.newArrived(t), 100) // a small one
-		two.release()
+		two.Release()
 		if err := <-third; err != nil {
 			t.Fatal(err)
 		}
@@ -182,25 +182,25 @@ func TestBudget_FewAtOnce(t *testing.T) {
 // request that exceeds the budget is too large.
 func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
+		b := NewBudget(tinyBudget, 0)
 		one, two := b.newArrived(t), b.newArrival(t, oneAddress)
 		mustAcquire(t, one, 1600)
 		mustAcquire(t, one, 1600)
 		mustAcquire(t, two, 1500)
 		start := time.Now()
-		if err := two.acquire(200); err != &problemBusy {
+		if err := two.Acquire(200); err != &Busy {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("it waited for %v", took)
 		}
-		one.release()
+		one.Release()
 		mustAcquire(t, two, 200)
 		var p *problem.Problem
-		if err := two.acquire(1501); !errors.As(err, &p) || p.Status != 413 {
+		if err := two.Acquire(1501); !errors.As(err, &p) || p.Status != 413 {
 			t.Error(err)
 		}
-		two.release()
+		two.Release()
 		b.empty(t)
 	})
 }
@@ -210,27 +210,27 @@ func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 func TestBudget_ShareOfAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 64 << 20 // a first chunk of 16 KiB is not counted
-		b := newBudget(total, 0)
+		b := NewBudget(total, 0)
 		one, two, three := b.newArrival(t, oneAddress), b.newArrival(t, oneAddress), b.newArrival(t, oneAddress)
 		mustAcquire(t, one, 10<<20)
 		mustAcquire(t, two, 5<<20)
 		third := acquireAsync(three, 2<<20)
 		b.wait(t, addressLimitLine, 1)
 		small := b.newArrival(t, oneAddress)
-		mustAcquire(t, small, firstChunk)
+		mustAcquire(t, small, FirstChunk)
 		other := b.newArrival(t, otherAddress)
 		mustAcquire(t, other, 2<<20)
 		mustAcquire(t, one, 4<<20) // the first may
-		one.markArrived()
+		one.MarkArrived()
 		if err := <-third; err != nil {
 			t.Fatal(err)
 		}
 		fourth := acquireAsync(b.newArrival(t, oneAddress), 10<<20)
-		if err := <-fourth; err != &problemBusy {
+		if err := <-fourth; err != &Busy {
 			t.Error(err)
 		}
-		for _, l := range []*memoryLease{one, two, three, small, other} {
-			l.release()
+		for _, l := range []*Lease{one, two, three, small, other} {
+			l.Release()
 		}
 		b.empty(t)
 	})
@@ -239,7 +239,7 @@ func TestBudget_ShareOfAddress(t *testing.T) {
 // Waiting requests are served in order; a request that gives up makes way for the next.
 func TestBudget_Order(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
+		b := NewBudget(tinyBudget, 0)
 		blocker := b.newArrived(t)
 		mustAcquire(t, blocker, 1600)
 		arriving := b.newArrival(t, oneAddress)
@@ -247,20 +247,20 @@ func TestBudget_Order(t *testing.T) {
 		mustAcquire(t, b.newArrival(t, otherAddress), 1000)
 		ctx, giveUp := context.WithCancel(t.Context())
 		first := b.newArrival(t, "192.0.2.3")
-		first.ctx = ctx
+		first.Ctx = ctx
 		large := acquireAsync(first, 1500)
 		b.wait(t, arriveLine, 1)
 		behind := acquireAsync(b.newArrival(t, "192.0.2.4"), 500)
 		b.wait(t, arriveLine, 2) // 500 are free, but it is not at the front
 		giveUp()
-		if err := <-large; err != &problemBusy {
+		if err := <-large; err != &Busy {
 			t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
 		}
 		if err := <-behind; err != nil {
 			t.Errorf("%v for 500 beside 2,600 of 3,200", err)
 		}
-		if b.inUse() != 4700 || b.rejections.Load() != 1 {
-			t.Errorf("%d in use, %d refused", b.inUse(), b.rejections.Load())
+		if b.InUse() != 4700 || b.rejections.Load() != 1 {
+			t.Errorf("%d in use, %d refused", b.InUse(), b.rejections.Load())
 		}
 	})
 }
@@ -268,11 +268,11 @@ func TestBudget_Order(t *testing.T) {
 // Waiting for memory ends with an error after a while.
 func TestBudget_Patience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(tinyBudget, 0)
+		b := NewBudget(tinyBudget, 0)
 		mustAcquire(t, b.newArrival(t, oneAddress), 1600)
 		mustAcquire(t, b.newArrival(t, otherAddress), 1600)
 		start := time.Now()
-		if err := b.newArrival(t, "192.0.2.3").acquire(200); err != &problemBusy {
+		if err := b.newArrival(t, "192.0.2.3").Acquire(200); err != &Busy {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != budgetWaitTimeout {
@@ -293,53 +293,53 @@ func TestBudget_Read(t *testing.T) {
 				for name, src := range map[string]io.Reader{
 					"whole": bytes.NewReader(want), "bytes": iotest.OneByteReader(bytes.NewReader(want)), "with the end": iotest.DataErrReader(bytes.NewReader(want)),
 				} {
-					l := newBudget(2000, 0).newArrived(t)
+					l := NewBudget(2000, 0).newArrived(t)
 					got, err := l.read(nil, src, first, expected, 400)
-					if err != nil || !bytes.Equal(got, want) || l.held != int64(cap(got)) || l.budget.inUse() != uint64(l.held) {
+					if err != nil || !bytes.Equal(got, want) || l.held != int64(cap(got)) || l.Budget.InUse() != uint64(l.held) {
 						t.Fatalf("%d bytes, %d first, %s: %d of %v, %d held", size, first, name, len(got), err, l.held)
 					}
 				}
 			}
 		}
-		l := newBudget(2000, 0).newArrived(t)
+		l := NewBudget(2000, 0).newArrived(t)
 		_, err := l.read(nil, bytes.NewReader(want), 16, size, size-1)
 		var p *problem.Problem
 		if size > 0 && (!errors.As(err, &p) || p.Status != 413) {
 			t.Errorf("%d bytes, one too many: %v", size, err)
 		}
-		l.release()
-		l.budget.empty(t)
+		l.Release()
+		l.Budget.empty(t)
 	}
 }
 
 // A buffer grows to the available memory if it cannot double.
 func TestBudget_ReadToTheBrim(t *testing.T) {
-	l := newBudget(1000, 0).newArrived(t)
+	l := NewBudget(1000, 0).newArrived(t)
 	// 150, 300, then the 450 that remain of three quarters next to the 300.
 	if got, err := l.read(nil, bytes.NewReader(make([]byte, 440)), 150, 0, 10_000); err != nil || len(got) != 440 || l.held != 450 {
 		t.Errorf("%d bytes, %v, %d held", len(got), err, l.held)
 	}
-	l.release()
+	l.Release()
 	var p *problem.Problem
 	if _, err := l.read(nil, bytes.NewReader(make([]byte, 460)), 150, 0, 10_000); !errors.As(err, &p) || p.Status != 413 {
 		t.Error(err)
 	}
 }
 
-// onFirstChunk is called a single time, for a body longer than the first chunk, before memory for the rest
+// OnFirstChunk is called a single time, for a body longer than the first chunk, before memory for the rest
 // is acquired.
 func TestBudget_Look(t *testing.T) {
-	for size, want := range map[int]int{firstChunk - 1: 0, 5 * firstChunk: 1} {
-		l := newBudget(64<<20, 0).newArrived(t)
+	for size, want := range map[int]int{FirstChunk - 1: 0, 5 * FirstChunk: 1} {
+		l := NewBudget(64<<20, 0).newArrived(t)
 		looks := 0
-		l.onFirstChunk = func(text []byte) error {
+		l.OnFirstChunk = func(text []byte) error {
 			looks++
-			if len(text) != firstChunk || l.held != firstChunk {
+			if len(text) != FirstChunk || l.held != FirstChunk {
 				t.Errorf("a look at %d bytes, with %d held", len(text), l.held)
 			}
 			return nil
 		}
-		if got, err := l.unpackInto(nil, bytes.NewReader(make([]byte, size)), int64(size), 1<<20); err != nil || len(got) != size || looks != want {
+		if got, err := l.UnpackInto(nil, bytes.NewReader(make([]byte, size)), int64(size), 1<<20); err != nil || len(got) != size || looks != want {
 			t.Errorf("%d of %d bytes, %v, %d looks", len(got), size, err, looks)
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package admission
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestPacedBody_OwnTime(t *testing.T) {
 				ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{ReadTimeout: time.Minute})
 				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/batch", from)
 				r.ContentLength = 100_000
-				body := pacedBody{w: w, r: r}
+				body := PacedBody{W: w, R: r}
 				go func() {
 					_, _ = io.Copy(to, strings.NewReader(strings.Repeat("x", 100)))
 					time.Sleep(test.server + test.sender)
