@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/inside"
 )
 
 // LocalProblem describes a flag that an SDK with local evaluation, which has the definitions
@@ -37,50 +39,12 @@ func LocalProblems(d Definitions) []LocalProblem {
 	return out
 }
 
-// localCheck checks definitions. The results of flags and cohorts are cached.
-type localCheck struct {
-	d        *Definitions
-	p        *payloadBuilder
-	served   map[string]any // cohorts in the payload by id
-	verdicts map[int][]LocalProblem
-	cohorts  map[int64]ruleSet
-}
-
-// ruleSet marks the elements of localRules that apply.
-type ruleSet []bool
-
-// newLocalCheck builds the cohorts of the payload, to find out which of them SDKs receive.
 func newLocalCheck(d *Definitions) *localCheck {
-	l := &localCheck{
-		d: d, p: newPayload(d, Compile(*d)),
+	p := inside.SDKView(d).(view)
+	return &localCheck{
+		d: d, p: p, served: p.ServedCohorts(),
 		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{},
 	}
-	for i := range d.Flags {
-		if l.isInPayload(int32(i)) {
-			l.p.reachFlag(&d.Flags[i])
-		}
-	}
-	l.served = l.p.cohorts()
-	return l
-}
-
-// isInPayload reports whether the flag is in the payload, so that SDKs can evaluate
-// dependencies on it.
-func (l *localCheck) isInPayload(i int32) bool {
-	return l.p.isServed(i) && !l.d.Flags[i].isWithheld()
-}
-
-// compiled returns the compiled form of a flag in the payload.
-func (l *localCheck) compiled(f *Flag) *compiledFlag { return &l.p.set.flags[l.p.set.byKey[f.Key]] }
-
-// localFilter is a requirement of a condition or of a cohort, with its context.
-type localFilter struct {
-	*Property
-	op Operator // with its default applied
-	// flag is the flag of the condition, nil for a requirement of a cohort.
-	flag *Flag
-	// group is the index of the group type that the condition is about, nil for persons.
-	group *int
 }
 
 // flag returns the problems of one flag and of the flags that it depends on.
@@ -90,13 +54,12 @@ func (l *localCheck) flag(i int) []LocalProblem {
 	}
 	l.verdicts[i] = nil // ends the recursion on a cycle
 	f := &l.d.Flags[i]
-	used, found := l.p.set.byKey[f.Key]
-	listed := l.p.isServed(int32(i))
+	listed := l.p.IsServed(int32(i))
 	var out []LocalProblem
 	switch {
-	case f.Key == "" || f.Deleted || found && int(used) != i: // not available, or a duplicate key
+	case f.Key == "" || f.Deleted || !l.p.IsFirst(int32(i)): // not available, or a duplicate key
 	case !f.Active:
-		if listed && f.Continuity && !f.isWithheld() {
+		if f.Continuity && l.p.IsInPayload(int32(i)) {
 			const why = "experience continuity, which these SDKs check before they check that the flag is active"
 			out = []LocalProblem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
 		}
@@ -152,8 +115,8 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 			if p.Type != FlagProperty {
 				continue
 			}
-			target, ok := l.p.target(p)
-			if !ok || !l.isInPayload(target) || !l.d.Flags[target].Active {
+			target, ok := l.p.Target(p)
+			if !ok || !l.p.IsInPayload(target) || !l.d.Flags[target].Active {
 				continue
 			}
 			for _, problem := range l.flag(int(target)) {
@@ -174,7 +137,8 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 func (l *localCheck) filter(p localFilter, hits ruleSet) {
 	plain := *p.Property
 	plain.Value = normalize(plain.Value)
-	p.Property, p.op = &plain, p.Operator.orDefault(p.Type)
+	p.Property = &plain
+	p.op, p.takesLists, p.strict = l.p.Operator(p.Operator, p.Type)
 	for r, rule := range localRules {
 		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &p)
 	}

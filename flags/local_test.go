@@ -346,6 +346,19 @@ func TestLocalProblems_NestedCohorts(t *testing.T) {
 	}
 }
 
+// A new operator needs a family, or is one that SDKs do not support.
+func TestLocalProblems_EveryOperatorHasAFamily(t *testing.T) {
+	others := []Operator{IContainsMulti, NotIContainsMulti, Between, NotBetween, IsDateExact, In, NotIn, FlagEvaluatesTo}
+	for _, o := range Operators() {
+		if supported := families[o.Name] != 0; supported == slices.Contains(others, o.Name) {
+			t.Errorf("%s: a family and in the list of others, or neither", o.Name)
+		}
+	}
+	if want := len(Operators()) - len(others); len(families) != want {
+		t.Errorf("%d operators have a family, want %d", len(families), want)
+	}
+}
+
 // Based on posthog-node 5.70.0. A pattern that is invalid in both JavaScript and Rust counts
 // as portable, since the results are the same.
 func TestLocalProblems_PortableExpressions(t *testing.T) {

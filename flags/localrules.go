@@ -6,45 +6,13 @@ import (
 	"strings"
 )
 
-// localRule is one difference between an SDK and the server that is visible in a definition.
-type localRule struct {
-	sdks string // "all", or some of "go", "python" and "node"
-	kind localKind
-	why  string
-	localTest
-}
-
-// localTest is the test of a rule. Exactly one of its functions is set.
-type localTest struct {
-	flag   func(l *localCheck, f *Flag) bool
-	filter filterTest               // tests a requirement of a condition or a cohort
-	node   func(n *CohortNode) bool // tests a node of a cohort's tree
-}
-
-// filterTest reports whether a rule applies to a requirement.
-type filterTest func(l *localCheck, p *localFilter) bool
-
-func testFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{flag: test} }
-func testFilter(test filterTest) localTest                  { return localTest{filter: test} }
-func testNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
-
-// localKind is the effect of a rule. It affects some subjects unless stated otherwise.
-type localKind uint8
-
-const (
-	needsServer       localKind = iota // the SDK calls the server for the flag
-	alwaysNeedsServer                  // the same for all subjects: no other rule matters
-	differs                            // the SDK evaluates the flag by other rules
-)
-
 // localRules are based on the sources of posthog-go 1.27.0 and posthog-node 5.70.0, and for
 // posthog-python 7.42.0 from §11. adapters/httpapi/sdktest verifies the rules of the first
 // two with the SDKs themselves.
 var localRules = []localRule{
 	{"all", alwaysNeedsServer, "experience continuity: only the server keeps identifiers", testFlag(func(_ *localCheck, f *Flag) bool { return f.Continuity })},
 	{"all", alwaysNeedsServer, "its bucket is a murmur3 hash, which SDKs do not compute", testFlag(func(l *localCheck, f *Flag) bool {
-		c := l.compiled(f)
-		return c.has(bitMurmur3) && c.needsBucket()
+		return l.p.IsMurmur3(f.Key) && l.p.NeedsBucket(f.Key)
 	})},
 	{"all", alwaysNeedsServer, "values are pinned for individual people, which only the server stores", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
 	{"all", alwaysNeedsServer, "encrypted payloads: the flag is not in the definitions for SDKs", testFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
@@ -52,7 +20,7 @@ var localRules = []localRule{
 	{"all", alwaysNeedsServer, "a group type that the project does not define", testFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
 	{"python node", needsServer, "bucketed by device: undecided without a device id", testFlag(func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing && f.Group == nil })},
 	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", testFlag(func(l *localCheck, f *Flag) bool {
-		return f.DeviceBucketing && f.Group == nil && l.compiled(f).needsBucket()
+		return f.DeviceBucketing && f.Group == nil && l.p.NeedsBucket(f.Key)
 	})},
 	{"all", differs, "early access enrollment is ignored", testFlag(func(_ *localCheck, f *Flag) bool { return f.Enrollment })},
 	{"all", differs, "it is for clients, but an SDK on a server evaluates it too", testFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
@@ -75,17 +43,17 @@ var localRules = []localRule{
 	{"all", needsServer, "a static cohort: membership is on the server", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return ok && (found && c.Static && !c.Deleted || !found && l.p.staticCohorts[id])
+		return ok && (found && c.Static && !c.Deleted || !found && l.p.IsStatic(id))
 	})},
 	{"all", needsServer, "a cohort that cannot be read, or is not in the definitions", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !l.p.staticCohorts[id])
+		return p.Type == CohortProperty && (!ok || found && (c.Deleted || l.p.IsFaulty(id)) || !found && !l.p.IsStatic(id))
 	})},
 	{"all", needsServer, "a cohort that refers to itself, is realtime or behavioral, or has no definition: it is not in the definitions for SDKs", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
-		return ok && found && !c.Static && !c.Deleted && c.fault == nil && !l.isServed(p)
+		return ok && found && !c.Static && !c.Deleted && !l.p.IsFaulty(id) && !l.isServed(p)
 	})},
 	{"all", needsServer, "a cohort with a condition about events", testNode(func(n *CohortNode) bool { return n.Unsupported })},
 	{"node", needsServer, "a cohort that mixes conditions and groups of conditions side by side", testNode(func(n *CohortNode) bool {
@@ -105,20 +73,19 @@ var localRules = []localRule{
 	{"python", needsServer, "a cohort's operator other than in and not_in", testCohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
 	{"all", differs, "in a cohort, a list that is compared with an operator for one value means any of its elements, and in an SDK its text", testFilter(func(_ *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
-		op := operators[p.op]
-		return p.flag == nil && isList && op != nil && (op.any != nil || op.strict && len(list) == 1)
+		return p.flag == nil && isList && (p.takesLists || p.strict && len(list) == 1)
 	})},
 	{"go", differs, "in a cohort, a condition that posthog-go cannot decide may count as one that does not hold", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag == nil && goUndecided(p)
 	})},
 
 	// dependencies on flags
-	{"all", needsServer, "it depends on a flag that is not in the definitions for SDKs", testDependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
+	{"all", needsServer, "it depends on a flag that is not in the definitions for SDKs", testDependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.p.IsInPayload(target) })},
 	{"all", needsServer, "its dependencies lead to a flag that is not in the definitions for SDKs, back to itself, or through too many flags", testDependency(func(l *localCheck, _ *localFilter, target int32) bool {
-		return target >= 0 && l.isInPayload(target) && len(l.p.chain(target)) == 0
+		return target >= 0 && l.p.IsInPayload(target) && !l.p.HasChain(target)
 	})},
 	{"go", needsServer, "it depends on a flag that is evaluated for something else: groups of another type, or persons", testDependency(func(l *localCheck, p *localFilter, target int32) bool {
-		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].isAbout(p.group)
+		return target >= 0 && l.d.Flags[target].Active && !isAbout(&l.d.Flags[target], p.group)
 	})},
 	{"go", needsServer, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", testDependency(func(_ *localCheck, p *localFilter, _ int32) bool {
 		return p.op != FlagEvaluatesTo || p.Value == nil
@@ -142,8 +109,8 @@ var localRules = []localRule{
 	{"all", needsServer, "is_not_set: an SDK cannot distinguish a missing property from one that it was not given", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == presence && p.op == IsNotSet
 	})},
-	{"go", needsServer, "a condition without an operator", testFilter(func(_ *localCheck, p *localFilter) bool {
-		return p.flag != nil && p.flag.source != "" && p.Operator == "" && p.family() == equality
+	{"go", needsServer, "a condition without an operator", testFilter(func(l *localCheck, p *localFilter) bool {
+		return p.flag != nil && l.p.IsFromText(p.flag) && p.Operator == "" && p.family() == equality
 	})},
 	{"go node", needsServer, "exact and is_not of a whole number, which may mean 5 or 5.0", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == equality && hasInteger(p.Value)
@@ -181,6 +148,10 @@ var localRules = []localRule{
 	{"node", differs, "a version with more or fewer parts than the SDK compares: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
 }
 
+func testFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{flag: test} }
+func testFilter(test filterTest) localTest                  { return localTest{filter: test} }
+func testNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
+
 // testCohortOperator returns a test of the operator of a cohort in the payload.
 func testCohortOperator(match func(Operator) bool) localTest {
 	return testFilter(func(l *localCheck, p *localFilter) bool { return l.isServed(p) && match(p.op) })
@@ -193,7 +164,7 @@ func testDependency(match func(l *localCheck, p *localFilter, target int32) bool
 		if p.flag == nil || p.Type != FlagProperty {
 			return false
 		}
-		target, ok := l.p.target(p.Property)
+		target, ok := l.p.Target(p.Property)
 		if !ok {
 			target = -1
 		}
@@ -209,7 +180,7 @@ func personOfGroup(l *localCheck, p *localFilter) bool {
 
 // isAbout reports whether all conditions of a flag are about the same group type, nil for
 // persons.
-func (f *Flag) isAbout(group *int) bool {
+func isAbout(f *Flag, group *int) bool {
 	same := func(g *int) bool { return g == nil && group == nil || g != nil && group != nil && *g == *group }
 	return same(f.Group) && !slices.ContainsFunc(f.Conditions, func(c Condition) bool {
 		return c.Aggregation.Group != nil && !same(c.Aggregation.Group)

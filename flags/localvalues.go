@@ -21,8 +21,8 @@ func (p *localFilter) family() operatorFamily {
 	if p.Type == CohortProperty || p.Type == FlagProperty {
 		return 0
 	}
-	if op := operators[p.op]; op != nil && op.name == p.op && op.sdks != 0 { // SDKs do not support aliases
-		return op.sdks
+	if f := families[p.op]; f != 0 {
+		return f
 	}
 	return unknownFamily
 }

@@ -73,9 +73,6 @@ type operator struct {
 	// strict operators can never match for some operands, which must be checked before a
 	// cohort depends on them.
 	strict bool
-	// sdks is the family of the operator in SDKs with local evaluation. Zero means that they
-	// do not support it (§11).
-	sdks operatorFamily
 }
 
 // OperatorInfo describes an operator, for people and programs.
@@ -112,55 +109,41 @@ const (
 	DateOperand                  // a date as a string, absolute or relative
 )
 
-// operatorFamily groups operators by how SDKs implement them.
-type operatorFamily uint8
-
-const (
-	equality operatorFamily = 1 << iota
-	textual
-	expressions
-	ordering
-	dating
-	versions
-	presence
-	unknownFamily
-)
-
 // operatorTable lists all operators. To add one, add a row here and a file of cases in
 // testdata/operators.
 var operatorTable = []operator{
-	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact, sdks: equality},
-	{name: IsNot, help: "equals none of them", opposite: Exact, missing: true, compile: compileExact, negated: true, sdks: equality},
-	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: compileText(containsFold), any: compileAnyOf(containsFold), sdks: textual},
-	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: compileText(containsFold), any: compileAnyOf(containsFold), negated: true, sdks: textual},
+	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact},
+	{name: IsNot, help: "equals none of them", opposite: Exact, missing: true, compile: compileExact, negated: true},
+	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: compileText(containsFold), any: compileAnyOf(containsFold)},
+	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: compileText(containsFold), any: compileAnyOf(containsFold), negated: true},
 	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: compileAnyText(containsFold)},
 	{name: NotIContainsMulti, help: "contains none of a list", operand: ListOperand, opposite: IContainsMulti, missing: true, compile: compileAnyText(containsFold), negated: true},
-	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold), sdks: textual},
-	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold), negated: true, sdks: textual},
-	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold), sdks: textual},
-	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold), negated: true, sdks: textual},
-	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: compileRegex, any: compileAnyRegex, sdks: expressions, strict: true},
-	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: compileRegex, any: compileAnyRegex, negated: true, sdks: expressions, strict: true},
-	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), sdks: ordering, strict: true},
-	{name: GreaterOrEqual, alias: "min", help: "is a number at least", operand: TextOperand, compile: compareNumber(0, 1), sdks: ordering, strict: true},
-	{name: LessThan, help: "is a number less than", operand: TextOperand, compile: compareNumber(-1), sdks: ordering, strict: true},
-	{name: LessOrEqual, alias: "max", help: "is a number at most", operand: TextOperand, compile: compareNumber(-1, 0), sdks: ordering, strict: true},
+	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold)},
+	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold), negated: true},
+	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold)},
+	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold), negated: true},
+	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: compileRegex, any: compileAnyRegex, strict: true},
+	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: compileRegex, any: compileAnyRegex, negated: true, strict: true},
+	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), strict: true},
+	{name: GreaterOrEqual, alias: "min", help: "is a number at least", operand: TextOperand, compile: compareNumber(0, 1), strict: true},
+	{name: LessThan, help: "is a number less than", operand: TextOperand, compile: compareNumber(-1), strict: true},
+	{name: LessOrEqual, alias: "max", help: "is a number at most", operand: TextOperand, compile: compareNumber(-1, 0), strict: true},
 	{name: Between, help: "is a number in [low, high]", compile: compileBetween(false), strict: true},
 	{name: NotBetween, help: "is not a number in [low, high]", missing: true, compile: compileBetween(true), missingNeedsValue: true, strict: true},
-	{name: IsSet, help: "the property is there, null included", opposite: IsNotSet, compile: compilePresence(yes), valueless: true, sdks: presence},
-	{name: IsNotSet, help: "the property is not there", opposite: IsSet, missing: true, compile: compilePresence(no), valueless: true, sdks: presence},
+	{name: IsSet, help: "the property is there, null included", opposite: IsNotSet, compile: compilePresence(yes), valueless: true},
+	{name: IsNotSet, help: "the property is not there", opposite: IsSet, missing: true, compile: compilePresence(no), valueless: true},
 	{name: IsDateExact, help: "is the same instant", operand: DateOperand, compile: compareDate(0), strict: true},
-	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), sdks: dating, strict: true},
-	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), sdks: dating, strict: true},
-	{name: SemverEqual, help: "is the same version, build metadata included", compile: compareSemver(0), sdks: versions, strict: true},
-	{name: SemverNotEqual, help: "is another version", compile: compareSemver(-1, 1), sdks: versions, strict: true},
-	{name: SemverGreater, help: "is a later version", compile: compareSemver(1), sdks: versions, strict: true},
-	{name: SemverGreaterEqual, help: "is the version or a later one", compile: compareSemver(0, 1), sdks: versions, strict: true},
-	{name: SemverLess, help: "is an earlier version", compile: compareSemver(-1), sdks: versions, strict: true},
-	{name: SemverLessEqual, help: "is the version or an earlier one", compile: compareSemver(-1, 0), sdks: versions, strict: true},
-	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(semver.Tilde), sdks: versions, strict: true},
-	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(semver.Caret), sdks: versions, strict: true},
-	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(semver.Wildcard), sdks: versions, strict: true},
+	{name: IsDateBefore, help: "is earlier", operand: DateOperand, compile: compareDate(-1), strict: true},
+	{name: IsDateAfter, help: "is later", operand: DateOperand, compile: compareDate(1), strict: true},
+	{name: SemverEqual, help: "is the same version, build metadata included", compile: compareSemver(0), strict: true},
+	{name: SemverNotEqual, help: "is another version", compile: compareSemver(-1, 1), strict: true},
+	{name: SemverGreater, help: "is a later version", compile: compareSemver(1), strict: true},
+	{name: SemverGreaterEqual, help: "is the version or a later one", compile: compareSemver(0, 1), strict: true},
+	{name: SemverLess, help: "is an earlier version", compile: compareSemver(-1), strict: true},
+	{name: SemverLessEqual, help: "is the version or an earlier one", compile: compareSemver(-1, 0), strict: true},
+	{name: SemverTilde, help: "has the same minor version and is not earlier", compile: semverRange(semver.Tilde), strict: true},
+	{name: SemverCaret, help: "is compatible and not earlier", compile: semverRange(semver.Caret), strict: true},
+	{name: SemverWildcard, help: "fits a pattern such as 1.2.*", compile: semverRange(semver.Wildcard), strict: true},
 	{name: In, help: "is in the cohort", opposite: NotIn, only: CohortProperty},
 	{name: NotIn, help: "is not in the cohort", opposite: In, only: CohortProperty},
 	{name: FlagEvaluatesTo, help: "the other flag has this value", only: FlagProperty},
