@@ -98,29 +98,6 @@ func (co *compiledCohort) blame(inner *compiledCohort, index int32) {
 // one.
 const maxNamedCohorts = 5
 
-// cohortProblem describes why the cohort at index i cannot be evaluated: the cohort that has
-// the fault, the fault, and the cohorts by which it is reached.
-func (s *Set) cohortProblem(i int32) string {
-	co := &s.cohorts[i]
-	at := i
-	if co.culprit != 0 {
-		at = co.culprit - 1
-	}
-	text := "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ": " + cohortProblems[co.failure]
-	if at == i {
-		return text
-	}
-	text += " (reached by "
-	for count := 0; i != at; i = s.cohorts[i].inner - 1 {
-		if count++; count > maxNamedCohorts {
-			text += "… → "
-			break
-		}
-		text += "cohort " + strconv.FormatInt(s.cohorts[i].id, 10) + " → "
-	}
-	return text + "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ")"
-}
-
 // unknownCohort returns the undecided fact of a cohort with unknown members. A negative id is
 // that of a pinned value with unknown subjects.
 func unknownCohort(id int64) *Undecided {

@@ -270,3 +270,14 @@ func (o *outcome) addCandidate(on bool, variant int32, missing *Undecided) {
 func (o *outcome) isSettled(on bool, variant int32) bool {
 	return !o.candidate || !o.clash && o.on == on && o.choice == variant
 }
+
+// setUndecided writes a result that depends on an unknown fact to d: undecided if the subject
+// is partial or a value has no form in JSON, failed if a store could not be read.
+func (e *evaluation) setUndecided(d *Decision) {
+	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Kind: d.Kind, Reason: Reason{Condition: NoCondition}}
+	if stored := e.subject.Stored; !e.subject.Partial && stored != nil && stored.Failure != NoReason && (e.missing == nil || e.missing.Problem == "") {
+		d.Reason.Code = stored.Failure
+		return
+	}
+	d.Undecided = e.missing
+}

@@ -101,9 +101,6 @@ const (
 	noteStatic // of a match: the result is the same for everybody
 )
 
-// ReasonCode is the machine-readable part of a Reason.
-type ReasonCode uint8
-
 // The reason codes of §3.9. FlagDataParsingError and all codes after it are failures.
 const (
 	NoReason ReasonCode = iota

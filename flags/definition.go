@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Definitions are the flags of one project with everything that their values depend on. They
@@ -258,4 +260,44 @@ func (d *Definitions) zone() (*time.Location, *DefinitionError) {
 		return time.UTC, &DefinitionError{Path: "timezone", Problem: "unknown time zone " + quote(d.Timezone) + ", UTC is used"}
 	}
 	return loc, nil
+}
+
+// Decimal returns the property value for a number that JSON writes with a point or an
+// exponent, for callers that decode requests. It is f itself, or for a whole number a
+// json.Number with the text 5.0, where the float64 5 would have the text 5 (§4.2).
+func Decimal(f float64) any { return wire.Decimal(f) }
+
+// Pin is a value for one person or one group.
+type Pin struct {
+	// Cohort is the id of a static cohort. All of its members have the value; normally it is
+	// one person. The store uses ids below zero for the cohorts of pins, which no other
+	// cohort has. Zero means that the pin is for a group.
+	Cohort int64
+	// GroupType and GroupKey identify the group if Cohort is zero.
+	GroupType, GroupKey string
+	// Enabled and Variant are the value. If Variant is set, the flag is on. A pin with a
+	// variant that the flag does not have is reported and ignored.
+	Enabled bool
+	Variant string
+	// Until is when the pin ends. If zero, it does not end.
+	Until time.Time
+}
+
+// readList is the sum of a long list in a flag that was parsed. It is computed during
+// parsing, while the list's strings have just been read: later they are spread over the
+// memory of the document.
+type readList struct {
+	first *any
+	sum   uint64
+}
+
+// enrollmentPrefix followed by a flag's key is the name of the person property of §3.4.
+const enrollmentPrefix = "$feature_enrollment/"
+
+// addCohort adds a cohort, or replaces the one with the same id.
+func (d *Definitions) addCohort(id int64, c Cohort) {
+	if d.Cohorts == nil {
+		d.Cohorts = map[int64]Cohort{}
+	}
+	d.Cohorts[id] = c
 }

@@ -86,7 +86,7 @@
 // sources. "decision n" refers to the project's page of decisions, which has precedence over
 // the specification.
 //
-//	bucket.go, shorthash.go            hashes                              §2, decision 1
+//	bucket.go                          hashes                              §2, decision 1
 //	identifier.go                      the hashed identifier               §2.3, §2.5
 //	evaluate.go                        selection                           §3.1, §9.2, §9.9
 //	decide.go, conditions.go           order of decisions                  §3.3 to §3.7
@@ -108,7 +108,7 @@
 //	local*.go                          flags that SDKs cannot evaluate     §11
 //	reader.go, read*.go, open.go       typed reads                         decision 31
 //	quota.go                           counting                            §9.12, §10.1, decision 11
-//	explain*.go, trace*.go             explanations                        no rules: they only observe
+//	explain.go, trace*.go              explanations                        no rules: they only observe
 //
 // Expected values of the tests come from that specification, from PostHog's own tests and
 // from worked examples; testdata/README.md lists which.

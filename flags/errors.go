@@ -80,3 +80,6 @@ func (e *DefinitionError) Error() string {
 	}
 	return s + ": " + e.Problem
 }
+
+// ReasonCode is the machine-readable part of a Reason.
+type ReasonCode uint8

@@ -169,3 +169,28 @@ func parseProject(n node) FileProject {
 	}
 	return p
 }
+
+// Project is a project without its flags.
+type Project struct {
+	ID             int64
+	Name           string
+	APIKey         string // public, identifies the project in requests
+	OrganizationID string
+	// Revision is increased with every change of a flag or cohort; the registry compiles the
+	// definitions if the revision has changed. Zero means unknown: the definitions are then
+	// read every second and compared with the previous ones.
+	Revision int64
+	// FlagLimit is the organization's quota of flag requests in a calendar month in UTC. If
+	// nil, there is no limit.
+	FlagLimit *int64
+	// QuotaLimited lists resources of this project that are paused.
+	QuotaLimited []string
+	// Browser contains the project's settings for browsers as a JSON object: which data they
+	// may capture, and whether they display surveys. This package does not use it. Empty
+	// means the defaults.
+	Browser string
+}
+
+// MembersLimit limits the members of all cohorts together: the number of distinct ids, and
+// their total length in bytes.
+type MembersLimit struct{ IDs, Bytes int }

@@ -122,8 +122,3 @@ func literal(s string) (any, bool) {
 	}
 	return f, true
 }
-
-// Decimal returns the property value for a number that JSON writes with a point or an
-// exponent, for callers that decode requests. It is f itself, or for a whole number a
-// json.Number with the text 5.0, where the float64 5 would have the text 5 (§4.2).
-func Decimal(f float64) any { return wire.Decimal(f) }

@@ -148,3 +148,13 @@ func (b *bucketing) hash(salt string) float64 {
 	}
 	return e.sha1.sum(b.f.prefix, b.id, salt)
 }
+
+// variantAt returns the index of the variant that a bucket falls into, or noVariant.
+func (f *compiledFlag) variantAt(bucket float64) int32 {
+	for i := range f.variants {
+		if bucket < f.variants[i].below {
+			return int32(i)
+		}
+	}
+	return noVariant
+}

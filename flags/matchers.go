@@ -378,3 +378,10 @@ func anyList(list []string) []any {
 	}
 	return out
 }
+
+// directMatcher is a matcher that does not need a fact for texts and numbers. It returns
+// unknown for values that need match.
+type directMatcher interface {
+	matchText(s string) verdict
+	matchNumber(n float64) verdict
+}

@@ -8,42 +8,6 @@ import (
 // This file determines the facts that an evaluation needs beyond the request, and whether it
 // is counted.
 
-// Needs lists the facts beyond the request that may affect the results of a set. Other facts
-// need not be read.
-type Needs struct {
-	// Person lists the person properties that conditions use, and those that replace a
-	// missing $initial_ one (§8.2), sorted.
-	Person []string
-	// CreatedAt means that a condition uses the time when the person was first seen.
-	CreatedAt bool
-	// Located means that a condition uses a $geoip_ property.
-	Located bool
-	// GroupTypes lists the group types with stored properties that are used, sorted.
-	GroupTypes []string
-	// Cohorts lists the static cohorts without members in the definitions, sorted.
-	Cohorts []int64
-	// Continuity lists the keys of active flags with experience continuity. ContinuityMatters
-	// means that the result of at least one of them depends on a bucket (§8.6).
-	Continuity        []string
-	ContinuityMatters bool
-
-	requested []string // Person without the replacements
-}
-
-// IsPersonCovered reports whether the request has all properties of the person that are used,
-// so that no stored person must be read (§8.1).
-func (n *Needs) IsPersonCovered(request Properties) bool {
-	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
-		return false
-	}
-	for _, key := range n.requested {
-		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
-			return false
-		}
-	}
-	return true
-}
-
 // finishNeeds fills in the needs of the set.
 func (c *compiler) finishNeeds() {
 	needs := &c.set.needs

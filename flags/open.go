@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,4 +205,20 @@ func readFile(path string) ([]byte, error) {
 		err = fmt.Errorf("is larger than %d MiB", openMax>>20)
 	}
 	return text, err
+}
+
+// notify calls the callbacks of Open with err and, after a successful change, the watchers.
+func (f *FileReader) notify(err error) {
+	for _, callback := range f.onChange {
+		callback(err)
+	}
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	watchers := slices.Clone(f.watchers)
+	f.mu.Unlock()
+	for _, watcher := range watchers {
+		(*watcher)()
+	}
 }

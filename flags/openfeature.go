@@ -1,10 +1,6 @@
 package flags
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-)
+import "errors"
 
 // This file converts decisions to the terms of OpenFeature. Both the server's OFREP endpoints
 // and the provider of adapters/ofprovider use it, so that their results are the same.
@@ -111,27 +107,6 @@ func (d *Detail) OpenFeature() (reason, errorCode string) {
 		}
 	}
 	return reasonError, errorGeneral
-}
-
-// PayloadJSON returns the payload as JSON. Most payloads are stored as strings that contain
-// JSON (§3.7); for these, the result is the contained JSON. A string that does not contain
-// JSON is returned as it is. The result is nil if there is no payload.
-func (d *Decision) PayloadJSON() json.RawMessage {
-	if d == nil {
-		return nil
-	}
-	raw := bytes.TrimSpace(d.Payload)
-	if len(raw) == 0 || raw[0] != '"' {
-		return raw
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return raw
-	}
-	if inner := bytes.TrimSpace([]byte(text)); json.Valid(inner) {
-		return inner
-	}
-	return raw
 }
 
 // IsDisabled reports whether the flag exists and is inactive, and sel would select it if it

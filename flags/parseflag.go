@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
@@ -274,4 +275,41 @@ func (f *Flag) upgrade(filters *object) {
 // ignored adds a warning about an ignored value.
 func (f *Flag) ignored(n node, problem string) {
 	f.warnings = append(f.warnings, &DefinitionError{FlagID: f.ID, Flag: strings.Clone(f.Key), Path: n.path(), Problem: problem})
+}
+
+// parsePins parses the pins of a flag's record.
+func parsePins(n node) (out []Pin) {
+	for list := n.list(); list.next(); {
+		p := Pin{Cohort: list.at(nCohort).intOrZero(), GroupType: list.at(nGroupType).textOrEmpty(), GroupKey: list.at(nGroupKey).textOrEmpty()}
+		if p.Cohort == 0 && p.GroupType == "" {
+			list.fail("a pin must name a cohort or a group_type")
+		}
+		value := list.at(nValue)
+		switch value.kind() {
+		case tape.True, tape.False:
+			p.Enabled = value.bool()
+		default:
+			p.Enabled, p.Variant = true, value.text()
+		}
+		if until := list.at(nExpires); !until.null() {
+			at, err := time.Parse(time.RFC3339, until.text())
+			if err != nil {
+				until.fail("must be a time such as 2026-01-31T12:00:00Z")
+			}
+			p.Until = at
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// parseHash parses an optional bucketing hash.
+func parseHash(n node) Hash {
+	switch h := Hash(n.textOrEmpty()); h {
+	case "", SHA1, Murmur3:
+		return h
+	default:
+		n.fail("must be %q or %q, not %s", SHA1, Murmur3, quote(string(h)))
+		return ""
+	}
 }

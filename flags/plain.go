@@ -1,22 +1,11 @@
 package flags
 
-import (
-	"slices"
-
-	"github.com/bunting-flags/bunting/flags/wire"
-)
+import "slices"
 
 // This file is a fast path. Most flags only compare a few properties of a person and use one
 // bucket, so that most steps of [evaluation.conditions] do not apply. In addition, most
 // subjects contain these properties, so that a single flag can be evaluated from them without
 // memory for facts. All other cases take the general path, which has the same results.
-
-// directMatcher is a matcher that does not need a fact for texts and numbers. It returns
-// unknown for values that need match.
-type directMatcher interface {
-	matchText(s string) verdict
-	matchNumber(n float64) verdict
-}
 
 // markPlain marks the flags that the fast path can evaluate.
 func (c *compiler) markPlain() {
@@ -64,11 +53,6 @@ func (c *compiler) isDirect(f *compiledFlag) bool {
 // isDirect reports whether the subject consists of the request's properties only.
 func (sub *Subject) isDirect() bool {
 	return sub.Stored == nil && sub.Located == nil && sub.hasShortID()
-}
-
-// hasShortID reports whether the distinct id is hashed unchanged.
-func (sub *Subject) hasShortID() bool {
-	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
 }
 
 // plainAnswer is the result of a plain flag.
@@ -171,16 +155,6 @@ func boolText(b bool) string {
 		return "true"
 	}
 	return "false"
-}
-
-// variantAt returns the index of the variant that a bucket falls into, or noVariant.
-func (f *compiledFlag) variantAt(bucket float64) int32 {
-	for i := range f.variants {
-		if bucket < f.variants[i].below {
-			return int32(i)
-		}
-	}
-	return noVariant
 }
 
 // write writes the result to d, and selects the variant.

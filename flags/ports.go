@@ -15,27 +15,6 @@ import (
 // This file declares the interfaces through which the package uses stores and other services,
 // and simple implementations.
 
-// Project is a project without its flags.
-type Project struct {
-	ID             int64
-	Name           string
-	APIKey         string // public, identifies the project in requests
-	OrganizationID string
-	// Revision is increased with every change of a flag or cohort; the registry compiles the
-	// definitions if the revision has changed. Zero means unknown: the definitions are then
-	// read every second and compared with the previous ones.
-	Revision int64
-	// FlagLimit is the organization's quota of flag requests in a calendar month in UTC. If
-	// nil, there is no limit.
-	FlagLimit *int64
-	// QuotaLimited lists resources of this project that are paused.
-	QuotaLimited []string
-	// Browser contains the project's settings for browsers as a JSON object: which data they
-	// may capture, and whether they display surveys. This package does not use it. Empty
-	// means the defaults.
-	Browser string
-}
-
 // paused reports whether a resource of the project is paused by an operator.
 func (p *Project) paused(resource string) bool { return slices.Contains(p.QuotaLimited, resource) }
 
@@ -82,10 +61,6 @@ type Members interface {
 	// they exceed the limit.
 	StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit MembersLimit) (map[int64][]string, error)
 }
-
-// MembersLimit limits the members of all cohorts together: the number of distinct ids, and
-// their total length in bytes.
-type MembersLimit struct{ IDs, Bytes int }
 
 // Locator returns the $geoip_ properties of an address, or nil if its location is unknown.
 // The result is shared and must not be modified.

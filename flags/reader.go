@@ -3,7 +3,6 @@ package flags
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -39,22 +38,6 @@ type Reader interface {
 	// For returns the flags of one subject for the duration of a request, and retains the
 	// request's context. The subject is copied before For returns, but not its maps.
 	For(ctx context.Context, sub *Subject) *Snapshot
-}
-
-// Detail describes how a value was determined. It belongs to the caller: later reads do not
-// modify it.
-type Detail struct {
-	// Decision is the decision of the flag. Its Payload is JSON as in [Reader].JSON. For an
-	// unknown flag, only the key is set.
-	Decision
-	// FromServer means that a server evaluated the flag.
-	FromServer bool
-	// Err is the reason why there is no decision or no value of the type, see
-	// [ErrUnknownFlag] and the errors declared with it. If nil, the value is that of the
-	// flag, or the flag is off and has no value.
-	Err error
-
-	stored json.RawMessage // the payload as stored, before it was decoded from a string
 }
 
 // JSON reads a flag's payload and decodes it to a T with encoding/json. If the payload is a
@@ -160,27 +143,6 @@ func readDetail[T any](ctx context.Context, t *valueReader, key string, sub *Sub
 	defer t.pool.Put(m)
 	d, err := t.decideKey(ctx, key, sub, m)
 	return pickDetail(key, d, m.detail.FromServer, err, fallback, pick)
-}
-
-// pickDetail returns the value of a decision, with its Detail. d may be nil if err is not.
-func pickDetail[T any](key string, d *Decision, fromServer bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
-	detail := Detail{FromServer: fromServer, Err: err}
-	if d != nil {
-		detail.Decision, detail.stored = *d, d.Payload
-		detail.Payload = d.PayloadJSON()
-	}
-	detail.Key = key
-	if err != nil {
-		return fallback, detail
-	}
-	v, err := pick(d)
-	if err == nil {
-		return v, detail
-	}
-	if !errors.Is(err, errNoValue) {
-		detail.Err = err
-	}
-	return fallback, detail
 }
 
 func (t *valueReader) For(ctx context.Context, sub *Subject) *Snapshot {

@@ -1,10 +1,27 @@
 package flags
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
 )
+
+// Detail describes how a value was determined. It belongs to the caller: later reads do not
+// modify it.
+type Detail struct {
+	// Decision is the decision of the flag. Its Payload is JSON as in [Reader].JSON. For an
+	// unknown flag, only the key is set.
+	Decision
+	// FromServer means that a server evaluated the flag.
+	FromServer bool
+	// Err is the reason why there is no decision or no value of the type, see
+	// [ErrUnknownFlag] and the errors declared with it. If nil, the value is that of the
+	// flag, or the flag is off and has no value.
+	Err error
+
+	stored json.RawMessage // the payload as stored, before it was decoded from a string
+}
 
 // errNoValue means that the flag has a decision but no value, so that the fallback is
 // returned without an error.
@@ -90,3 +107,45 @@ func asJSON(d *Decision) (json.RawMessage, error) {
 
 // hasPayload reports whether there is a payload other than null.
 func (d *Decision) hasPayload() bool { return len(d.Payload) > 0 && string(d.Payload) != "null" }
+
+// PayloadJSON returns the payload as JSON. Most payloads are stored as strings that contain
+// JSON (§3.7); for these, the result is the contained JSON. A string that does not contain
+// JSON is returned as it is. The result is nil if there is no payload.
+func (d *Decision) PayloadJSON() json.RawMessage {
+	if d == nil {
+		return nil
+	}
+	raw := bytes.TrimSpace(d.Payload)
+	if len(raw) == 0 || raw[0] != '"' {
+		return raw
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return raw
+	}
+	if inner := bytes.TrimSpace([]byte(text)); json.Valid(inner) {
+		return inner
+	}
+	return raw
+}
+
+// pickDetail returns the value of a decision, with its Detail. d may be nil if err is not.
+func pickDetail[T any](key string, d *Decision, fromServer bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
+	detail := Detail{FromServer: fromServer, Err: err}
+	if d != nil {
+		detail.Decision, detail.stored = *d, d.Payload
+		detail.Payload = d.PayloadJSON()
+	}
+	detail.Key = key
+	if err != nil {
+		return fallback, detail
+	}
+	v, err := pick(d)
+	if err == nil {
+		return v, detail
+	}
+	if !errors.Is(err, errNoValue) {
+		detail.Err = err
+	}
+	return fallback, detail
+}

@@ -19,14 +19,6 @@ func (s *Set) Recompile(d Definitions) *Set { return compile(d, s) }
 // contain slots that no flag uses, and the memory of removed flags.
 const maxAge = 64
 
-// fingerprint is the data of a compilation that the next one compares.
-type fingerprint struct {
-	context string   // settings that all flags depend on
-	sums    []uint64 // sums of the flags; 0 means that the flag cannot be reused
-	cohorts uint64   // sum of all cohorts; 0 means that they cannot be reused
-	age     int      // recompilations since everything was compiled
-}
-
 // reuse is the part of a compiler that reuses the previous set.
 type reuse struct {
 	old           *Set    // nil for a full compilation
@@ -286,4 +278,12 @@ func (c *compiler) finishFlag(f *compiledFlag, faults int) {
 		f.bits |= bitCohorts
 	}
 	c.countUses(f, 1)
+}
+
+// countUses counts the slots and cohorts that a pin uses, see [compiler.countUses].
+func (p *compiledPin) countUses(c *compiler, delta int32) {
+	c.countFilterUses(&p.member, delta)
+	if !p.until.IsZero() {
+		c.set.dated += delta
+	}
 }

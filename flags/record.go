@@ -2,6 +2,7 @@ package flags
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -219,3 +220,25 @@ func (n CohortNode) MarshalJSON() ([]byte, error) { return wire.Encode(n.record(
 // written as they were read. It returns an error for values without a form in JSON (see
 // [Definitions.Payload]).
 func (f Flag) MarshalJSON() ([]byte, error) { return wire.Encode(f.record()) }
+
+// pinRecords returns pins in the form of records.
+func pinRecords(pins []Pin) []any {
+	out := make([]any, len(pins))
+	for i := range pins {
+		p := &pins[i]
+		record := map[string]any{"value": p.Enabled}
+		if p.Variant != "" {
+			record["value"] = p.Variant
+		}
+		if p.Cohort != 0 {
+			record["cohort"] = p.Cohort
+		} else {
+			record["group_type"], record["group_key"] = p.GroupType, p.GroupKey
+		}
+		if !p.Until.IsZero() {
+			record["expires_at"] = p.Until.UTC().Format(time.RFC3339Nano)
+		}
+		out[i] = record
+	}
+	return out
+}

@@ -19,14 +19,6 @@ type sums struct {
 	read   []readList // lists of the flag that are still ahead
 }
 
-// readList is the sum of a long list in a flag that was parsed. It is computed during
-// parsing, while the list's strings have just been read: later they are spread over the
-// memory of the document.
-type readList struct {
-	first *any
-	sum   uint64
-}
-
 // longList is the minimum number of elements of such a list.
 const longList = 8
 
@@ -246,4 +238,18 @@ func (s *sums) list(v []any, depth int) {
 	inner := s.sum
 	s.sum = outer
 	s.number(inner)
+}
+
+// pins adds pins to the sum of a flag.
+func (s *sums) pins(pins []Pin) {
+	s.number(uint64(len(pins)))
+	for i := range pins {
+		p := &pins[i]
+		s.number(uint64(p.Cohort))
+		s.text(p.GroupType)
+		s.text(p.GroupKey)
+		s.text(p.Variant)
+		s.bools(p.Enabled, p.Until.IsZero())
+		s.number(uint64(p.Until.UnixNano()))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -261,4 +262,81 @@ func share(percentage float64) float64 {
 // isAnswered reports whether a flag is part of the order of evaluation.
 func (s *Set) isAnswered(i int32) bool {
 	return s.flags[i].has(bitOrdered)
+}
+
+// compiledPin is a pin for the members of a cohort or for a group.
+type compiledPin struct {
+	member          filter
+	isOfGroup       bool
+	group, groupKey string
+	on              bool
+	variant         int32
+	until           time.Time
+}
+
+// Needs lists the facts beyond the request that may affect the results of a set. Other facts
+// need not be read.
+type Needs struct {
+	// Person lists the person properties that conditions use, and those that replace a
+	// missing $initial_ one (§8.2), sorted.
+	Person []string
+	// CreatedAt means that a condition uses the time when the person was first seen.
+	CreatedAt bool
+	// Located means that a condition uses a $geoip_ property.
+	Located bool
+	// GroupTypes lists the group types with stored properties that are used, sorted.
+	GroupTypes []string
+	// Cohorts lists the static cohorts without members in the definitions, sorted.
+	Cohorts []int64
+	// Continuity lists the keys of active flags with experience continuity. ContinuityMatters
+	// means that the result of at least one of them depends on a bucket (§8.6).
+	Continuity        []string
+	ContinuityMatters bool
+
+	requested []string // Person without the replacements
+}
+
+// IsPersonCovered reports whether the request has all properties of the person that are used,
+// so that no stored person must be read (§8.1).
+func (n *Needs) IsPersonCovered(request Properties) bool {
+	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
+		return false
+	}
+	for _, key := range n.requested {
+		if v, ok := request[key]; !ok || v == nil && locatedKeys[key] {
+			return false
+		}
+	}
+	return true
+}
+
+// fingerprint is the data of a compilation that the next one compares.
+type fingerprint struct {
+	context string   // settings that all flags depend on
+	sums    []uint64 // sums of the flags; 0 means that the flag cannot be reused
+	cohorts uint64   // sum of all cohorts; 0 means that they cannot be reused
+	age     int      // recompilations since everything was compiled
+}
+
+// cohortProblem describes why the cohort at index i cannot be evaluated: the cohort that has
+// the fault, the fault, and the cohorts by which it is reached.
+func (s *Set) cohortProblem(i int32) string {
+	co := &s.cohorts[i]
+	at := i
+	if co.culprit != 0 {
+		at = co.culprit - 1
+	}
+	text := "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ": " + cohortProblems[co.failure]
+	if at == i {
+		return text
+	}
+	text += " (reached by "
+	for count := 0; i != at; i = s.cohorts[i].inner - 1 {
+		if count++; count > maxNamedCohorts {
+			text += "… → "
+			break
+		}
+		text += "cohort " + strconv.FormatInt(s.cohorts[i].id, 10) + " → "
+	}
+	return text + "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ")"
 }

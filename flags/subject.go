@@ -153,3 +153,8 @@ func (sub *Subject) ownID(provided, property string) string {
 	}
 	return id
 }
+
+// hasShortID reports whether the distinct id is hashed unchanged.
+func (sub *Subject) hasShortID() bool {
+	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
+}

@@ -299,3 +299,26 @@ func show(v any) string {
 	}
 	return wire.Shorten(string(text[1:len(text)-1]), 200)
 }
+
+// PinTrace describes the pinned value that decides a flag, or that no pin applies.
+type PinTrace struct {
+	// Result is "yes", "no" (the pins are for other subjects) or "unknown".
+	Result string `json:"result"`
+	// For describes the subject of the pin: "the person", or "the group" with its type and
+	// key. It is empty if Result is "no".
+	For string `json:"for,omitempty"`
+	// Until is when the pin ends, zero if it does not end.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// String returns the result as text.
+func (t *PinTrace) String() string {
+	text := t.Result
+	if t.For != "" {
+		text += ", for " + t.For
+	}
+	if !t.Until.IsZero() {
+		text += ", until " + t.Until.UTC().Format(time.RFC3339)
+	}
+	return text
+}

@@ -112,7 +112,7 @@ var table = map[string]room{
 
 // contextFiles are the files of flags that may use a context. In the rest of the package, every
 // function depends only on its arguments.
-var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/openwatch.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
+var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
 
 // openFile is the only file of flags that reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"
