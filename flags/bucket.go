@@ -36,26 +36,6 @@ const variantSalt = "variant"
 // holdout's id nor a dot, so that all holdouts order people in the same way.
 const holdoutPrefix = "holdout-"
 
-// maxID limits distinct ids: an id of at most maxID bytes is used unchanged, a longer one is
-// cut to its first maxID Unicode scalars (§2.4).
-const maxID = 200
-
-// truncate cuts a distinct id of more than 200 bytes to its first 200 Unicode
-// scalars (§2.4).
-func truncate(id string) string {
-	if len(id) <= maxID {
-		return id
-	}
-	n := 0
-	for i := range id {
-		if n == maxID {
-			return id[:i]
-		}
-		n++
-	}
-	return id
-}
-
 // Rollout returns the bucket of an identifier for the rollouts of a flag's conditions, from 0
 // to 1. The identifier is in a rollout if its bucket is at most the rollout's share
 // (spec/flags.md §2.1). The zero Hash is SHA-1, as in PostHog. The identifier is hashed as it

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // ChangedKeys returns the sorted keys of the flags that may evaluate to another value than
@@ -78,7 +80,7 @@ func (d *Definitions) contents() *contents {
 		f := &d.Flags[i]
 		sum := s.flag(f)
 		if sum == 0 { // some part of it has no cheap sum
-			sum = contentOfAny(f)
+			sum = values.Content(f)
 		}
 		c.flags[f.Key] += sum
 		c.keys[strconv.FormatInt(f.ID, 10)] = f.Key
@@ -94,8 +96,8 @@ func (d *Definitions) contents() *contents {
 		}
 	}
 	common := *d
-	c.cohorts = contentOfAny(&Definitions{Cohorts: d.Cohorts, StaticCohorts: d.StaticCohorts})
+	c.cohorts = values.Content(&Definitions{Cohorts: d.Cohorts, StaticCohorts: d.StaticCohorts})
 	common.Flags, common.Cohorts, common.StaticCohorts, common.faults, common.Revision, common.MinimalFlagCalledEvents = nil, nil, nil, nil, 0, false
-	c.common = contentOfAny(&common)
+	c.common = values.Content(&common)
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // Compile prepares definitions for evaluation. It never fails: a flag or cohort that cannot
@@ -218,7 +220,7 @@ func (c *compiler) claimKey(f *Flag) bool {
 		return false
 	}
 	if found && !c.d.Flags[other].Deleted {
-		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is already used by flags["+strconv.Itoa(int(other))+"], which is evaluated")
+		c.report(FlagDataParsingError, ".key", "the key "+values.Quote(f.Key)+" is already used by flags["+strconv.Itoa(int(other))+"], which is evaluated")
 		return false
 	}
 	c.set.byKey[c.set.flags[c.flag].key()] = int32(c.flag)

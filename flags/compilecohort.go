@@ -3,6 +3,8 @@ package flags
 import (
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // cohortFilter compiles a filter on membership of a cohort.
@@ -63,7 +65,7 @@ func (c *compiler) cohort(id int64) int32 {
 		if out.carried {
 			out.members = make(map[string]struct{}, len(in.Members))
 			for _, id := range in.Members {
-				out.members[strings.Clone(truncate(id))] = struct{}{}
+				out.members[strings.Clone(values.TruncateID(id))] = struct{}{}
 			}
 		}
 	default:

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file compiles flags: first everything but the filters of conditions.
@@ -98,7 +100,7 @@ func (c *compiler) checkVariants(f *Flag) {
 	for i, v := range f.Variants {
 		total += v.Rollout
 		if _, used := c.variant[v.Key]; used {
-			c.report(NoReason, place+"["+strconv.Itoa(i)+"].key", "the flag has two variants "+quote(v.Key))
+			c.report(NoReason, place+"["+strconv.Itoa(i)+"].key", "the flag has two variants "+values.Quote(v.Key))
 			continue
 		}
 		c.variant[v.Key] = int32(i)
@@ -122,7 +124,7 @@ func (c *compiler) condition(f *Flag, j int) compiledCondition {
 	if i, declared := c.variant[in.Variant]; declared && in.Variant != "" {
 		cond.variant = i
 	} else if in.Variant != "" {
-		c.report(NoReason, c.conditionPath(j, -1)+".variant", "the flag has no variant "+quote(in.Variant)+", the override is ignored")
+		c.report(NoReason, c.conditionPath(j, -1)+".variant", "the flag has no variant "+values.Quote(in.Variant)+", the override is ignored")
 	}
 	group := f.Group
 	if in.Aggregation.Set {
@@ -169,7 +171,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 		return false
 	}
 	if op == nil {
-		return failure(".operator", "unknown operator "+quote(string(p.Operator)))
+		return failure(".operator", "unknown operator "+values.Quote(string(p.Operator)))
 	}
 	out.operator = op
 	switch kind {
@@ -197,7 +199,7 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 			c.report(NoReason, c.conditionPath(j, k), problem)
 		}
 	default:
-		return failure(".type", "unknown type of property "+quote(string(p.Type)))
+		return failure(".type", "unknown type of property "+values.Quote(string(p.Type)))
 	}
 	return true
 }
@@ -328,7 +330,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	}
 	out.kind = filterFlag
 	if !found {
-		return "there is no flag " + quote(p.Key) + ": the flag is answered with missing_dependency"
+		return "there is no flag " + values.Quote(p.Key) + ": the flag is answered with missing_dependency"
 	}
 	return ""
 }

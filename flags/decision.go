@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -74,9 +75,9 @@ func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.
 // describe returns the fact and its name, with the problem if there is one.
 func (u *Undecided) describe() string {
 	if u.Problem != "" {
-		return u.Fact + " " + quote(u.Name) + " has a value that cannot be encoded as JSON: " + wire.Shorten(u.Problem, 200)
+		return u.Fact + " " + values.Quote(u.Name) + " has a value that cannot be encoded as JSON: " + wire.Shorten(u.Problem, 200)
 	}
-	return "unknown " + u.Fact + " " + quote(u.Name)
+	return "unknown " + u.Fact + " " + values.Quote(u.Name)
 }
 
 // Reason describes why a flag has its result (§3.8, §3.9).

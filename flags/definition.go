@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -188,11 +189,11 @@ func (p *Property) cohortID() (int64, bool) {
 	if p.Type != CohortProperty {
 		return 0, false
 	}
-	switch v := normalize(p.Value).(type) {
+	switch v := values.Normalize(p.Value).(type) {
 	case int64:
 		return v, true
 	case float64:
-		return int64(v), v == math.Trunc(v) && math.Abs(v) < exactInt
+		return int64(v), v == math.Trunc(v) && math.Abs(v) < values.ExactInt
 	}
 	return 0, false
 }
@@ -257,7 +258,7 @@ func (d *Definitions) zone() (*time.Location, *DefinitionError) {
 	}
 	loc, err := time.LoadLocation(strings.Clone(d.Timezone)) // the Location keeps the name
 	if err != nil || d.Timezone == "Local" {
-		return time.UTC, &DefinitionError{Path: "timezone", Problem: "unknown time zone " + quote(d.Timezone) + ", UTC is used"}
+		return time.UTC, &DefinitionError{Path: "timezone", Problem: "unknown time zone " + values.Quote(d.Timezone) + ", UTC is used"}
 	}
 	return loc, nil
 }

@@ -93,7 +93,7 @@
 //	decision.go                        reasons                             §3.8, §3.9
 //	operators.go, matchers.go          operators                           §4.4 to §4.6, §4.9, decision 6
 //	orderings.go                       operators with an order             §4.5, §4.7, §4.8
-//	text*.go                           text form, numbers, lower case      §4.2, §4.3, §4.5
+//	flags/internal/values              text form, numbers, lower case      §4.2, §4.3, §4.5
 //	flags/internal/dates               dates                               §4.7
 //	flags/internal/semver              versions                            §4.8
 //	flags/internal/rustregexp          regular expressions                 §4.5, decision 8

@@ -3,6 +3,8 @@ package flags
 import (
 	"maps"
 	"reflect"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file writes a flag that was parsed and then modified in Go. Modified fields have
@@ -117,7 +119,7 @@ func (f *Flag) merged() map[string]any {
 	}
 	if !reflect.DeepEqual(before.Variants, f.Variants) {
 		multi, _ := filters["multivariate"].(map[string]any)
-		multi = cloneMap(multi)
+		multi = values.CloneMap(multi)
 		multi["variants"] = mergeList(before.Variants, f.Variants, multi["variants"], func(_, after *Variant, old map[string]any) any {
 			return overlay(old, map[string]any{"key": after.Key, "rollout_percentage": after.Rollout})
 		})
@@ -165,7 +167,7 @@ func mergeCondition(before, after *Condition, old map[string]any) any {
 
 // overlay returns a copy of old with the members of changes.
 func overlay(old, changes map[string]any) map[string]any {
-	out := cloneMap(old)
+	out := values.CloneMap(old)
 	maps.Copy(out, changes)
 	return out
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"errors"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -76,7 +77,7 @@ func (e *DefinitionError) Error() string {
 		s = "definitions"
 	}
 	if e.Flag != "" {
-		s += " (flag " + quote(e.Flag) + ")"
+		s += " (flag " + values.Quote(e.Flag) + ")"
 	}
 	return s + ": " + e.Problem
 }

@@ -3,6 +3,8 @@ package flags
 import (
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // Decisions are the results of an evaluation, with the memory that the evaluation uses. The
@@ -251,7 +253,7 @@ func (d *Decisions) begin(s *Set, sub *Subject, now time.Time) *evaluation {
 	e.facts = grow(e.facts, len(s.slots))
 	e.states = grow(e.states, len(s.flags))
 	e.members = grow(e.members, len(s.cohorts))
-	e.distinct, e.device, e.anonymous = truncate(sub.DistinctID), "", ""
+	e.distinct, e.device, e.anonymous = values.TruncateID(sub.DistinctID), "", ""
 	e.plain = sub.hasShortID() && (sub.Stored == nil || len(sub.Stored.Overrides) == 0)
 	if s.devices > 0 {
 		e.device = sub.deviceID()
@@ -318,14 +320,14 @@ func (e *evaluation) fact(i int32) *fact {
 			return f
 		}
 	case float64:
-		if isFinite(v) {
+		if values.IsFinite(v) {
 			return f
 		}
 	case bool:
 		return f
 	}
-	f.value = normalize(f.value)
-	if _, bad := f.value.(noForm); bad {
+	f.value = values.Normalize(f.value)
+	if _, bad := f.value.(values.NoForm); bad {
 		f.state = factUnknown
 	}
 	return f
@@ -335,8 +337,8 @@ func (e *evaluation) fact(i int32) *fact {
 // has no form in JSON.
 func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 	u := e.set.slots[slot].undecided
-	if bad, ok := f.value.(noForm); ok {
-		return &Undecided{u.Fact, u.Name, bad.problem}
+	if bad, ok := f.value.(values.NoForm); ok {
+		return &Undecided{u.Fact, u.Name, bad.Problem}
 	}
 	return u
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // Explain evaluates one flag like [Set.Select] and records how it got the result; the Keys of
@@ -50,7 +52,7 @@ func (s *Set) Replay(t *Trace) (Decision, bool) {
 func (s *Set) absence(key string, sel *Selection) string {
 	switch s.Status(key) {
 	case Absent:
-		return "there is no flag " + quote(key)
+		return "there is no flag " + values.Quote(key)
 	case Inactive:
 		return "the flag is not active: it has no value, and is false for flags that depend on it"
 	case Unanswered:
@@ -200,7 +202,7 @@ func (b *BucketTrace) String() string {
 func (f *FilterTrace) Requirement() string {
 	text := f.Kind
 	if f.Key != "" {
-		text += " " + quote(f.Key)
+		text += " " + values.Quote(f.Key)
 	}
 	if f.Operator != "" {
 		text += " " + string(f.Operator)

@@ -4,6 +4,8 @@ import (
 	"time"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // verdict is the result of a check.
@@ -86,7 +88,7 @@ func (r *reader) text(f *fact) (string, bool) {
 	if f.textual == 0 {
 		f.textual = 2
 		from := len(r.arena)
-		if arena, ok := appendText(r.arena, f.value); ok {
+		if arena, ok := values.Text(r.arena, f.value); ok {
 			r.arena = arena
 			// These bytes are not modified before the next evaluation, which invalidates all
 			// facts first.
@@ -101,7 +103,7 @@ func (r *reader) text(f *fact) (string, bool) {
 func (r *reader) number(f *fact) (float64, bool) {
 	if f.numeric == 0 {
 		f.numeric = 2
-		if n, ok := number(f.value); ok {
+		if n, ok := values.Number(f.value); ok {
 			f.number, f.numeric = n, 1
 		}
 	}

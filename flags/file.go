@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // File is a definitions file: an organization and its projects, see [ParseFile].
@@ -95,7 +97,7 @@ func parseFile(root node) (file File, err error) {
 			}
 			for _, other := range file.Projects {
 				if other.APIKey == p.APIKey {
-					n.at(nAPIKey).fail("%s is the key of another project", quote(p.APIKey))
+					n.at(nAPIKey).fail("%s is the key of another project", values.Quote(p.APIKey))
 				}
 				if other.ID == p.ID {
 					n.at(nID).fail("%d is the id of another project", p.ID)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -60,7 +61,7 @@ func ComparesElements(key string) bool {
 func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	op := operators[p.Operator.orDefault(PersonProperty)]
 	if op == nil {
-		return nil, &DefinitionError{Path: nOperator.String(), Problem: "unknown operator " + quote(string(p.Operator))}
+		return nil, &DefinitionError{Path: nOperator.String(), Problem: "unknown operator " + values.Quote(string(p.Operator))}
 	}
 	never := func(member name, problem string) error {
 		return &DefinitionError{Path: member.String(), Problem: string(op.name) + " never matches here: " + problem}
@@ -74,7 +75,7 @@ func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	case problem != "":
 		return nil, never(nValue, problem)
 	case s.Verbatim && (op.name == Exact || op.name == IsNot):
-		m = newVerbatimMatcher(normalize(p.Value))
+		m = newVerbatimMatcher(values.Normalize(p.Value))
 	}
 	f := &Filter{op: op, matcher: m, elements: s.Elements, reader: reader{zone: prepare.zone}}
 	f.direct, _ = m.(directMatcher)
@@ -92,7 +93,7 @@ func (f *Filter) Holds(value any, exists bool, now time.Time) bool {
 	case !exists:
 		return f.op.missing
 	}
-	value = normalize(value)
+	value = values.Normalize(value)
 	list, isList := value.([]any)
 	if !isList || !f.elements {
 		return f.holds(fact{state: factPresent, value: value}, now)
@@ -209,12 +210,12 @@ func newVerbatimMatcher(v any) *verbatimMatcher {
 	}
 	m := &verbatimMatcher{texts: map[string]bool{}, numbers: map[float64]bool{}, written: map[float64]bool{}}
 	for _, v := range list {
-		text, ok := appendText(nil, v)
+		text, ok := values.Text(nil, v)
 		if !ok {
 			continue
 		}
 		m.texts[string(text)] = true
-		n, numeric := number(v)
+		n, numeric := values.Number(v)
 		if _, isText := v.(string); numeric && isText {
 			m.written[n] = true
 		} else if numeric {
@@ -241,7 +242,7 @@ func (m *verbatimMatcher) matchText(s string) verdict {
 	if m.texts[s] || len(m.numbers) == 0 {
 		return verdictOf(m.texts[s])
 	}
-	n, ok := parseNumber(s)
+	n, ok := values.ParseNumber(s)
 	return verdictOf(ok && m.numbers[n])
 }
 

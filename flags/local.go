@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/internal/inside"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // LocalProblem describes a flag that an SDK with local evaluation, which has the definitions
@@ -124,7 +125,7 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 					return p.Differs == problem.Differs && (p.SDK == problem.SDK || p.SDK == "all")
 				}
 				if !slices.ContainsFunc(out, isListed) {
-					out = append(out, LocalProblem{f.Key, problem.SDK, problem.Differs, "it depends on " + quote(problem.Key)})
+					out = append(out, LocalProblem{f.Key, problem.SDK, problem.Differs, "it depends on " + values.Quote(problem.Key)})
 				}
 			}
 		}
@@ -136,7 +137,7 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 // in the payload.
 func (l *localCheck) filter(p localFilter, hits ruleSet) {
 	plain := *p.Property
-	plain.Value = normalize(plain.Value)
+	plain.Value = values.Normalize(plain.Value)
 	p.Property = &plain
 	p.op, p.takesLists, p.strict = l.p.Operator(p.Operator, p.Type)
 	for r, rule := range localRules {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // localRules are based on the sources of posthog-go 1.27.0 and posthog-node 5.70.0, and for
@@ -119,7 +121,7 @@ var localRules = []localRule{
 	{"go", differs, "a condition without a value compares with null", testReading(equality, func(p *localFilter) reading { return nothingIf(!p.hasValue()) }, readsNothing)},
 	{"python", differs, "exact true and false are compared as text, not as booleans", testFilter(func(l *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
-		return p.family() == equality && isBooleanLike(p.Value) && (l.d.PropertyMatchingVersion != 2 || isList && len(list) == 0)
+		return p.family() == equality && values.IsBoolean(p.Value) && (l.d.PropertyMatchingVersion != 2 || isList && len(list) == 0)
 	})},
 	{"python", differs, "letters beyond ASCII are compared by full case folding", testReading(equality|textual, func(p *localFilter) reading { return nothingIf(!isPlainASCII(p.text())) }, readsNothing)},
 	{"go", differs, "the value is converted to another text than on the server", testReading(textual|expressions, goText, readsOther)},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/internal/dates"
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file describes how SDKs read operators and values, compared with the server (§11).
@@ -63,7 +64,7 @@ func testReading(families operatorFamily, read func(*localFilter) reading, want 
 
 // text returns the text form of the value, empty if it has none.
 func (p *localFilter) text() string {
-	text, _ := appendText(nil, p.Value)
+	text, _ := values.Text(nil, p.Value)
 	return string(text)
 }
 
@@ -91,7 +92,7 @@ func goUndecided(p *localFilter) bool {
 // cannot distinguish 5 from 5.0.
 func hasInteger(v any) bool {
 	switch v := v.(type) {
-	case int64, uint64, decimalFloat:
+	case int64, uint64, values.Decimal:
 		return true
 	case float64:
 		return v == math.Trunc(v)
@@ -121,12 +122,12 @@ func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue(
 func decodedText(v any, null bool) reading {
 	other := null
 	switch v := v.(type) {
-	case []any, map[string]any, uint64, decimalFloat: // 5.0 becomes 5
+	case []any, map[string]any, uint64, values.Decimal: // 5.0 becomes 5
 		other = true
 	case int64:
 		other = v > 1<<53 || v < -1<<53
 	case float64: // exponents are formatted differently
-		other = math.Abs(v) >= exactInt || math.Abs(v) < 1e-5 && v != 0 || v == 0 && math.Signbit(v)
+		other = math.Abs(v) >= values.ExactInt || math.Abs(v) < 1e-5 && v != 0 || v == 0 && math.Signbit(v)
 	}
 	return otherIf(other)
 }
@@ -159,7 +160,7 @@ var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 func goNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	if !isText {
-		_, ok := number(p.Value)
+		_, ok := values.Number(p.Value)
 		return nothingIf(!ok)
 	}
 	f, err := strconv.ParseFloat(text, 64)
@@ -176,7 +177,7 @@ func goNumber(p *localFilter) reading {
 // server's.
 func nodeNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
-	_, isNumber := number(p.Value)
+	_, isNumber := values.Number(p.Value)
 	if isNumber && (!isText || plainNumber.MatchString(text)) {
 		return readsSame
 	}
@@ -254,7 +255,7 @@ var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
 // differently.
 func nodeDate(p *localFilter) reading {
 	text, isText := p.Value.(string)
-	if _, isNumber := number(p.Value); isNumber && !isText {
+	if _, isNumber := values.Number(p.Value); isNumber && !isText {
 		return readsOther
 	}
 	if _, ok := dates.ParseStepBack(text); ok {

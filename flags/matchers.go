@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // matcher compares a present property with a prepared operand.
@@ -54,7 +55,7 @@ func newPreparation(zone *time.Location, matchingVersion int) *preparation {
 // lists have outside of flags, see [Filter]. If m is nil, problem describes why the operator
 // can never match.
 func (p *preparation) prepare(op *operator, value any, lists bool) (m matcher, problem string) {
-	value = normalize(value)
+	value = values.Normalize(value)
 	if list, ok := value.([]any); ok && lists {
 		if op.any != nil {
 			return op.any(p, list)
@@ -88,8 +89,8 @@ func compilePresence(v verdict) func(*preparation, any) (matcher, string) {
 // compileExact compiles exact and is_not (§4.6).
 func compileExact(p *preparation, v any) (matcher, string) {
 	list, isList := v.([]any)
-	if boolean := isBooleanLike(v); boolean && (p.matchingVersion != 2 || isList && len(list) == 0) {
-		return truthyMatcher(isTruthyValue(v)), ""
+	if boolean := values.IsBoolean(v); boolean && (p.matchingVersion != 2 || isList && len(list) == 0) {
+		return truthyMatcher(values.IsTrue(v)), ""
 	}
 	if !isList {
 		return p.equalText(v)
@@ -135,52 +136,24 @@ func (p *preparation) lowerAll(list []any) []string {
 // appendLowerText appends the lower-case form of the text of a value (§4.2).
 func appendLowerText(dst []byte, v any) ([]byte, bool) {
 	if s, ok := v.(string); ok {
-		return appendLower(dst, s), true
+		return values.Lower(dst, s), true
 	}
-	text, ok := appendText(nil, v)
+	text, ok := values.Text(nil, v)
 	if !ok {
 		return dst, false
 	}
-	return appendLower(dst, string(text)), true
-}
-
-// isBooleanLike reports whether a value satisfies rule 1 of §4.6: it is a boolean, "true" or
-// "false" in any case, or an array of such values only, which may be empty.
-func isBooleanLike(v any) bool {
-	switch v := v.(type) {
-	case bool:
-		return true
-	case string:
-		return equalLower(v, "true") || equalLower(v, "false")
-	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !isBooleanLike(item) })
-	}
-	return false
-}
-
-// isTruthyValue reports whether a value is true, "true" in any case, or an array of such
-// values only (§4.6).
-func isTruthyValue(v any) bool {
-	switch v := v.(type) {
-	case bool:
-		return v
-	case string:
-		return equalLower(v, "true")
-	case []any:
-		return !slices.ContainsFunc(v, func(item any) bool { return !isTruthyValue(item) })
-	}
-	return false
+	return values.Lower(dst, string(text)), true
 }
 
 // truthyMatcher compares the truth of two values (§4.6).
 type truthyMatcher bool
 
 func (m truthyMatcher) match(f *fact, _ *reader) verdict {
-	return verdictOf(isTruthyValue(f.value) == bool(m))
+	return verdictOf(values.IsTrue(f.value) == bool(m))
 }
 
 func (m truthyMatcher) matchText(s string) verdict {
-	return verdictOf(equalLower(s, "true") == bool(m))
+	return verdictOf(values.EqualLower(s, "true") == bool(m))
 }
 func (m truthyMatcher) matchNumber(float64) verdict { return verdictOf(!bool(m)) }
 
@@ -191,10 +164,10 @@ type textMatcher string
 
 func (m textMatcher) match(f *fact, r *reader) verdict {
 	text, ok := r.text(f)
-	return verdictOf(ok && equalLower(text, string(m)))
+	return verdictOf(ok && values.EqualLower(text, string(m)))
 }
 
-func (m textMatcher) matchText(s string) verdict { return verdictOf(equalLower(s, string(m))) }
+func (m textMatcher) matchText(s string) verdict { return verdictOf(values.EqualLower(s, string(m))) }
 func (textMatcher) matchNumber(float64) verdict  { return unknown }
 
 func (m textMatcher) operand(*reader) any { return string(m) }
@@ -212,7 +185,7 @@ func (m textListMatcher) match(f *fact, r *reader) verdict {
 
 func (m textListMatcher) matchText(text string) verdict {
 	for _, s := range m {
-		if equalLower(text, s) {
+		if values.EqualLower(text, s) {
 			return yes
 		}
 	}
@@ -237,7 +210,7 @@ func newTextSetMatcher(texts []string) *textSetMatcher {
 	m := &textSetMatcher{texts: texts, slots: make([]uint32, 1<<bits.Len(uint(2*len(texts)-1)))}
 	for i, s := range texts {
 		m.starts[startOf(s)] = true
-		at := maphash.String(contentSeed, s)
+		at := maphash.String(values.Seed, s)
 		for m.slots[m.slot(at)] != 0 {
 			at++
 		}
@@ -249,7 +222,7 @@ func newTextSetMatcher(texts []string) *textSetMatcher {
 func (m *textSetMatcher) slot(hash uint64) uint64 { return hash & uint64(len(m.slots)-1) }
 
 func (m *textSetMatcher) has(lowered []byte) bool {
-	for at := maphash.Bytes(contentSeed, lowered); ; at++ {
+	for at := maphash.Bytes(values.Seed, lowered); ; at++ {
 		i := m.slots[m.slot(at)]
 		if i == 0 || m.texts[i-1] == string(lowered) {
 			return i != 0
@@ -275,14 +248,14 @@ func (m *textSetMatcher) match(f *fact, r *reader) verdict {
 }
 
 func (m *textSetMatcher) matchText(text string) verdict {
-	if text != "" && text[0] < utf8.RuneSelf && !m.starts[asciiFold[text[0]]] {
+	if text != "" && text[0] < utf8.RuneSelf && !m.starts[values.FoldASCII[text[0]]] {
 		return no
 	}
 	var room [128]byte
 	if len(text) > len(room)/longestLower {
 		return textListMatcher(m.texts).matchText(text)
 	}
-	return verdictOf(m.has(appendLower(room[:0], text)))
+	return verdictOf(m.has(values.Lower(room[:0], text)))
 }
 
 // longestLower is the maximum number of bytes that one byte of text becomes in lower case.
@@ -294,17 +267,17 @@ func (m *textSetMatcher) operand(*reader) any {
 	return anyList(slices.Compact(slices.Sorted(slices.Values(m.texts))))
 }
 
-// foldTest is one of containsFold, hasPrefixFold and hasSuffixFold.
+// foldTest is one of values.ContainsFold, values.HasPrefixFold and values.HasSuffixFold.
 type foldTest func(text, lowered string) bool
 
 // compileText compiles a test on text with one operand.
 func compileText(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		var ok bool
-		if p.buf, ok = appendText(p.buf[:0], v); !ok {
+		if p.buf, ok = values.Text(p.buf[:0], v); !ok {
 			return nil, tooDeep
 		}
-		return foldMatcher{test, asciiLower(string(p.buf))}, ""
+		return foldMatcher{test, values.LowerASCII(string(p.buf))}, ""
 	}
 }
 
@@ -322,8 +295,8 @@ func compileAnyOf(test foldTest) func(*preparation, []any) (matcher, string) {
 	return func(_ *preparation, list []any) (matcher, string) {
 		m := anyFoldMatcher{test: test}
 		for _, item := range list {
-			if text, ok := appendText(nil, item); ok {
-				m.lowered = append(m.lowered, asciiLower(string(text)))
+			if text, ok := values.Text(nil, item); ok {
+				m.lowered = append(m.lowered, values.LowerASCII(string(text)))
 			}
 		}
 		return m, ""

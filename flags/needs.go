@@ -3,6 +3,8 @@ package flags
 import (
 	"slices"
 	"sort"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file determines the facts that an evaluation needs beyond the request, and whether it
@@ -51,7 +53,7 @@ func (c *compiler) finishNeeds() {
 	sort.Strings(needs.Person)
 	needs.Person = slices.Compact(needs.Person)
 	slices.Sort(needs.Cohorts)
-	needs.GroupTypes = sortedKeys(groups)
+	needs.GroupTypes = values.SortedKeys(groups)
 }
 
 // hasPersonBucket reports whether some condition about persons can depend on a bucket. This

@@ -3,12 +3,11 @@ package flags
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // jsonText is a scanned JSON text that definitions are parsed from.
@@ -224,24 +223,9 @@ func (n node) describe() string {
 	case tape.Number:
 		return "the number " + n.t.Raw(n.i)
 	case tape.Text, tape.Escaped:
-		return "the text " + quote(n.t.Text(n.i))
+		return "the text " + values.Quote(n.t.Text(n.i))
 	case tape.List:
 		return "an array"
 	}
 	return "an object"
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-func cloneMap(m map[string]any) map[string]any {
-	out := make(map[string]any, len(m)+1)
-	maps.Copy(out, m)
-	return out
 }

@@ -2,11 +2,11 @@ package flags
 
 import (
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file reads values from nodes. Functions that expect another kind of value stop with a
@@ -146,24 +146,12 @@ func (n node) bool() bool {
 // int returns an integer.
 func (n node) int() int64 {
 	if n.kind() == tape.Number {
-		if i, ok := parseInteger(n.t.Raw(n.i)); ok {
+		if i, ok := values.ParseInteger(n.t.Raw(n.i)); ok {
 			return i
 		}
 	}
 	n.failExpected("a whole number")
 	return 0
-}
-
-// parseInteger parses an integer. It accepts 3 and 3.0.
-func parseInteger(num string) (int64, bool) {
-	if i, err := strconv.ParseInt(num, 10, 64); err == nil {
-		return i, true
-	}
-	f, err := strconv.ParseFloat(num, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, false
-	}
-	return int64(f), true
 }
 
 // ints returns a list of integers, empty for null and absent.
@@ -240,8 +228,8 @@ func (n node) value() any {
 	var v any = json.Number(raw)
 	if n.isText() {
 		v = n.t.Text(n.i)
-	} else if num, ok := literal(raw); ok {
-		if _, written := num.(decimalFloat); !written {
+	} else if num, ok := values.Literal(raw); ok {
+		if _, written := num.(values.Decimal); !written {
 			v = num
 		}
 	}

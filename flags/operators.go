@@ -1,6 +1,9 @@
 package flags
 
-import "github.com/bunting-flags/bunting/flags/internal/semver"
+import (
+	"github.com/bunting-flags/bunting/flags/internal/semver"
+	"github.com/bunting-flags/bunting/flags/internal/values"
+)
 
 // The operators of §4.5, and the three that are only valid for cohorts and flags.
 const (
@@ -114,14 +117,14 @@ const (
 var operatorTable = []operator{
 	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact},
 	{name: IsNot, help: "equals none of them", opposite: Exact, missing: true, compile: compileExact, negated: true},
-	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: compileText(containsFold), any: compileAnyOf(containsFold)},
-	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: compileText(containsFold), any: compileAnyOf(containsFold), negated: true},
-	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: compileAnyText(containsFold)},
-	{name: NotIContainsMulti, help: "contains none of a list", operand: ListOperand, opposite: IContainsMulti, missing: true, compile: compileAnyText(containsFold), negated: true},
-	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold)},
-	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: compileText(hasPrefixFold), any: compileAnyOf(hasPrefixFold), negated: true},
-	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold)},
-	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: compileText(hasSuffixFold), any: compileAnyOf(hasSuffixFold), negated: true},
+	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: compileText(values.ContainsFold), any: compileAnyOf(values.ContainsFold)},
+	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: compileText(values.ContainsFold), any: compileAnyOf(values.ContainsFold), negated: true},
+	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: compileAnyText(values.ContainsFold)},
+	{name: NotIContainsMulti, help: "contains none of a list", operand: ListOperand, opposite: IContainsMulti, missing: true, compile: compileAnyText(values.ContainsFold), negated: true},
+	{name: StartsWith, help: "starts with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotStartsWith, compile: compileText(values.HasPrefixFold), any: compileAnyOf(values.HasPrefixFold)},
+	{name: NotStartsWith, help: "does not start with it", operand: ScalarOperand, opposite: StartsWith, missing: true, compile: compileText(values.HasPrefixFold), any: compileAnyOf(values.HasPrefixFold), negated: true},
+	{name: EndsWith, help: "ends with the text, ignoring ASCII case", operand: ScalarOperand, opposite: NotEndsWith, compile: compileText(values.HasSuffixFold), any: compileAnyOf(values.HasSuffixFold)},
+	{name: NotEndsWith, help: "does not end with it", operand: ScalarOperand, opposite: EndsWith, missing: true, compile: compileText(values.HasSuffixFold), any: compileAnyOf(values.HasSuffixFold), negated: true},
 	{name: Regex, help: "the regular expression is found in the text", operand: TextOperand, opposite: NotRegex, compile: compileRegex, any: compileAnyRegex, strict: true},
 	{name: NotRegex, help: "the regular expression is not found", operand: TextOperand, opposite: Regex, missing: true, compile: compileRegex, any: compileAnyRegex, negated: true, strict: true},
 	{name: GreaterThan, help: "is a number greater than", operand: TextOperand, compile: compareNumber(1), strict: true},

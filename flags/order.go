@@ -3,6 +3,8 @@ package flags
 import (
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // order sorts the flags so that each follows the flags that it depends on (§6). The
@@ -168,7 +170,7 @@ func (c *compiler) cycles(waiting []int32) {
 		var on []string
 		for _, d := range c.set.flags[i].deps {
 			if waiting[d] > 0 {
-				on = append(on, quote(c.set.flags[d].key()))
+				on = append(on, values.Quote(c.set.flags[d].key()))
 			}
 		}
 		c.flag = i

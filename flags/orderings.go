@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/dates"
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 	"github.com/bunting-flags/bunting/flags/internal/semver"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file implements the operators that compare by an order: numbers, dates and versions.
@@ -34,7 +35,7 @@ const notNumber = "the value must be a number"
 // results that match.
 func compareNumber(want ...int) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
-		n, ok := number(v)
+		n, ok := values.Number(v)
 		if !ok {
 			return nil, notNumber
 		}
@@ -57,7 +58,7 @@ func (m numberMatcher) match(f *fact, r *reader) verdict {
 }
 
 func (m numberMatcher) matchText(s string) verdict {
-	x, ok := parseNumber(s)
+	x, ok := values.ParseNumber(s)
 	if !ok {
 		return invalid
 	}
@@ -87,8 +88,8 @@ func compileBetween(outside bool) func(*preparation, any) (matcher, string) {
 		if len(list) != 2 {
 			return nil, want
 		}
-		low, okLow := number(list[0])
-		high, okHigh := number(list[1])
+		low, okLow := values.Number(list[0])
+		high, okHigh := values.Number(list[1])
 		if !okLow || !okHigh || !(low <= high) {
 			return nil, want
 		}
@@ -112,7 +113,7 @@ func (m numberRangeMatcher) match(f *fact, r *reader) verdict {
 }
 
 func (m numberRangeMatcher) matchText(s string) verdict {
-	x, ok := parseNumber(s)
+	x, ok := values.ParseNumber(s)
 	if !ok {
 		return verdictOf(m.outside)
 	}
@@ -174,7 +175,7 @@ func (m *dateMatcher) operand(r *reader) any {
 // one, is the number of seconds since 1970 and may have a fraction; other strings are parsed
 // like operands. Other values are not dates (§4.7).
 func dateOf(r *reader, v any) (time.Time, bool) {
-	if f, ok := number(v); ok {
+	if f, ok := values.Number(v); ok {
 		return dates.Epoch(f)
 	}
 	text, ok := v.(string)
@@ -189,7 +190,7 @@ const notVersion = "the value must be a version such as 1.2.3"
 // compareSemver compiles operators that compare with one version (§4.8).
 func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
-		text, _ := appendText(nil, v)
+		text, _ := values.Text(nil, v)
 		than, ok := semver.Parse(string(text))
 		if !ok {
 			return nil, notVersion
@@ -218,7 +219,7 @@ func (m *versionMatcher) operand(*reader) any { return m.text }
 // semverRange compiles operators with a range of versions as operand (§4.8).
 func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
-		text, _ := appendText(nil, v)
+		text, _ := values.Text(nil, v)
 		r, ok := parse(string(text))
 		if !ok {
 			return nil, notVersion + " or, for semver_wildcard, 1.2.*"
@@ -254,7 +255,7 @@ func (r *reader) version(f *fact) (semver.Version, bool) {
 
 // compileRegex compiles a regular expression (decision 8).
 func compileRegex(p *preparation, v any) (matcher, string) {
-	text, ok := appendText(nil, v)
+	text, ok := values.Text(nil, v)
 	if !ok {
 		return nil, tooDeep
 	}

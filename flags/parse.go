@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -118,7 +119,7 @@ func parseGroupTypes(n node) map[int]string {
 	for _, e := range n.entries() {
 		i, err := strconv.Atoi(e.name)
 		if err != nil || i < 0 || i > 255 {
-			e.fail("a group type index must be a number of at least 0, not %s", quote(e.name))
+			e.fail("a group type index must be a number of at least 0, not %s", values.Quote(e.name))
 		}
 		types[i] = e.text()
 	}
@@ -149,7 +150,7 @@ func (d *Definitions) parseCohorts(n node) {
 		for _, e := range entries {
 			id, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
-				e.fail("a cohort's id must be a whole number, not %s", quote(e.name))
+				e.fail("a cohort's id must be a whole number, not %s", values.Quote(e.name))
 			}
 			n.t.anchor = anchor{cell: e.i, parent: in, name: e.name}
 			add(id, e.node)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // parseCohort parses a cohort, which is a bare tree or a record (§1.6). A cohort with a fault
@@ -61,7 +62,7 @@ func (d *Definitions) parseMembers(n node) {
 		err := read(func() {
 			num, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
-				e.fail("a cohort's id must be a whole number, not %s", quote(e.name))
+				e.fail("a cohort's id must be a whole number, not %s", values.Quote(e.name))
 			}
 			if members := e.texts(); members != nil {
 				d.addCohort(num, Cohort{Static: true, Members: members})
@@ -99,7 +100,7 @@ func parseTree(n node, depth int) *CohortNode {
 		t.Any = true
 	case "AND", "property":
 	default:
-		n.at(nType).fail("must be AND, OR or property, not %s", quote(kind))
+		n.at(nType).fail("must be AND, OR or property, not %s", values.Quote(kind))
 	}
 	values := n.at(nValues)
 	if values.null() {
@@ -129,7 +130,7 @@ func parseLeaf(n node, legacy bool) CohortNode {
 		new(slabs).property(n, &p)
 		p.Type = kind
 		if operators[p.Operator.orDefault(kind)] == nil {
-			n.at(nOperator).fail("unknown operator %s", quote(string(p.Operator)))
+			n.at(nOperator).fail("unknown operator %s", values.Quote(string(p.Operator)))
 		}
 		if kind == CohortProperty {
 			if _, ok := p.Value.(int64); !ok {

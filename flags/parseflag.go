@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/internal/tape"
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file parses the record of a flag.
@@ -130,7 +131,7 @@ func (s *slabs) filters(n node, f *Flag) {
 		version := o.at(nVersion)
 		format, isInteger := int64(0), false
 		if version.kind() == tape.Number {
-			format, isInteger = parseInteger(n.t.Raw(version.i))
+			format, isInteger = values.ParseInteger(n.t.Raw(version.i))
 		}
 		if f.unknown = !isInteger || format != 1; f.unknown {
 			version.fail("format %s of a flag's filters is not supported, only format 1 is", version.describe())
@@ -309,7 +310,7 @@ func parseHash(n node) Hash {
 	case "", SHA1, Murmur3:
 		return h
 	default:
-		n.fail("must be %q or %q, not %s", SHA1, Murmur3, quote(string(h)))
+		n.fail("must be %q or %q, not %s", SHA1, Murmur3, values.Quote(string(h)))
 		return ""
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -130,7 +131,7 @@ func (p *payloadBuilder) isServed(i int32) bool {
 // that have encrypted payloads, or that surveys created are left out.
 func (p *payloadBuilder) flags() []any {
 	out := []any{}
-	for _, key := range sortedKeys(p.set.byKey) {
+	for _, key := range values.SortedKeys(p.set.byKey) {
 		i := p.set.byKey[key]
 		f := &p.d.Flags[i]
 		if !p.isServed(i) || f.isWithheld() {
@@ -208,7 +209,7 @@ func (p *payloadBuilder) chains(record map[string]any) {
 		group, _ := g.(map[string]any)
 		newGroups[i] = p.chainGroup(group)
 	}
-	newFilters := cloneMap(filters)
+	newFilters := values.CloneMap(filters)
 	newFilters["groups"] = newGroups
 	record["filters"] = newFilters
 }
@@ -232,7 +233,7 @@ func (p *payloadBuilder) chainGroup(group map[string]any) any {
 			dependency.Chain = []string{}
 		}
 		chain := []string{}
-		changed := cloneMap(prop)
+		changed := values.CloneMap(prop)
 		if target, ok := p.target(&dependency); ok {
 			changed["key"] = p.d.Flags[target].Key
 			chain = p.chain(target)
@@ -243,7 +244,7 @@ func (p *payloadBuilder) chainGroup(group map[string]any) any {
 	if out == nil {
 		return group
 	}
-	changed := cloneMap(group)
+	changed := values.CloneMap(group)
 	changed["properties"] = out
 	return changed
 }

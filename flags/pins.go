@@ -1,5 +1,7 @@
 package flags
 
+import "github.com/bunting-flags/bunting/flags/internal/values"
+
 // This file implements pinned values: a person or group has a fixed value, which has
 // precedence over early access, the holdout and the conditions.
 
@@ -11,7 +13,7 @@ func (c *compiler) pins(f *Flag, out *compiledFlag) {
 		if in.Variant != "" {
 			variant, declared := c.variant[in.Variant]
 			if !declared {
-				c.report(NoReason, ".pins", "the flag has no variant "+quote(in.Variant)+", the pin is ignored")
+				c.report(NoReason, ".pins", "the flag has no variant "+values.Quote(in.Variant)+", the pin is ignored")
 				continue
 			}
 			p.variant = variant
@@ -78,7 +80,7 @@ func (t *tracer) pin(p *compiledPin, in verdict) {
 	if in != no {
 		out.For, out.Until = "the person", p.until
 		if p.isOfGroup {
-			out.For = "the group " + p.group + " " + quote(p.groupKey)
+			out.For = "the group " + p.group + " " + values.Quote(p.groupKey)
 		}
 	}
 	t.flag.Pin = out

@@ -1,6 +1,10 @@
 package flags
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
+)
 
 // This file is a fast path. Most flags only compare a few properties of a person and use one
 // bucket, so that most steps of [evaluation.conditions] do not apply. In addition, most
@@ -126,7 +130,7 @@ func (c *compiledCondition) matchDirect(sub *Subject) verdict {
 		case int64:
 			v = f.direct.matchNumber(float64(value))
 		case float64:
-			if isFinite(value) {
+			if values.IsFinite(value) {
 				v = f.direct.matchNumber(value)
 			}
 		case nil:

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // This file declares the interfaces through which the package uses stores and other services,
@@ -90,7 +92,7 @@ type staticSource struct {
 
 func (s staticSource) ProjectByKey(_ context.Context, apiKey string) (Project, error) {
 	if apiKey != s.p.APIKey {
-		return Project{}, fmt.Errorf("%w %s", ErrUnknownKey, quote(apiKey))
+		return Project{}, fmt.Errorf("%w %s", ErrUnknownKey, values.Quote(apiKey))
 	}
 	return s.p, nil
 }
@@ -132,7 +134,7 @@ func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Proper
 	if m.persons == nil {
 		m.persons = map[memoryKey]*memoryPerson{}
 	}
-	p := m.persons[memoryKey{project, "", truncate(ids[0])}]
+	p := m.persons[memoryKey{project, "", values.TruncateID(ids[0])}]
 	if p == nil {
 		p = &memoryPerson{createdAt: createdAt, properties: Properties{}, overrides: map[string]string{}}
 	}
@@ -141,7 +143,7 @@ func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Proper
 	p.properties = merged
 	p.cohorts = append(slices.Clip(p.cohorts), cohorts...)
 	for _, id := range ids {
-		m.persons[memoryKey{project, "", truncate(id)}] = p
+		m.persons[memoryKey{project, "", values.TruncateID(id)}] = p
 	}
 }
 
@@ -164,7 +166,7 @@ func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
 		return nil, nil
 	}
 	out := &Stored{}
-	if p := m.persons[memoryKey{q.ProjectID, "", truncate(q.DistinctID)}]; p != nil {
+	if p := m.persons[memoryKey{q.ProjectID, "", values.TruncateID(q.DistinctID)}]; p != nil {
 		out.Person, out.CreatedAt, out.Cohorts = p.properties, p.createdAt, p.cohorts
 	}
 	for groupType, key := range q.Groups {
@@ -185,7 +187,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 	out := map[string]string{}
 	// The person of the distinct id is last, since its identifiers have precedence.
 	for _, id := range []string{anonymousID, distinctID} {
-		p := m.persons[memoryKey{project, "", truncate(id)}]
+		p := m.persons[memoryKey{project, "", values.TruncateID(id)}]
 		if id == "" || p == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -68,7 +69,7 @@ func (f *Flag) sourceRecord() map[string]any {
 	}
 	setInteger(filters, "aggregation_group_type_index")
 	if multi, ok := filters["multivariate"].(map[string]any); ok {
-		multi = cloneMap(multi)
+		multi = values.CloneMap(multi)
 		multi["variants"] = mapObjects(multi["variants"], func(variant map[string]any) { deleteUnless[string](variant, "name") })
 		filters["multivariate"] = multi
 	}
@@ -94,7 +95,7 @@ func deleteUnless[T any](m map[string]any, name string) {
 // setInteger replaces a number such as 3.0 by 3.
 func setInteger(m map[string]any, name string) {
 	if num, ok := m[name].(json.Number); ok {
-		if i, ok := parseInteger(string(num)); ok {
+		if i, ok := values.ParseInteger(string(num)); ok {
 			m[name] = i
 		}
 	}
@@ -113,7 +114,7 @@ func mapObjects(v any, change func(map[string]any)) any {
 	for i := range list {
 		out[i] = list[i]
 		if m, ok := list[i].(map[string]any); ok {
-			m = cloneMap(m)
+			m = values.CloneMap(m)
 			change(m)
 			out[i] = m
 		}

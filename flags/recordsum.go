@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
 // sums computes a sum of everything that the compilation of a flag depends on, so that a set
@@ -38,7 +40,7 @@ func (s *slabs) sumList(p *Property) {
 }
 
 // sumSeed is the start of all sums.
-var sumSeed = maphash.String(contentSeed, "sums")
+var sumSeed = maphash.String(values.Seed, "sums")
 
 func (s *sums) begin() { *s = sums{sum: sumSeed} }
 
@@ -83,7 +85,7 @@ func (s *sums) payloads(all map[string]json.RawMessage) {
 	for key, payload := range all { // the sum does not depend on the order of the entries
 		one := sums{sum: sumSeed}
 		one.text(key)
-		one.number(maphash.Bytes(contentSeed, payload))
+		one.number(maphash.Bytes(values.Seed, payload))
 		sum += one.sum
 	}
 	s.number(sum)
@@ -148,7 +150,7 @@ func (s *sums) cohort(c *Cohort) {
 }
 
 func (s *sums) node(n *CohortNode, depth int) {
-	if depth == maxDepth { // too deep, or it refers to itself
+	if depth == values.MaxDepth { // too deep, or it refers to itself
 		s.opaque = true
 		return
 	}
@@ -167,7 +169,7 @@ func (s *sums) number(n uint64) {
 	s.sum = high ^ low
 }
 
-func (s *sums) text(text string) { s.number(maphash.String(contentSeed, text)) }
+func (s *sums) text(text string) { s.number(maphash.String(values.Seed, text)) }
 
 // bools adds up to 64 booleans.
 func (s *sums) bools(all ...bool) {
@@ -211,7 +213,7 @@ func (s *sums) value(v any, depth int) {
 		s.number('f')
 		s.number(math.Float64bits(v))
 	case []any:
-		if depth == maxDepth {
+		if depth == values.MaxDepth {
 			s.opaque = true
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/spaolacci/murmur3"
 )
@@ -248,7 +249,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	}
 	content := uint64(0)
 	if p.Revision == 0 {
-		if content = contentOf(&d); same && content == old.content {
+		if content = values.Content(&d); same && content == old.content {
 			return e.unchanged(old, p, now, changes), nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -134,7 +135,7 @@ func (sub *Subject) storedID() string {
 	if sub.DistinctID == wire.CookielessID {
 		return ""
 	}
-	return truncate(sub.DistinctID)
+	return values.TruncateID(sub.DistinctID)
 }
 
 // ownID returns an id that the request contains separately or as a property of the person.
@@ -146,7 +147,7 @@ func (sub *Subject) ownID(provided, property string) string {
 	v := sub.Person[property]
 	id, ok := v.(string)
 	if !ok && v != nil {
-		id, _ = normalize(v).(string)
+		id, _ = values.Normalize(v).(string)
 	}
 	if id == wire.CookielessID {
 		return ""
@@ -156,5 +157,5 @@ func (sub *Subject) ownID(provided, property string) string {
 
 // hasShortID reports whether the distinct id is hashed unchanged.
 func (sub *Subject) hasShortID() bool {
-	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
+	return sub.DistinctID != "" && len(sub.DistinctID) <= values.MaxID && sub.DistinctID != wire.CookielessID
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -209,11 +210,11 @@ type jsonValue struct{ Value any }
 
 // MarshalJSON encodes the value in the form that §4.2 defines for elements of an array.
 func (v jsonValue) MarshalJSON() ([]byte, error) {
-	value := normalize(v.Value)
-	if bad, ok := value.(noForm); ok {
-		return json.Marshal(map[string]string{"$unsupported": bad.problem})
+	value := values.Normalize(v.Value)
+	if bad, ok := value.(values.NoForm); ok {
+		return json.Marshal(map[string]string{"$unsupported": bad.Problem})
 	}
-	text, ok := appendText(nil, []any{value})
+	text, ok := values.Text(nil, []any{value})
 	if !ok {
 		return []byte(`{"$unsupported":true}`), nil
 	}
@@ -230,10 +231,10 @@ func (v *jsonValue) UnmarshalJSON(data []byte) error {
 	if obj, ok := v.Value.(map[string]any); ok && len(obj) == 1 {
 		switch problem := obj["$unsupported"].(type) {
 		case bool:
-			v.Value = unsupported{}
+			v.Value = values.Unsupported{}
 			return nil
 		case string:
-			v.Value = noForm{problem}
+			v.Value = values.NoForm{Problem: problem}
 			return nil
 		}
 	}
@@ -293,7 +294,7 @@ func (v jsonValue) String() string { return show(v.Value) }
 
 // show returns a value as JSON, shortened if it is long.
 func show(v any) string {
-	text, ok := appendText(nil, []any{normalize(v)})
+	text, ok := values.Text(nil, []any{values.Normalize(v)})
 	if !ok {
 		return fmt.Sprint(v)
 	}

@@ -1,6 +1,10 @@
 package flags
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/bunting-flags/bunting/flags/internal/values"
+)
 
 // tracer observes an evaluation and builds its trace. Evaluations without a trace have a nil
 // tracer; its methods return at once.
@@ -180,8 +184,8 @@ func (f *FilterTrace) setSeen(seen *fact) {
 		f.Type = "missing"
 	case factUnknown:
 		f.Type = "unknown"
-		if bad, ok := seen.value.(noForm); ok {
-			f.Seen.Value, f.Note = bad, "the value cannot be encoded as JSON: "+bad.problem
+		if bad, ok := seen.value.(values.NoForm); ok {
+			f.Seen.Value, f.Note = bad, "the value cannot be encoded as JSON: "+bad.Problem
 		}
 	}
 }
@@ -196,7 +200,7 @@ func typeName(v any) string {
 		return "string"
 	case int64, uint64:
 		return "integer"
-	case float64, decimalFloat:
+	case float64, values.Decimal:
 		return "float"
 	case []any:
 		return "array"

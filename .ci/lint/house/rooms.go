@@ -23,7 +23,7 @@ var (
 // table lists the imports that each package may have. Arrows lead to lower floors only; adapters do
 // not import one another.
 var table = map[string]room{
-	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside", "flags/internal/values"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp":           {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/flagsdiff":                     {pure: true, ours: []string{"flags"}},
 	"flags/flagstest":                     {pure: true, ours: []string{"flags"}},
@@ -32,6 +32,7 @@ var table = map[string]room{
 	"flags/internal/semver":               {pure: true},
 	"flags/internal/tape":                 {pure: true},
 	"flags/internal/inside":               {pure: true},
+	"flags/internal/values":               {pure: true},
 	leaf:                                  {pure: true},
 	"geoip":                               {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                             {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},

@@ -1,4 +1,4 @@
-package flags
+package values
 
 import (
 	"encoding/json"
@@ -38,11 +38,11 @@ func TestFlags_4_2_TextForm(t *testing.T) {
 		{map[string]any{"b": int64(1), "a": []any{nil, json.Number("2.0")}, "B": "x"}, `{"B":"x","a":[null,2.0],"b":1}`},
 		{[]any{"\"\\\b\t\n\f\r\x00\x1f\x7f/<é\u2028😀"}, `["\"\\\b\t\n\f\r\u0000\u001f` + "\x7f/<é\u2028😀" + `"]`},
 	} {
-		got, ok := appendText([]byte(">"), c.value)
+		got, ok := Text([]byte(">"), c.value)
 		if !ok || string(got) != ">"+c.want {
 			t.Errorf("text of %#v is %q, %v; want %q", c.value, got, ok, c.want)
 		}
-		again, _ := appendText([]byte(">"), normalize(c.value))
+		again, _ := Text([]byte(">"), Normalize(c.value))
 		if string(again) != string(got) {
 			t.Errorf("text of %#v after normalize is %q", c.value, again)
 		}
@@ -51,21 +51,21 @@ func TestFlags_4_2_TextForm(t *testing.T) {
 
 func TestFlags_4_2_NoTextForm(t *testing.T) {
 	deep := any("x")
-	for range maxDepth {
+	for range MaxDepth {
 		deep = []any{deep}
 	}
-	if _, ok := appendText(nil, deep); !ok {
+	if _, ok := Text(nil, deep); !ok {
 		t.Error("a list as deep as the bound has no text")
 	}
 	for _, v := range []any{make(chan int), json.Number("1e999"), json.Number("01"), json.Number("x"),
 		[]any{deep}, map[string]any{"k": make(chan int)}, []any{int64(1), math.NaN()}} {
-		if got, ok := appendText([]byte("kept"), v); ok || string(got) != "kept" {
+		if got, ok := Text([]byte("kept"), v); ok || string(got) != "kept" {
 			t.Errorf("text of %T is %q, %v", v, got, ok)
 		}
-		if _, ok := number(v); ok {
+		if _, ok := Number(v); ok {
 			t.Errorf("%T is a number", v)
 		}
-		normalize(v) // must accept any value
+		Normalize(v) // must accept any value
 	}
 }
 
@@ -73,12 +73,12 @@ func TestFlags_4_2_Normalize(t *testing.T) {
 	values := []any{nil, true, "s", 1, int32(-2), uint8(3), uint64(4), uint64(math.MaxUint64), float32(0.5), "\xff\xffé",
 		json.Number("6"), json.Number("6.0"), []string{"a"}, map[string]any{"k": uint(9)}, []any(nil), map[string]any(nil)}
 	want := []any{nil, true, "s", int64(1), int64(-2), int64(3), int64(4), uint64(math.MaxUint64), 0.5, "\ufffd\ufffdé",
-		int64(6), decimalFloat(6), []any{"a"}, map[string]any{"k": int64(9)}, nil, nil}
-	if diff := cmp.Diff(any(want), normalize(values)); diff != "" {
+		int64(6), Decimal(6), []any{"a"}, map[string]any{"k": int64(9)}, nil, nil}
+	if diff := cmp.Diff(any(want), Normalize(values)); diff != "" {
 		t.Error(diff)
 	}
 	plain := any(map[string]any{"a": []any{int64(1), 2.5, "x", nil, true}})
-	if n := testing.AllocsPerRun(10, func() { normalize(plain) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { Normalize(plain) }); n != 0 {
 		t.Errorf("normalize of a canonical value allocates %v times", n)
 	}
 }
@@ -89,27 +89,27 @@ func TestFlags_4_5_Number(t *testing.T) {
 		"10": 10, "+1.5": 1.5, "-2": -2, "5.": 5, ".5": 0.5, "1e3": 1000, "1E-3": 0.001, "007": 7, "-0": 0,
 		"inf": math.Inf(1), "-Infinity": math.Inf(-1), "+iNf": math.Inf(1), "1e400": math.Inf(1), "1e-400": 0,
 	} {
-		if got, ok := parseNumber(s); !ok || got != want {
+		if got, ok := ParseNumber(s); !ok || got != want {
 			t.Errorf("%q is %v, %v; want %v", s, got, ok, want)
 		}
 	}
 	for _, s := range []string{"nan", "NaN", "-nan", "+NAN"} {
-		if got, ok := parseNumber(s); !ok || !math.IsNaN(got) {
+		if got, ok := ParseNumber(s); !ok || !math.IsNaN(got) {
 			t.Errorf("%q is %v, %v", s, got, ok)
 		}
 	}
 	for _, s := range []string{"", " 1", "1 ", "0x10", "1_000", "1,5", ".", "+", "-", "e5", "1e", "1e+", "1.2.3", "--1", "infin", "true", "１", "1d"} {
-		if got, ok := parseNumber(s); ok {
+		if got, ok := ParseNumber(s); ok {
 			t.Errorf("%q is a number, %v", s, got)
 		}
 	}
 	for _, v := range []any{true, nil, []any{int64(1)}, map[string]any{}, "abc", []string{"1"}, math.NaN()} {
-		if got, ok := number(v); ok {
+		if got, ok := Number(v); ok {
 			t.Errorf("%v is a number, %v", v, got)
 		}
 	}
 	for _, v := range []any{5, int64(5), uint8(5), uint64(5), 5.0, float32(5), "5", "5.0", json.Number("5e0")} {
-		if got, ok := number(v); !ok || got != 5 {
+		if got, ok := Number(v); !ok || got != 5 {
 			t.Errorf("number of %T is %v, %v", v, got, ok)
 		}
 	}
@@ -123,16 +123,16 @@ func TestFlags_4_3_UnicodeLower(t *testing.T) {
 		"ΟΔΥΣΣΕΥΣ": "οδυσσευς", "Σ": "σ", "ΑΣ.": "ας.", "ΑΣ.Β": "ασ.β", "Α'Σ": "α'ς", "1Σ": "1σ", "ΑΣ ΑΣΑ": "ας ασα", "ǅ": "ǆ",
 		"\uA7CB\U00010D50\U00016EA0": "\u0264\U00010D70\U00016EBB", "\xffA\xc3": "\xffa\xc3", "": "",
 	} {
-		if got := string(appendLower([]byte("x"), s)); got != "x"+want {
+		if got := string(Lower([]byte("x"), s)); got != "x"+want {
 			t.Errorf("lower of %q is %q, want %q", s, got[1:], want)
 		}
-		if !equalLower(s, want) || equalLower(s, want+"a") || equalLower(s+"a", want) || equalLower(s, "\x00"+want) {
+		if !EqualLower(s, want) || EqualLower(s, want+"a") || EqualLower(s+"a", want) || EqualLower(s, "\x00"+want) {
 			t.Errorf("equalLower disagrees on %q", s)
 		}
 	}
 	long := strings.Repeat("ÉA", 1000)
 	want := strings.Repeat("éa", 1000)
-	if n := testing.AllocsPerRun(10, func() { equalLower(long, want) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { EqualLower(long, want) }); n != 0 {
 		t.Errorf("equalLower allocates %v times", n)
 	}
 }
@@ -156,8 +156,8 @@ func TestFlags_4_3_ASCIIFolding(t *testing.T) {
 		{"ab[", "AB{", false, false, false},
 		{"\u212a", "k", false, false, false},
 	} {
-		low := asciiLower(c.part)
-		got := [3]bool{containsFold(c.s, low), hasPrefixFold(c.s, low), hasSuffixFold(c.s, low)}
+		low := LowerASCII(c.part)
+		got := [3]bool{ContainsFold(c.s, low), HasPrefixFold(c.s, low), HasSuffixFold(c.s, low)}
 		if want := [3]bool{c.contains, c.prefix, c.suffix}; got != want {
 			t.Errorf("%q in %q: %v, want %v", c.part, c.s, got, want)
 		}
@@ -173,9 +173,9 @@ func TestFlags_12_3_Texts(t *testing.T) {
 		{"5", int64(5), true}, {"5", 5.0, true}, {"5", json.Number("5.0"), false}, {"b", "B", true}, {"École", "école", true}, {"null", nil, true},
 		{`["a","b"]`, []any{"a", "b"}, true},
 	} {
-		a, _ := appendText(nil, c.filter)
-		b, _ := appendText(nil, c.property)
-		if got := equalLower(string(b), string(appendLower(nil, string(a)))); got != c.want {
+		a, _ := Text(nil, c.filter)
+		b, _ := Text(nil, c.property)
+		if got := EqualLower(string(b), string(Lower(nil, string(a)))); got != c.want {
 			t.Errorf("%v exact %v: %v", c.property, c.filter, got)
 		}
 	}
@@ -188,15 +188,15 @@ func FuzzText(f *testing.F) {
 		f.Add(s, "A")
 	}
 	f.Fuzz(func(t *testing.T, s, part string) {
-		lowered := string(appendLower(nil, s))
-		if !equalLower(s, lowered) {
+		lowered := string(Lower(nil, s))
+		if !EqualLower(s, lowered) {
 			t.Errorf("%q is not its own lower form %q", s, lowered)
 		}
-		if got, want := containsFold(s, asciiLower(part)), strings.Contains(asciiLower(s), asciiLower(part)); got != want {
+		if got, want := ContainsFold(s, LowerASCII(part)), strings.Contains(LowerASCII(s), LowerASCII(part)); got != want {
 			t.Errorf("%q in %q: %v", part, s, got)
 		}
-		if n, ok := parseNumber(s); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
-			if back, ok := parseNumber(string(wire.AppendFloat(nil, n))); !ok || back != n {
+		if n, ok := ParseNumber(s); ok && !math.IsNaN(n) && !math.IsInf(n, 0) {
+			if back, ok := ParseNumber(string(wire.AppendFloat(nil, n))); !ok || back != n {
 				t.Errorf("%v comes back as %v", n, back)
 			}
 		}
@@ -206,12 +206,12 @@ func FuzzText(f *testing.F) {
 		if d.Decode(&v) != nil || !utf8.ValidString(s) {
 			return
 		}
-		first, ok := appendText(nil, v)
-		second, again := appendText(nil, normalize(v))
+		first, ok := Text(nil, v)
+		second, again := Text(nil, Normalize(v))
 		if ok != again || string(first) != string(second) {
 			t.Errorf("texts of equal values: %q and %q", first, second)
 		}
-		list, ok := appendText(nil, []any{v})
+		list, ok := Text(nil, []any{v})
 		if !ok {
 			return
 		}
@@ -221,7 +221,7 @@ func FuzzText(f *testing.F) {
 		if err := d.Decode(&back); err != nil {
 			t.Fatalf("%q is no JSON: %v", list, err)
 		}
-		if third, _ := appendText(nil, back); string(third) != string(list) {
+		if third, _ := Text(nil, back); string(third) != string(list) {
 			t.Errorf("%q becomes %q", list, third)
 		}
 	})

@@ -1,6 +1,7 @@
-package flags
+package values
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,9 +13,6 @@ import (
 
 // This file converts property values of Go types that a JSON decoder does not produce
 // (decision 32).
-
-// noForm represents a value that has no form in JSON.
-type noForm struct{ problem string }
 
 // convert converts a value to the types of decoded JSON: integers and strings directly, other
 // types by encoding them with encoding/json.
@@ -41,19 +39,21 @@ func convert(v any) any {
 	case string:
 		return string([]rune(x)) // each byte of invalid UTF-8 becomes U+FFFD
 	case json.Number:
-		if n, ok := literal(string(x)); ok {
+		if n, ok := Literal(string(x)); ok {
 			return n
 		}
 	}
 	text, err := marshal(v)
 	if err != nil {
-		return noForm{strings.TrimPrefix(err.Error(), "json: ")}
+		return NoForm{strings.TrimPrefix(err.Error(), "json: ")}
 	}
-	tree, err := DecodeJSON(text)
-	if err != nil { // nested deeper than decoders allow
-		return unsupported{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var tree any
+	if err := dec.Decode(&tree); err != nil { // nested deeper than decoders allow
+		return Unsupported{}
 	}
-	return native(tree, maxDepth)
+	return native(tree, MaxDepth)
 }
 
 // marshal is json.Marshal that returns panics of MarshalJSON methods as errors.
@@ -70,20 +70,20 @@ func marshal(v any) (text []byte, err error) {
 func native(v any, depth int) any {
 	switch x := v.(type) {
 	case json.Number:
-		if n, ok := literal(string(x)); ok {
+		if n, ok := Literal(string(x)); ok {
 			return n
 		}
-		return unsupported{}
+		return Unsupported{}
 	case []any:
 		if depth == 0 {
-			return unsupported{}
+			return Unsupported{}
 		}
 		for i := range x {
 			x[i] = native(x[i], depth-1)
 		}
 	case map[string]any:
 		if depth == 0 {
-			return unsupported{}
+			return Unsupported{}
 		}
 		for k := range x {
 			x[k] = native(x[k], depth-1)
@@ -100,9 +100,9 @@ func fromUint(u uint64) any {
 	return u
 }
 
-// literal converts a JSON number. It returns false if s is not one, or is too large for a
+// Literal converts a JSON number. It returns false if s is not one, or is too large for a
 // float64.
-func literal(s string) (any, bool) {
+func Literal(s string) (any, bool) {
 	if !isJSONNumber(s) {
 		return nil, false
 	}
@@ -118,7 +118,7 @@ func literal(s string) (any, bool) {
 	}
 	var room [32]byte
 	if _, isInteger := wire.AppendInteger(room[:0], f); isInteger {
-		return decimalFloat(f), true
+		return Decimal(f), true
 	}
 	return f, true
 }

@@ -1,4 +1,4 @@
-package flags
+package values
 
 import (
 	"encoding/binary"
@@ -7,22 +7,19 @@ import (
 	"reflect"
 )
 
-// contentDepth limits the depth of contentOf: definitions built by hand may contain a value
+// contentDepth limits the depth of Content: definitions built by hand may contain a value
 // that refers to itself.
 const contentDepth = 1000
 
-// contentSeed seeds all content hashes of this process.
-var contentSeed = maphash.MakeSeed()
+// Seed seeds all content hashes of this process.
+var Seed = maphash.MakeSeed()
 
-// contentOf hashes definitions completely. It detects changes of a source without revisions,
-// even if the source modifies definitions that it has already returned. Hashes are only
-// comparable within this process.
-func contentOf(d *Definitions) uint64 { return contentOfAny(d) }
-
-// contentOfAny hashes the value that v points to, by reflection.
-func contentOfAny(v any) uint64 {
+// Content hashes the value that v points to completely, by reflection. It detects changes
+// of a source without revisions, even if the source modifies definitions that it has already
+// returned. Hashes are only comparable within this process.
+func Content(v any) uint64 {
 	h := contentHash{}
-	h.SetSeed(contentSeed)
+	h.SetSeed(Seed)
 	h.value(reflect.ValueOf(v).Elem(), 0)
 	return h.Sum64()
 }
@@ -85,7 +82,7 @@ func (h *contentHash) compound(v reflect.Value, depth int) {
 		sum := uint64(0)
 		for entries := v.MapRange(); entries.Next(); {
 			entry := contentHash{}
-			entry.SetSeed(contentSeed)
+			entry.SetSeed(Seed)
 			entry.value(entries.Key(), depth)
 			entry.value(entries.Value(), depth)
 			sum += entry.Sum64()

@@ -1,34 +1,34 @@
-package flags
+package values
 
 import (
 	"math"
 	"strconv"
 )
 
-// number is num() of §4.5: a JSON number, or a string that is a number as a whole. It returns
+// Number is num() of §4.5: a JSON number, or a string that is a number as a whole. It returns
 // false for all other values.
-func number(v any) (float64, bool) {
+func Number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:
-		return x, isFinite(x)
+		return x, IsFinite(x)
 	case int64:
 		return float64(x), true
 	case string:
-		return parseNumber(x)
-	case decimalFloat:
+		return ParseNumber(x)
+	case Decimal:
 		return float64(x), true
 	case uint64:
 		return float64(x), true
-	case nil, bool, []any, map[string]any, unsupported, noForm:
+	case nil, bool, []any, map[string]any, Unsupported, NoForm:
 		return 0, false
 	}
-	return number(normalize(v)) // a Go type that is not canonical
+	return Number(Normalize(v)) // a Go type that is not canonical
 }
 
-// parseNumber parses a decimal float: a sign, digits with an optional point, and an exponent;
+// ParseNumber parses a decimal float: a sign, digits with an optional point, and an exponent;
 // or inf, infinity or nan in any case. White space, hexadecimal digits and underscores are
 // not allowed. A number out of range becomes infinite or zero (§4.5).
-func parseNumber(s string) (float64, bool) {
+func ParseNumber(s string) (float64, bool) {
 	rest := s
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
 		rest = rest[1:]
@@ -38,9 +38,9 @@ func parseNumber(s string) (float64, bool) {
 	}
 	if rest[0] > '9' { // neither a digit nor a point
 		switch {
-		case equalLower(rest, "nan"):
+		case EqualLower(rest, "nan"):
 			return math.NaN(), true
-		case equalLower(rest, "inf"), equalLower(rest, "infinity"):
+		case EqualLower(rest, "inf"), EqualLower(rest, "infinity"):
 			if s[0] == '-' {
 				return math.Inf(-1), true
 			}
@@ -100,4 +100,16 @@ func isExponent(s string) bool {
 		s = s[1:]
 	}
 	return s != "" && digits(s) == len(s)
+}
+
+// ParseInteger parses an integer. It accepts 3 and 3.0.
+func ParseInteger(num string) (int64, bool) {
+	if i, err := strconv.ParseInt(num, 10, 64); err == nil {
+		return i, true
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
 }

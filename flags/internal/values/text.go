@@ -1,26 +1,25 @@
-package flags
+package values
 
 import (
+	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxDepth limits the nesting of lists and objects in property values.
-const maxDepth = 128
-
-// normalize converts any Go value to the types of decoded JSON: nil, bool, string, int64,
-// uint64 (only above the range of int64), finite float64, decimalFloat, []any and
+// Normalize converts any Go value to the types of decoded JSON: nil, bool, string, int64,
+// uint64 (only above the range of int64), finite float64, Decimal, []any and
 // map[string]any. A value of these types is returned unchanged, without allocation; values of
 // other types are converted in the way of encoding/json (decision 32). A value that has no
-// form in JSON becomes a noForm. A json.Number is read as the flags service reads that
+// form in JSON becomes a NoForm. A json.Number is read as the flags service reads that
 // literal: integers that fit remain integers; "-0" and all other numbers are floats. Parts of
-// a value that are nested deeper than maxDepth become unsupported.
-func normalize(v any) any {
-	if isCanonical(v, maxDepth) {
+// a value that are nested deeper than MaxDepth become unsupported.
+func Normalize(v any) any {
+	if isCanonical(v, MaxDepth) {
 		return v
 	}
 	return convert(v)
@@ -29,12 +28,12 @@ func normalize(v any) any {
 // isCanonical reports whether a value has the form that normalize returns.
 func isCanonical(v any, depth int) bool {
 	switch x := v.(type) {
-	case nil, bool, int64, decimalFloat:
+	case nil, bool, int64, Decimal:
 		return true
 	case string:
 		return utf8.ValidString(x)
 	case float64:
-		return isFinite(x)
+		return IsFinite(x)
 	case uint64:
 		return x > math.MaxInt64
 	case []any:
@@ -61,25 +60,14 @@ func isCanonical(v any, depth int) bool {
 	return false
 }
 
-// unsupported represents a JSON value that is nested too deeply, or a number out of range. It
-// has no text and does not equal any value.
-type unsupported struct{}
-
-// decimalFloat is a whole number that was written in JSON with a point or an exponent. Its
-// text is "5.0", while the text of a float64, which encoding/json writes as 5, is "5".
-type decimalFloat float64
-
-// isFinite reports whether f is neither NaN nor an infinity.
-func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
-
-// appendText appends the text form of v (§4.2): a string as it is, all other values as
+// Text appends the text form of v (§4.2): a string as it is, all other values as
 // compact JSON with sorted keys. It returns dst unchanged and false for a type that normalize
-// does not accept and for nesting beyond maxDepth.
-func appendText(dst []byte, v any) ([]byte, bool) {
+// does not accept and for nesting beyond MaxDepth.
+func Text(dst []byte, v any) ([]byte, bool) {
 	if s, ok := v.(string); ok {
 		return append(dst, s...), true
 	}
-	out, ok := appendJSON(dst, v, maxDepth)
+	out, ok := appendJSON(dst, v, MaxDepth)
 	if !ok {
 		return dst, false
 	}
@@ -102,18 +90,18 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	case uint64:
 		return strconv.AppendUint(dst, x, 10), true
 	case float64:
-		if !isFinite(x) {
+		if !IsFinite(x) {
 			return dst, false
 		}
 		return appendGoFloat(dst, x), true
-	case decimalFloat:
+	case Decimal:
 		return wire.AppendFloat(dst, float64(x)), true
 	case []any:
 		return appendList(dst, x, depth)
 	case map[string]any:
 		return appendObject(dst, x, depth)
 	}
-	if other := normalize(v); isCanonical(other, depth) {
+	if other := Normalize(v); isCanonical(other, depth) {
 		return appendJSON(dst, other, depth)
 	}
 	return dst, false
@@ -170,8 +158,42 @@ func appendGoFloat(dst []byte, f float64) []byte {
 	return wire.AppendFloat(dst, f)
 }
 
-// exactInt is the limit below which float64 represents every integer exactly.
-const exactInt = 1 << 53
+// Quote returns a string in quotes for messages, shortened if it is long.
+func Quote(s string) string { return strconv.Quote(wire.Shorten(s, 100)) }
 
-// quote returns a string in quotes for messages, shortened if it is long.
-func quote(s string) string { return strconv.Quote(wire.Shorten(s, 100)) }
+// MaxID limits distinct ids: an id of at most MaxID bytes is used unchanged, a longer one is
+// cut to its first MaxID Unicode scalars (§2.4).
+const MaxID = 200
+
+// TruncateID cuts a distinct id of more than 200 bytes to its first 200 Unicode
+// scalars (§2.4).
+func TruncateID(id string) string {
+	if len(id) <= MaxID {
+		return id
+	}
+	n := 0
+	for i := range id {
+		if n == MaxID {
+			return id[:i]
+		}
+		n++
+	}
+	return id
+}
+
+// SortedKeys returns the keys of a map in their order.
+func SortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// CloneMap returns a copy of a map with room for one more element.
+func CloneMap(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m)+1)
+	maps.Copy(out, m)
+	return out
+}

@@ -1,4 +1,4 @@
-package flags
+package values
 
 import (
 	"strings"
@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and
+// Lower appends the full Unicode lower-case form of s: one rune may become two (İ), and
 // a capital sigma at the end of a word becomes a final sigma. It converts to lower case and
 // does not fold: ß remains ß (§4.3). The end of a word is determined by the categories of
 // package unicode.
-func appendLower(dst []byte, s string) []byte {
+func Lower(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
-			dst = append(dst, asciiFold[c])
+			dst = append(dst, FoldASCII[c])
 			i++
 			continue
 		}
@@ -22,8 +22,8 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// equalLower reports whether the lower-case form of s is lowered. It does not allocate.
-func equalLower(s, lowered string) bool {
+// EqualLower reports whether the lower-case form of s is lowered. It does not allocate.
+func EqualLower(s, lowered string) bool {
 	var room [8]byte // the longest form of one rune has three bytes
 	j := 0
 	for i := 0; i < len(s); {
@@ -31,7 +31,7 @@ func equalLower(s, lowered string) bool {
 			return false
 		}
 		if c := s[i]; c < utf8.RuneSelf {
-			if asciiFold[c] != lowered[j] {
+			if FoldASCII[c] != lowered[j] {
 				return false
 			}
 			i++
@@ -127,8 +127,8 @@ func isCaseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
 
-// asciiFold maps A-Z to a-z and every other byte to itself.
-var asciiFold = func() (t [256]byte) {
+// FoldASCII maps A-Z to a-z and every other byte to itself.
+var FoldASCII = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
 		if 'A' <= i && i <= 'Z' {
@@ -138,14 +138,14 @@ var asciiFold = func() (t [256]byte) {
 	return t
 }()
 
-// asciiLower converts A-Z to lower case only (§4.3). It allocates only if s contains such
+// LowerASCII converts A-Z to lower case only (§4.3). It allocates only if s contains such
 // letters.
-func asciiLower(s string) string {
+func LowerASCII(s string) string {
 	for i := 0; i < len(s); i++ {
-		if s[i] != asciiFold[s[i]] {
+		if s[i] != FoldASCII[s[i]] {
 			b := []byte(s)
 			for ; i < len(b); i++ {
-				b[i] = asciiFold[b[i]]
+				b[i] = FoldASCII[b[i]]
 			}
 			return string(b)
 		}
@@ -153,9 +153,9 @@ func asciiLower(s string) string {
 	return s
 }
 
-// containsFold reports whether s contains lowered, where A-Z in s equals a-z. lowered must be
-// a result of asciiLower.
-func containsFold(s, lowered string) bool {
+// ContainsFold reports whether s contains lowered, where A-Z in s equals a-z. lowered must be
+// a result of LowerASCII.
+func ContainsFold(s, lowered string) bool {
 	if lowered == "" {
 		return true
 	}
@@ -170,27 +170,27 @@ func containsFold(s, lowered string) bool {
 		}
 	}
 	for ; i <= last; i++ {
-		if asciiFold[s[i]] == first && equalFold(s[i+1:i+len(lowered)], rest) {
+		if FoldASCII[s[i]] == first && equalFold(s[i+1:i+len(lowered)], rest) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasPrefixFold reports whether s starts with lowered, see containsFold.
-func hasPrefixFold(s, lowered string) bool {
+// HasPrefixFold reports whether s starts with lowered, see ContainsFold.
+func HasPrefixFold(s, lowered string) bool {
 	return len(s) >= len(lowered) && equalFold(s[:len(lowered)], lowered)
 }
 
-// hasSuffixFold reports whether s ends with lowered, see containsFold.
-func hasSuffixFold(s, lowered string) bool {
+// HasSuffixFold reports whether s ends with lowered, see ContainsFold.
+func HasSuffixFold(s, lowered string) bool {
 	return len(s) >= len(lowered) && equalFold(s[len(s)-len(lowered):], lowered)
 }
 
 // equalFold compares two strings of the same length, where A-Z in s equals a-z.
 func equalFold(s, lowered string) bool {
 	for i := 0; i < len(s) && i < len(lowered); i++ {
-		if asciiFold[s[i]] != lowered[i] {
+		if FoldASCII[s[i]] != lowered[i] {
 			return false
 		}
 	}
