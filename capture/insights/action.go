@@ -13,8 +13,8 @@ import (
 // that the steps can match; nil means any name.
 func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) {
 	fault := new(*Error)
-	n := node{value: wire.Value(steps), attr: "steps", fault: fault}
-	list := n.list(maxFilters)
+	n := node{Value: wire.Value(steps), Attr: "steps", Fault: fault}
+	list := n.List(maxFilters)
 	if len(list) == 0 {
 		return allOf{}, nil
 	}
@@ -22,7 +22,7 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 	// every is true if some step accepts any event name; a scan cannot be restricted by name then.
 	every := false
 	for _, step := range list {
-		name := step.get("event").optionalText()
+		name := step.Get("event").OptionalText()
 		if name == nil {
 			every = true
 		} else {
@@ -42,16 +42,16 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 // matchNothing is a condition that is false for every event.
 type matchNothing struct{}
 
-func (matchNothing) bind(*binder) func(*row) bool { return func(*row) bool { return false } }
+func (matchNothing) Bind(*binder) func(*row) bool { return func(*row) bool { return false } }
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
 func readStep(step node, name *string, p *Project) condition {
-	out := readFilters(step.get("properties"), p)
+	out := readFilters(step.Get("properties"), p)
 	if name != nil {
 		out = append(out, nameCondition(*name))
 	}
-	if url := step.get("url").optionalText(); url != nil && *url != "" {
-		out = append(out, urlCondition(*url, step.get("url_matching").choice("contains", "contains", "exact", "regex"), step))
+	if url := step.Get("url").OptionalText(); url != nil && *url != "" {
+		out = append(out, urlCondition(*url, step.Get("url_matching").Choice("contains", "contains", "exact", "regex"), step))
 	}
 	if name == nil || *name != "$autocapture" {
 		return out
@@ -59,16 +59,16 @@ func readStep(step node, name *string, p *Project) condition {
 	// Only autocaptured events have an elements chain, so the members about elements apply to them
 	// alone.
 	for _, key := range []string{"tag_name", "selector", "text", "href"} {
-		value := step.get(key).optionalText()
+		value := step.Get(key).OptionalText()
 		if value == nil || *value == "" {
 			continue
 		}
 		operator := "exact"
 		if key == "text" || key == "href" {
-			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.get(key+"_matching").choice("exact", "exact", "contains", "regex")]
+			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.Get(key+"_matching").Choice("exact", "exact", "contains", "regex")]
 		}
 		// The members have the meaning of element filters, so build a filter and parse it.
-		filter := node{value: map[string]any{"key": key, "value": *value, "operator": operator}, attr: step.attr + "__" + key, fault: step.fault}
+		filter := node{Value: map[string]any{"key": key, "value": *value, "operator": operator}, Attr: step.Attr + "__" + key, Fault: step.Fault}
 		out = append(out, elementFilter(filter, p))
 	}
 	return out
@@ -77,10 +77,10 @@ func readStep(step node, name *string, p *Project) condition {
 // nameCondition is true for events with that name.
 type nameCondition string
 
-// bind requests the column of names for the comparison.
-func (name nameCondition) bind(b *binder) func(*row) bool {
-	b.needs.columns |= Names
-	return func(r *row) bool { return r.b.Name[r.i] == string(name) }
+// Bind requests the column of names for the comparison.
+func (name nameCondition) Bind(b *binder) func(*row) bool {
+	b.Needs.Columns |= Names
+	return func(r *row) bool { return r.Batch.Name[r.Index] == string(name) }
 }
 
 // urlMatcher compares the property $current_url of events. Matching "contains" is case-sensitive.
@@ -93,7 +93,7 @@ func urlCondition(url, matching string, step node) condition {
 	case "exact":
 		return urlMatcher{func(s string) bool { return s == url }}
 	case "regex":
-		if p := readPattern(step.get("url"), url); p != nil {
+		if p := readPattern(step.Get("url"), url); p != nil {
 			return urlMatcher{p.MatchString}
 		}
 		return matchNothing{}
@@ -112,9 +112,9 @@ func newLikeMatcher(part string) func(string) bool {
 	return regexp.MustCompile("(?s)" + pattern).MatchString
 }
 
-// bind returns a condition that is false for events without a URL.
-func (u urlMatcher) bind(b *binder) func(*row) bool {
-	value := b.eventProperty("$current_url")
+// Bind returns a condition that is false for events without a URL.
+func (u urlMatcher) Bind(b *binder) func(*row) bool {
+	value := b.EventProperty("$current_url")
 	return func(r *row) bool {
 		text, ok := textOf(value(r))
 		return ok && u.holds(text)

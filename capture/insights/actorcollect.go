@@ -23,15 +23,15 @@ type collector struct {
 // prepare sets accept according to the kind of the inner tally. Tallies ignore some events, for
 // example those without the property that is summed, and collector must ignore the same.
 func (k *collector) prepare(b *binder, m *measure) {
-	if m.group >= 0 {
-		k.groups = b.groupsOf[m.group]
+	if m.Group >= 0 {
+		k.groups = b.GroupsOf[m.Group]
 	}
 	k.accept = func(_ *row, bucket int) bool { return bucket == k.bucket }
 	switch t := k.inner.(type) {
 	case *window:
 		// A window counts an event in several buckets.
 		k.accept = func(w *row, _ int) bool {
-			unit := t.units.find(w.b.Time[w.i])
+			unit := t.units.Find(w.Batch.Time[w.Index])
 			return t.first[k.bucket] <= unit && unit <= t.last[k.bucket]
 		}
 	case *values:
@@ -44,7 +44,7 @@ func (k *collector) prepare(b *binder, m *measure) {
 		// Events without a session are ignored.
 		k.accept = func(w *row, bucket int) bool { return bucket == k.bucket && t.sessions[t.id(w)] != nil }
 	case *distinctCounts:
-		if m.basis == "sessions" {
+		if m.Basis == "sessions" {
 			k.accept = func(w *row, bucket int) bool {
 				_, ok := t.actor(w)
 				return ok && bucket == k.bucket
@@ -59,13 +59,13 @@ func (k *collector) add(w *row, value, bucket int) error {
 	if !ok || !k.accept(w, bucket) {
 		return nil
 	}
-	key := cell{value: uint32(value), actor: who}
+	key := cell{Value: uint32(value), Actor: who}
 	// The ids of events are needed only to list these events.
-	if err := k.addEvent(key, w.b.DistinctID[w.i]); err != nil || !k.c.wantIDs {
+	if err := k.addEvent(key, w.Batch.DistinctID[w.Index]); err != nil || !k.c.WantIDs {
 		return err
 	}
-	k.found[key].ids = append(k.found[key].ids, w.b.ID[w.i])
-	return k.c.reserve(16)
+	k.found[key].IDs = append(k.found[key].IDs, w.Batch.ID[w.Index])
+	return k.c.Reserve(16)
 }
 
 // maxActorDistinctIDs is the maximum number of distinct ids that are returned for each actor.
@@ -75,16 +75,16 @@ const maxActorDistinctIDs = 100
 func (k *collector) addEvent(key cell, distinctID string) error {
 	m := k.found[key]
 	if m == nil {
-		if err := k.c.reserve(memberSize); err != nil {
+		if err := k.c.Reserve(memberSize); err != nil {
 			return err
 		}
 		m = &member{}
 		k.found[key] = m
 	}
-	m.events++
-	if len(m.distinctIDs) < maxActorDistinctIDs && !slices.Contains(m.distinctIDs, distinctID) {
-		m.distinctIDs = append(m.distinctIDs, strings.Clone(distinctID))
-		return k.c.reserve(int64(len(distinctID)) + 16)
+	m.Events++
+	if len(m.DistinctIDs) < maxActorDistinctIDs && !slices.Contains(m.DistinctIDs, distinctID) {
+		m.DistinctIDs = append(m.DistinctIDs, strings.Clone(distinctID))
+		return k.c.Reserve(int64(len(distinctID)) + 16)
 	}
 	return nil
 }
@@ -114,43 +114,43 @@ func (k *collector) actorSet(r *run, group int, matches func(value int) bool) *a
 	// A tally of first-time maths has its actors in a map of its own.
 	if f, ok := k.inner.(*firstTime); ok {
 		for who, first := range f.firsts {
-			if !first.counts || k.c.display != total && k.c.period.find(first.at) != k.bucket {
+			if !first.counts || k.c.display != total && k.c.period.Find(first.at) != k.bucket {
 				continue
 			}
 			for _, value := range first.values {
-				_ = k.c.reserve(memberSize) // an error is found by the next reserve
-				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1, ids: []int64{first.id}}
+				_ = k.c.Reserve(memberSize) // an error is found by the next reserve
+				k.found[cell{Value: uint32(value), Actor: who}] = &member{Events: 1, IDs: []int64{first.id}}
 			}
 		}
 	}
 	// Merge the entries of an actor with several breakdown values.
 	byActor := map[uint32]*member{}
 	for key, m := range k.found {
-		if !matches(int(key.value)) {
+		if !matches(int(key.Value)) {
 			continue
 		}
-		if existing := byActor[key.actor]; existing != nil {
-			existing.events += m.events
-			existing.ids = append(existing.ids, m.ids...)
+		if existing := byActor[key.Actor]; existing != nil {
+			existing.Events += m.Events
+			existing.IDs = append(existing.IDs, m.IDs...)
 			continue
 		}
-		byActor[key.actor] = m
+		byActor[key.Actor] = m
 	}
-	out := &actorSet{groupType: group}
-	_ = k.c.reserve(memberSize * int64(len(byActor))) // an error is found by the next reserve
+	out := &actorSet{GroupType: group}
+	_ = k.c.Reserve(memberSize * int64(len(byActor))) // an error is found by the next reserve
 	for who, m := range byActor {
 		if group >= 0 {
-			m.group = k.groups.all[who]
+			m.Group = k.groups.All[who]
 		} else {
-			m.person = r.personID(who)
+			m.Person = r.PersonID(who)
 		}
-		out.members = append(out.members, *m)
+		out.Members = append(out.Members, *m)
 	}
-	slices.SortFunc(out.members, func(a, b member) int {
-		if c := slices.Compare(a.person[:], b.person[:]); c != 0 {
+	slices.SortFunc(out.Members, func(a, b member) int {
+		if c := slices.Compare(a.Person[:], b.Person[:]); c != 0 {
 			return c
 		}
-		return strings.Compare(a.group, b.group)
+		return strings.Compare(a.Group, b.Group)
 	})
 	return out
 }

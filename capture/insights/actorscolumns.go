@@ -13,13 +13,13 @@ import (
 // actorRow is one row of an ActorsQuery: a person or a group, from which the columns are computed.
 type actorRow struct {
 	*member
-	// groupType is anyPeople for persons.
-	groupType int
-	stored    *capture.StoredPerson // nil for groups and for persons that no longer exist
-	group     *capture.Group
-	// display are the project's display properties of persons, zone is its time zone.
-	display []string
-	zone    *time.Location
+	// GroupType is anyPeople for persons.
+	GroupType int
+	Stored    *capture.StoredPerson // nil for groups and for persons that no longer exist
+	Group     *capture.Group
+	// Display are the project's display properties of persons, zone is its time zone.
+	Display []string
+	Zone    *time.Location
 }
 
 // displayName is the column that holds a person's display name; orderBy uses it to sort persons.
@@ -38,11 +38,11 @@ var actorColumns = map[string]actorColumn{
 	"group":              {hogql.ObjectType, (*actorRow).object},
 	"id":                 {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.id()) }},
 	"created_at":         {hogql.TimeType.Nullable(), (*actorRow).createdAt},
-	"is_identified":      {hogql.BoolType, func(a *actorRow) hogql.Value { return hogql.BoolOf(a.stored != nil && a.stored.Identified) }},
+	"is_identified":      {hogql.BoolType, func(a *actorRow) hogql.Value { return hogql.BoolOf(a.Stored != nil && a.Stored.Identified) }},
 	"distinct_ids":       {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.ids()) }},
 	"properties":         {hogql.ObjectType, func(a *actorRow) hogql.Value { return hogql.ObjectOf(a.properties().String()) }},
-	"event_count":        {hogql.IntType, func(a *actorRow) hogql.Value { return hogql.IntOf(a.events) }},
-	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.distinctIDs) }},
+	"event_count":        {hogql.IntType, func(a *actorRow) hogql.Value { return hogql.IntOf(a.Events) }},
+	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.DistinctIDs) }},
 	"appearances":        {hogql.IntType.ListOf(), (*actorRow).appearanceList},
 	"matched_recordings": {hogql.TextType.ListOf(), func(*actorRow) hogql.Value { return textList(nil) }},
 	"$delete":            {hogql.IntType, func(*actorRow) hogql.Value { return hogql.IntOf(1) }},
@@ -79,8 +79,8 @@ func columnsOf(scope *hogql.Scope) []actorColumn {
 	return out
 }
 
-// fill computes the columns of the actor into the fields of a row.
-func (a *actorRow) fill(columns []actorColumn, fields []hogql.Value) {
+// Fill computes the columns of the actor into the fields of a row.
+func (a *actorRow) Fill(columns []actorColumn, fields []hogql.Value) {
 	for i, c := range columns {
 		fields[i] = c.value(a)
 	}
@@ -91,14 +91,14 @@ func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool 
 	scope := actorScope()
 	program, err := c.Compile(scope, hogqlContext(b.run))
 	if err != nil {
-		b.setErr(withAttr(err, c.attr))
+		b.SetErr(withAttr(err, c.Attr))
 		return func(*capture.StoredPerson) bool { return false }
 	}
 	columns := columnsOf(scope)
 	row := &hogql.Row{Fields: make([]hogql.Value, len(columns))}
 	return func(p *capture.StoredPerson) bool {
-		a := &actorRow{member: &member{person: p.UUID}, groupType: anyPeople, stored: p, zone: b.zone}
-		a.fill(columns, row.Fields)
+		a := &actorRow{member: &member{Person: p.UUID}, GroupType: anyPeople, Stored: p, Zone: b.Zone}
+		a.Fill(columns, row.Fields)
 		v, err := program.Eval(row)
 		setEvalErr(b, err, c.expression)
 		return v.IsTrue()
@@ -116,39 +116,39 @@ func textList(texts []string) hogql.Value {
 
 // appearanceList returns the retention columns in which the actor appears, as a HogQL list.
 func (a *actorRow) appearanceList() hogql.Value {
-	list := make([]hogql.Value, len(a.appearances))
-	for i, n := range a.appearances {
+	list := make([]hogql.Value, len(a.Appearances))
+	for i, n := range a.Appearances {
 		list[i] = hogql.IntOf(int64(n))
 	}
 	return hogql.ListOf(list)
 }
 
 // isGroup reports whether the actor is a group.
-func (a *actorRow) isGroup() bool { return a.groupType >= 0 }
+func (a *actorRow) isGroup() bool { return a.GroupType >= 0 }
 
 // id returns the key of a group, or the UUID of a person.
 func (a *actorRow) id() string {
 	if a.isGroup() {
-		return a.member.group
+		return a.member.Group
 	}
-	return a.person.String()
+	return a.Person.String()
 }
 
 // ids returns the distinct ids of the person; nil for groups and for persons that no longer exist.
 func (a *actorRow) ids() []string {
-	if a.stored == nil {
+	if a.Stored == nil {
 		return nil
 	}
-	return a.stored.DistinctIDs
+	return a.Stored.DistinctIDs
 }
 
 // properties returns the properties of the person or group, nil if it no longer exists.
 func (a *actorRow) properties() capture.Object {
 	switch {
-	case a.stored != nil:
-		return a.stored.Properties
-	case a.group != nil:
-		return a.group.Properties
+	case a.Stored != nil:
+		return a.Stored.Properties
+	case a.Group != nil:
+		return a.Group.Properties
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (a *actorRow) property(path []string) string {
 	value, _ := a.properties().Get(path[0])
 	found := make([]string, 1)
 	for _, name := range path[1:] {
-		(&keys{names: []string{name}}).extract(value, found)
+		(&keys{Names: []string{name}}).Extract(value, found)
 		value = found[0]
 	}
 	return value
@@ -168,10 +168,10 @@ func (a *actorRow) property(path []string) string {
 // created returns when the person or group was created, and false if it no longer exists.
 func (a *actorRow) created() (time.Time, bool) {
 	switch {
-	case a.stored != nil:
-		return a.stored.CreatedAt, true
-	case a.group != nil:
-		return a.group.CreatedAt, true
+	case a.Stored != nil:
+		return a.Stored.CreatedAt, true
+	case a.Group != nil:
+		return a.Group.CreatedAt, true
 	}
 	return time.Time{}, false
 }
@@ -191,16 +191,16 @@ func (a *actorRow) object() hogql.Value {
 	if !ok {
 		return hogql.ObjectOf(string(wire.MustEncode(map[string]string{"id": a.id()})))
 	}
-	created := at.In(a.zone).Format("2006-01-02T15:04:05.999999Z07:00")
+	created := at.In(a.Zone).Format("2006-01-02T15:04:05.999999Z07:00")
 	if a.isGroup() {
 		return hogql.ObjectOf(string(wire.MustEncode(map[string]any{
-			"id": a.id(), "type": "group", "group_key": a.id(), "group_type_index": a.groupType, "created_at": created,
-			"group_properties": a.group.Properties, "properties": a.group.Properties,
+			"id": a.id(), "type": "group", "group_key": a.id(), "group_type_index": a.GroupType, "created_at": created,
+			"group_properties": a.Group.Properties, "properties": a.Group.Properties,
 		})))
 	}
 	return hogql.ObjectOf(string(wire.MustEncode(map[string]any{
-		"id": a.id(), "uuid": a.id(), "distinct_ids": a.stored.DistinctIDs, "properties": a.stored.Properties,
-		"created_at": created, "is_identified": a.stored.Identified,
+		"id": a.id(), "uuid": a.id(), "distinct_ids": a.Stored.DistinctIDs, "properties": a.Stored.Properties,
+		"created_at": created, "is_identified": a.Stored.Identified,
 	})))
 }
 
@@ -217,7 +217,7 @@ func (a *actorRow) name() string {
 		}
 		return a.id()
 	}
-	if name := a.displayProperty(); name != "" {
+	if name := a.DisplayProperty(); name != "" {
 		return name
 	}
 	if ids := a.ids(); len(ids) > 0 {
@@ -226,10 +226,10 @@ func (a *actorRow) name() string {
 	return a.id()
 }
 
-// displayProperty returns the first display property of the person that is not empty, "" if there
+// DisplayProperty returns the first display property of the person that is not empty, "" if there
 // is no such property.
-func (a *actorRow) displayProperty() string {
-	for _, property := range a.display {
+func (a *actorRow) DisplayProperty() string {
+	for _, property := range a.Display {
 		value, _ := a.properties().Get(property)
 		if text, _ := textOf(value); text != "" {
 			return text
@@ -246,9 +246,9 @@ func displayNames(p *Project) []string {
 	return p.PersonDisplay
 }
 
-// matchesSearch reports whether the lower-case string search is part of the id, a distinct id, the
+// MatchesSearch reports whether the lower-case string search is part of the id, a distinct id, the
 // name, or the e-mail address of the actor.
-func (a *actorRow) matchesSearch(search string) bool {
+func (a *actorRow) MatchesSearch(search string) bool {
 	texts := append([]string{a.id()}, a.ids()...)
 	for _, property := range []string{"email", "name"} {
 		if text, ok := a.properties().Text(property); ok && (property == "name" || !a.isGroup()) {

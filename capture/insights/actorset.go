@@ -17,24 +17,24 @@ type actorsPlan interface {
 
 // sources parses queries that are part of another query.
 type sources struct {
-	// find returns the kind with a name.
-	find func(name string) (kind, bool)
+	// Find returns the kind with a name.
+	Find func(name string) (kind, bool)
 }
 
 // actorsQueryKinds are the kinds of queries that select one number of another query, to list its
 // actors.
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
-// actorFinder parses a query that selects one number of an insight.
-func (s sources) actorFinder(n node, p *Project) actorFinder {
-	n.get("kind").choice("", actorsQueryKinds...)
+// ActorFinder parses a query that selects one number of an insight.
+func (s sources) ActorFinder(n node, p *Project) actorFinder {
+	n.Get("kind").Choice("", actorsQueryKinds...)
 	inner, plan := s.insight(n, p)
 	if plan == nil {
 		return nil
 	}
 	actors, ok := plan.(actorsPlan)
 	if !ok {
-		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
+		inner.Get("kind").Fail(notSupported, "A %s has no actors.", describe(inner.Get("kind").Value))
 		return nil
 	}
 	return actors.ActorFinder(n)
@@ -42,19 +42,19 @@ func (s sources) actorFinder(n node, p *Project) actorFinder {
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
 func (s sources) insight(n node, p *Project) (node, plan) {
-	source := n.get("source")
-	if source.isAbsent() {
-		source.fail(required, "This field is required.")
+	source := n.Get("source")
+	if source.IsAbsent() {
+		source.Fail(required, "This field is required.")
 		return source, nil
 	}
-	inner := unwrap(source.object())
-	name := inner.get("kind").text("")
-	kind, ok := s.find(name)
+	inner := unwrap(source.Object())
+	name := inner.Get("kind").Text("")
+	kind, ok := s.Find(name)
 	if !ok {
-		inner.get("kind").fail(invalidInput, "Query kind %s is not supported as a source.", describe(name))
+		inner.Get("kind").Fail(invalidInput, "Query kind %s is not supported as a source.", describe(name))
 		return inner, nil
 	}
-	return inner, kind.parse(inner, p)
+	return inner, kind.Parse(inner, p)
 }
 
 // optionsPlan is implemented by plans whose actors can be selected.
@@ -70,21 +70,21 @@ type actorsOptions struct{ plan optionsPlan }
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
 func (s sources) parseOptions(n node, p *Project) plan {
-	actors := n.get("source").object()
+	actors := n.Get("source").Object()
 	// The source may be an actors query, or its source.
-	if slices.Contains(actorsQueryKinds, actors.get("kind").text("")) {
+	if slices.Contains(actorsQueryKinds, actors.Get("kind").Text("")) {
 		n = actors
 	}
 	inner, plan := s.insight(n, p)
 	source, ok := plan.(optionsPlan)
-	if !ok && !n.hasFailed() {
-		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
+	if !ok && !n.HasFailed() {
+		inner.Get("kind").Fail(notSupported, "A %s has no actors.", describe(inner.Get("kind").Value))
 	}
 	return &actorsOptions{source}
 }
 
-// run returns the options, which are the whole result.
-func (o *actorsOptions) run(r *run) (*Result, error) {
+// Run returns the options, which are the whole result.
+func (o *actorsOptions) Run(r *run) (*Result, error) {
 	extra, err := o.plan.Options(r)
 	return &Result{Extra: extra}, err
 }

@@ -27,8 +27,8 @@ func TestActors_CountsMatchResults(t *testing.T) {
 			"dateRange":     map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
 			"compareFilter": map[string]any{"compare": true},
 		}
-		breakdown := random.IntN(2) == 0
-		if breakdown {
+		isSplit := random.IntN(2) == 0
+		if isSplit {
 			source["breakdownFilter"] = map[string]any{"breakdown": "b", "breakdown_limit": 2}
 		}
 		p := &Project{ID: 1}
@@ -53,7 +53,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 					continue
 				}
 				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": days["current"][i], "series": 0, "compare": row.CompareLabel}
-				if breakdown {
+				if isSplit {
 					point["breakdown"] = row.BreakdownValue
 				}
 				people, events := countActors(t, m, p, wire.MustEncode(point))
@@ -72,7 +72,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := decodeQuery(query, "query")
-	find := sources{find: findKind}.actorFinder(n, p)
+	find := sources{Find: findKind}.ActorFinder(n, p)
 	if *fault != nil {
 		t.Fatalf("%s: %v", query, *fault)
 	}
@@ -82,10 +82,10 @@ func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (pe
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	for _, member := range c.members {
-		events += member.events
+	for _, member := range c.Members {
+		events += member.Events
 	}
-	return len(c.members), events
+	return len(c.Members), events
 }
 
 // The same for lifecycle and stickiness.
@@ -146,7 +146,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
 		n, fault := decodeQuery(json.RawMessage(query), "query")
-		if (sources{find: findKind}).actorFinder(n, &Project{}); *fault == nil || (*fault).Attr != place {
+		if (sources{Find: findKind}).ActorFinder(n, &Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}
 	}

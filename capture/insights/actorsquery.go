@@ -27,40 +27,40 @@ type actorsQuery struct {
 // parseActors parses an ActorsQuery.
 func (s sources) parseActors(n node, p *Project) plan {
 	q := &actorsQuery{}
-	source := n.get("source")
-	if !source.isAbsent() {
-		q.source = s.actorsSource(unwrap(source.object()), p)
+	source := n.Get("source")
+	if !source.IsAbsent() {
+		q.source = s.actorsSource(unwrap(source.Object()), p)
 	}
 	return q.read(n, source, p)
 }
 
 // read reads the members that define columns, order, filters and paging of the rows.
 func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
-	selects := n.get("select").list(maxSelect)
+	selects := n.Get("select").List(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
-	if unwrap(source.get("source")).get("kind").text("") == "TrendsQuery" {
+	if unwrap(source.Get("source")).Get("kind").Text("") == "TrendsQuery" {
 		defaults = append(defaults, "event_distinct_ids")
 	}
 	for _, s := range selects {
-		q.selects = append(q.selects, parseSelectItem(s, s.text("")))
-		q.texts = append(q.texts, sourceText{s.text(""), s.attr})
+		q.selects = append(q.selects, parseSelectItem(s, s.Text("")))
+		q.texts = append(q.texts, sourceText{s.Text(""), s.Attr})
 	}
 	if len(selects) == 0 {
 		for _, text := range defaults {
-			q.selects = append(q.selects, parseSelectItem(n.get("select"), text))
+			q.selects = append(q.selects, parseSelectItem(n.Get("select"), text))
 		}
-		q.groupSelects = []selectItem{parseSelectItem(n.get("select"), "group")}
+		q.groupSelects = []selectItem{parseSelectItem(n.Get("select"), "group")}
 	}
-	for _, o := range n.get("orderBy").list(maxSelect) {
-		term, err := hogql.ParseOrder(orderByDisplay(o.text("")))
+	for _, o := range n.Get("orderBy").List(maxSelect) {
+		term, err := hogql.ParseOrder(orderByDisplay(o.Text("")))
 		failWith(o, err)
 		q.order, q.hasOrder = append(q.order, term), true
-		q.texts = append(q.texts, sourceText{orderByDisplay(o.text("")), o.attr})
+		q.texts = append(q.texts, sourceText{orderByDisplay(o.Text("")), o.Attr})
 	}
-	q.filters = []allOf{readPersonFilters(n.get("properties"), p), readPersonFilters(n.get("fixedProperties"), p)}
-	q.search = strings.ToLower(n.get("search").text(""))
-	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
-	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
+	q.filters = []allOf{readPersonFilters(n.Get("properties"), p), readPersonFilters(n.Get("fixedProperties"), p)}
+	q.search = strings.ToLower(n.Get("search").Text(""))
+	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, defaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
 	return q
 }
 
@@ -68,11 +68,11 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 func (s sources) parsePersons(n node, p *Project) plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
-		members[name] = n.get(name).value
+		members[name] = n.Get(name).Value
 	}
-	q := s.parseActors(node{value: members, attr: n.attr, fault: n.fault}, p).(*actorsQuery)
-	if cohort := n.get("cohort"); !cohort.isAbsent() {
-		q.filters = append(q.filters, allOf{&cohortCondition{ids: []int64{readCohort(cohort, p)}}})
+	q := s.parseActors(node{Value: members, Attr: n.Attr, Fault: n.Fault}, p).(*actorsQuery)
+	if cohort := n.Get("cohort"); !cohort.IsAbsent() {
+		q.filters = append(q.filters, allOf{&cohortCondition{IDs: []int64{readCohort(cohort, p)}}})
 	}
 	return q
 }
@@ -80,8 +80,8 @@ func (s sources) parsePersons(n node, p *Project) plan {
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
 func (s sources) parseActorsSource(n node, p *Project) plan {
-	q := &actorsQuery{source: s.actorFinder(n, p)}
-	return q.read(node{attr: n.attr, fault: n.fault}, n, p)
+	q := &actorsQuery{source: s.ActorFinder(n, p)}
+	return q.read(node{Attr: n.Attr, Fault: n.Fault}, n, p)
 }
 
 // orderByPerson matches an order by person or actor, with an optional direction.
@@ -94,16 +94,16 @@ func orderByDisplay(order string) string {
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
 func (s sources) actorsSource(n node, p *Project) actorFinder {
-	name := n.get("kind").text("")
+	name := n.Get("kind").Text("")
 	if slices.Contains(actorsQueryKinds, name) {
-		return s.actorFinder(n, p)
+		return s.ActorFinder(n, p)
 	}
-	kind, ok := s.find(name)
+	kind, ok := s.Find(name)
 	if name != "HogQLQuery" || !ok {
-		n.get("kind").fail(invalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
+		n.Get("kind").Fail(invalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
 		return nil
 	}
-	return actorsOfRows(kind.parse(n, p), n.attr)
+	return actorsOfRows(kind.Parse(n, p), n.Attr)
 }
 
 // decodedSize is the approximate number of bytes that one byte of JSON needs after decoding.
@@ -113,7 +113,7 @@ const decodedSize = 5
 // first column with "id" in its name; values that are not UUIDs are skipped.
 func actorsOfRows(source plan, attr string) actorFinder {
 	return func(r *run) (*actorSet, error) {
-		result, err := source.run(r)
+		result, err := source.Run(r)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 			return nil, newError(invalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
 		}
 		text := wire.MustEncode(result.Results)
-		if err := r.reserve(decodedSize * int64(len(text))); err != nil {
+		if err := r.Reserve(decodedSize * int64(len(text))); err != nil {
 			return nil, err
 		}
 		var rows [][]any
@@ -130,7 +130,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 			return nil, err
 		}
 		// Several rows may name the same person.
-		out := &actorSet{groupType: anyPeople}
+		out := &actorSet{GroupType: anyPeople}
 		seen := map[capture.UUID]bool{}
 		for _, row := range rows {
 			text, _ := row[column].(string)
@@ -139,8 +139,8 @@ func actorsOfRows(source plan, attr string) actorFinder {
 				continue
 			}
 			seen[id] = true
-			out.members = append(out.members, member{person: id})
+			out.Members = append(out.Members, member{Person: id})
 		}
-		return out, r.reserve(memberSize * int64(len(out.members)))
+		return out, r.Reserve(memberSize * int64(len(out.Members)))
 	}
 }

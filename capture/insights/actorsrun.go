@@ -25,10 +25,10 @@ type actorsRun struct {
 	holds []func(*capture.StoredPerson) bool
 }
 
-// run finds the actors, feeds each as a row to a HogQL query over the table persons, and encodes
+// Run finds the actors, feeds each as a row to a HogQL query over the table persons, and encodes
 // the result.
-func (q *actorsQuery) run(r *run) (*Result, error) {
-	actors := &actorSet{groupType: anyPeople}
+func (q *actorsQuery) Run(r *run) (*Result, error) {
+	actors := &actorSet{GroupType: anyPeople}
 	if q.source != nil {
 		var err error
 		if actors, err = q.source(r); err != nil {
@@ -38,7 +38,7 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	// The columns depend on the kind of the actors, so they are compiled after the actors are
 	// found.
 	f := &actorsRun{actorsQuery: q, run: r}
-	if err := f.prepare(actors.groupType); err != nil {
+	if err := f.prepare(actors.GroupType); err != nil {
 		return nil, err
 	}
 	missing, err := f.rows(actors)
@@ -62,13 +62,13 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 // prepare binds the filters and compiles the select list and the order.
 func (f *actorsRun) prepare(groupType int) error {
 	b := &binder{run: f.run}
-	for _, filter := range f.filters {
-		f.holds = append(f.holds, bindPersonConditions(b, filter))
+	for _, c := range f.filters {
+		f.holds = append(f.holds, bindPersonConditions(b, c))
 	}
-	if b.err != nil {
-		return b.err
+	if b.Err != nil {
+		return b.Err
 	}
-	f.actor = actorRow{groupType: groupType, zone: f.zone, display: displayNames(f.project)}
+	f.actor = actorRow{GroupType: groupType, Zone: f.Zone, Display: displayNames(f.Project)}
 	f.selects = f.actorsQuery.selects
 	if f.groupSelects != nil && groupType != anyPeople {
 		f.selects = f.groupSelects
@@ -129,25 +129,25 @@ func position(i int) string { return strconv.Itoa(i + 1) }
 // still have a row.
 func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 	if f.source == nil {
-		return 0, f.reader.Profiles(f.ctx, nil, func(p *capture.StoredPerson) error {
-			return f.add(&member{person: p.UUID}, p, nil)
+		return 0, f.Reader.Profiles(f.Context, nil, func(p *capture.StoredPerson) error {
+			return f.add(&member{Person: p.UUID}, p, nil)
 		})
 	}
-	if actors.groupType >= 0 {
+	if actors.GroupType >= 0 {
 		return f.groupRows(actors)
 	}
 	// members are the actors for which the reader has not returned data.
-	members := make(map[capture.UUID]*member, len(actors.members))
-	ids := make([]capture.UUID, len(actors.members))
-	if err := f.reserve(64 * int64(len(ids))); err != nil {
+	members := make(map[capture.UUID]*member, len(actors.Members))
+	ids := make([]capture.UUID, len(actors.Members))
+	if err := f.Reserve(64 * int64(len(ids))); err != nil {
 		return 0, err
 	}
-	for i := range actors.members {
-		ids[i] = actors.members[i].person
-		members[ids[i]] = &actors.members[i]
+	for i := range actors.Members {
+		ids[i] = actors.Members[i].Person
+		members[ids[i]] = &actors.Members[i]
 	}
 	if len(ids) > 0 {
-		err = f.reader.Profiles(f.ctx, ids, func(p *capture.StoredPerson) error {
+		err = f.Reader.Profiles(f.Context, ids, func(p *capture.StoredPerson) error {
 			m := members[p.UUID]
 			delete(members, p.UUID)
 			if m == nil {
@@ -167,17 +167,17 @@ func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 
 // groupRows is rows for actors that are groups.
 func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
-	if err := f.reserve(64 * int64(len(actors.members))); err != nil {
+	if err := f.Reserve(64 * int64(len(actors.Members))); err != nil {
 		return 0, err
 	}
-	members := make(map[string]*member, len(actors.members))
-	keys := make([]string, len(actors.members))
-	for i := range actors.members {
-		keys[i] = actors.members[i].group
-		members[keys[i]] = &actors.members[i]
+	members := make(map[string]*member, len(actors.Members))
+	keys := make([]string, len(actors.Members))
+	for i := range actors.Members {
+		keys[i] = actors.Members[i].Group
+		members[keys[i]] = &actors.Members[i]
 	}
 	if len(keys) > 0 {
-		err = f.reader.Groups(f.ctx, actors.groupType, keys, func(g *capture.Group) error {
+		err = f.Reader.Groups(f.Context, actors.GroupType, keys, func(g *capture.Group) error {
 			m := members[g.Key]
 			delete(members, g.Key)
 			if m == nil {
@@ -197,26 +197,26 @@ func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
 // add adds a row for an actor if the actor matches the search and the filters. p is nil for groups,
 // g for persons; both are nil for an actor that no longer exists.
 func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) error {
-	if err := f.ctx.Err(); err != nil {
+	if err := f.Context.Err(); err != nil {
 		return err
 	}
-	f.actor.member, f.actor.stored, f.actor.group = m, p, g
-	if f.search != "" && !f.actor.matchesSearch(f.search) {
+	f.actor.member, f.actor.Stored, f.actor.Group = m, p, g
+	if f.search != "" && !f.actor.MatchesSearch(f.search) {
 		return nil
 	}
 	// For the filters, a group or a person that no longer exists is a person without properties.
 	person := p
 	if person == nil {
-		person = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
+		person = &capture.StoredPerson{Person: capture.Person{UUID: m.Person}}
 	}
 	fails := slices.ContainsFunc(f.holds, func(holds func(*capture.StoredPerson) bool) bool { return !holds(person) })
-	if fails || f.fault != nil {
-		return f.fault
+	if fails || f.Fault != nil {
+		return f.Fault
 	}
-	f.actor.fill(f.columns, f.row.Fields)
+	f.actor.Fill(f.columns, f.row.Fields)
 	// Rows that compare equal are sorted by these two fields. The UUID is split into two integers;
 	// flipping the sign bit preserves its unsigned order.
-	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
-	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
+	f.row.Time = int64(binary.BigEndian.Uint64(m.Person[:8]) ^ 1<<63)
+	f.row.ID = int64(binary.BigEndian.Uint64(m.Person[8:]) ^ 1<<63)
 	return withAttrOf(f.query.Add(&f.row), f.texts, "query__select")
 }

@@ -27,10 +27,10 @@ var edgeUnits = map[byte]interval{'h': hour, 'd': day, 'w': week, 'm': month, 'q
 // maxBuckets is the maximum number of buckets of a series (§5.4).
 const maxBuckets = 10_000
 
-// startOf returns the start of the interval that contains t. Hours and minutes follow the UTC
+// StartOf returns the start of the interval that contains t. Hours and minutes follow the UTC
 // offset of the local clock, so a local day may have 23 or 25 hours.
-func (c calendar) startOf(i interval, t time.Time) time.Time {
-	w := c.clock(t)
+func (c calendar) StartOf(i interval, t time.Time) time.Time {
+	w := c.Clock(t)
 	// offset is the UTC offset in effect at t.
 	offset := w.Sub(t)
 	y, m, d := w.Date()
@@ -40,7 +40,7 @@ func (c calendar) startOf(i interval, t time.Time) time.Time {
 	case hour:
 		return w.Truncate(time.Hour).Add(-offset)
 	case week:
-		d -= (int(w.Weekday()) - int(c.weekStart) + 7) % 7
+		d -= (int(w.Weekday()) - int(c.WeekStart) + 7) % 7
 	case month:
 		d = 1
 	case quarter:
@@ -48,24 +48,24 @@ func (c calendar) startOf(i interval, t time.Time) time.Time {
 	case year:
 		m, d = 1, 1
 	}
-	return c.local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
+	return c.Local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
 }
 
-// next returns the start of the interval after the one that begins at start.
-func (c calendar) next(i interval, start time.Time) time.Time {
+// Next returns the start of the interval after the one that begins at start.
+func (c calendar) Next(i interval, start time.Time) time.Time {
 	switch i {
 	case minute:
 		return start.Add(time.Minute)
 	case hour:
 		// When clocks go back, the start of the hour after start may be start itself.
-		if next := c.startOf(hour, start.Add(time.Hour)); next.After(start) {
+		if next := c.StartOf(hour, start.Add(time.Hour)); next.After(start) {
 			return next
 		}
 		return start.Add(time.Hour)
 	}
 	// Longer intervals follow the local calendar. time.Date normalizes days and months beyond their
 	// range.
-	w := c.clock(start)
+	w := c.Clock(start)
 	y, m, d := w.Date()
 	switch i {
 	case day:
@@ -79,113 +79,113 @@ func (c calendar) next(i interval, start time.Time) time.Time {
 	case year:
 		y++
 	}
-	return c.local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
+	return c.Local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
 }
 
-// endOf returns the last microsecond of the interval that contains t.
-func (c calendar) endOf(i interval, t time.Time) time.Time {
-	return c.next(i, c.startOf(i, t)).Add(-time.Microsecond)
+// EndOf returns the last microsecond of the interval that contains t.
+func (c calendar) EndOf(i interval, t time.Time) time.Time {
+	return c.Next(i, c.StartOf(i, t)).Add(-time.Microsecond)
 }
 
 // buckets are consecutive intervals of the same kind.
 type buckets struct {
 	calendar
-	interval interval
-	// starts are in microseconds since 1970, as is end, the end of the last bucket (exclusive).
-	starts []int64
-	end    int64
+	Interval interval
+	// Starts are in microseconds since 1970, as is end, the end of the last bucket (exclusive).
+	Starts []int64
+	End    int64
 	last   int // the bucket of the latest find, with which the next one begins
 }
 
-// bucketsBetween returns the intervals from the one that contains from to the one that contains to.
+// BucketsBetween returns the intervals from the one that contains from to the one that contains to.
 // The result is empty if from is after to; more than maxBuckets are an error.
-func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, error) {
-	b := &buckets{calendar: c, interval: i}
+func (c calendar) BucketsBetween(i interval, from, to time.Time) (*buckets, error) {
+	b := &buckets{calendar: c, Interval: i}
 	if from.After(to) {
 		return b, nil
 	}
-	start := c.startOf(i, from)
+	start := c.StartOf(i, from)
 	for !start.After(to) {
-		if len(b.starts) == maxBuckets {
+		if len(b.Starts) == maxBuckets {
 			return nil, newError(tooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", maxBuckets)
 		}
-		b.starts = append(b.starts, start.UnixMicro())
-		start = c.next(i, start)
+		b.Starts = append(b.Starts, start.UnixMicro())
+		start = c.Next(i, start)
 	}
-	b.end = start.UnixMicro()
+	b.End = start.UnixMicro()
 	return b, nil
 }
 
-// oneBucket returns a single bucket, from the start of the interval that contains from to the end
+// OneBucket returns a single bucket, from the start of the interval that contains from to the end
 // of the one that contains to. The result is empty if from is after to.
-func (c calendar) oneBucket(i interval, from, to time.Time) *buckets {
-	b := &buckets{calendar: c, interval: i}
+func (c calendar) OneBucket(i interval, from, to time.Time) *buckets {
+	b := &buckets{calendar: c, Interval: i}
 	if !from.After(to) {
-		b.starts, b.end = []int64{c.startOf(i, from).UnixMicro()}, c.endOf(i, to).UnixMicro()+1
+		b.Starts, b.End = []int64{c.StartOf(i, from).UnixMicro()}, c.EndOf(i, to).UnixMicro()+1
 	}
 	return b
 }
 
-// len returns the number of buckets.
-func (b *buckets) len() int { return len(b.starts) }
+// Len returns the number of buckets.
+func (b *buckets) Len() int { return len(b.Starts) }
 
-// find returns the bucket that contains a time, in microseconds since 1970, or -1 if no bucket
+// Find returns the bucket that contains a time, in microseconds since 1970, or -1 if no bucket
 // does. Events mostly arrive in the order of time, so find tries the bucket of the previous call
 // first. It is not safe for concurrent use.
-func (b *buckets) find(micros int64) int {
-	if len(b.starts) == 0 || micros < b.starts[0] || micros >= b.end {
+func (b *buckets) Find(micros int64) int {
+	if len(b.Starts) == 0 || micros < b.Starts[0] || micros >= b.End {
 		return -1
 	}
-	if i := b.last; micros >= b.starts[i] && (i+1 == len(b.starts) && micros < b.end || i+1 < len(b.starts) && micros < b.starts[i+1]) {
+	if i := b.last; micros >= b.Starts[i] && (i+1 == len(b.Starts) && micros < b.End || i+1 < len(b.Starts) && micros < b.Starts[i+1]) {
 		return i
 	}
-	b.last = sort.Search(len(b.starts), func(i int) bool { return b.starts[i] > micros }) - 1
+	b.last = sort.Search(len(b.Starts), func(i int) bool { return b.Starts[i] > micros }) - 1
 	return b.last
 }
 
-// start returns the start of a bucket in the project's time zone.
-func (b *buckets) start(i int) time.Time { return time.UnixMicro(b.starts[i]).In(b.zone) }
+// Start returns the start of a bucket in the project's time zone.
+func (b *buckets) Start(i int) time.Time { return time.UnixMicro(b.Starts[i]).In(b.Zone) }
 
-// endAt returns the end of a bucket, which is the start of the next one.
-func (b *buckets) endAt(i int) int64 {
-	if i+1 < len(b.starts) {
-		return b.starts[i+1]
+// EndAt returns the end of a bucket, which is the start of the next one.
+func (b *buckets) EndAt(i int) int64 {
+	if i+1 < len(b.Starts) {
+		return b.Starts[i+1]
 	}
-	return b.end
+	return b.End
 }
 
-// days returns the starts of the buckets in local time, with the time of day only for hours and
+// Days returns the starts of the buckets in local time, with the time of day only for hours and
 // minutes (§2.4.6).
-func (b *buckets) days() []string {
+func (b *buckets) Days() []string {
 	layout := "2006-01-02"
-	if b.interval == hour || b.interval == minute {
+	if b.Interval == hour || b.Interval == minute {
 		layout = "2006-01-02 15:04:05"
 	}
 	return b.format(func(t time.Time) string { return t.Format(layout) })
 }
 
-// instants returns the starts of the buckets as ISO 8601 with the zone's offset.
-func (b *buckets) instants() []string {
+// Instants returns the starts of the buckets as ISO 8601 with the zone's offset.
+func (b *buckets) Instants() []string {
 	return b.format(func(t time.Time) string { return t.Format(time.RFC3339) })
 }
 
-// labels returns the labels of the buckets (§3.1.5). from and to are the range of the query, to
+// Labels returns the labels of the buckets (§3.1.5). from and to are the range of the query, to
 // which the labels of weeks are clipped.
-func (b *buckets) labels(from, to time.Time) []string {
-	switch b.interval {
+func (b *buckets) Labels(from, to time.Time) []string {
+	switch b.Interval {
 	case minute, hour:
 		return b.format(func(t time.Time) string { return t.Format("2-Jan 15:04") })
 	case month:
 		return b.format(func(t time.Time) string { return t.Format("Jan 2006") })
 	case week:
-		return b.format(func(t time.Time) string { return b.weekLabel(t, from.In(b.zone), to.In(b.zone)) })
+		return b.format(func(t time.Time) string { return b.weekLabel(t, from.In(b.Zone), to.In(b.Zone)) })
 	}
 	return b.format(func(t time.Time) string { return t.Format("2-Jan-2006") })
 }
 
 // weekLabel returns the label of a week: its first and last day within the range.
 func (b *buckets) weekLabel(start, from, to time.Time) string {
-	first, last := start, b.endOf(week, start).In(b.zone)
+	first, last := start, b.EndOf(week, start).In(b.Zone)
 	if first.Before(from) {
 		first = from
 	}
@@ -205,9 +205,9 @@ func (b *buckets) weekLabel(start, from, to time.Time) string {
 
 // format returns the starts of the buckets, each formatted by text.
 func (b *buckets) format(text func(time.Time) string) []string {
-	out := make([]string, len(b.starts))
+	out := make([]string, len(b.Starts))
 	for i := range out {
-		out[i] = text(b.start(i))
+		out[i] = text(b.Start(i))
 	}
 	return out
 }

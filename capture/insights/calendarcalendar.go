@@ -9,12 +9,12 @@ import (
 // calendar converts between instants and local time: it has the project's time zone and first day
 // of the week.
 type calendar struct {
-	zone      *time.Location
-	weekStart time.Weekday
+	Zone      *time.Location
+	WeekStart time.Weekday
 }
 
-// clock returns the local time at an instant, as a time in UTC.
-func (c calendar) clock(t time.Time) time.Time { return hogql.Clock(t, c.zone) }
+// Clock returns the local time at an instant, as a time in UTC.
+func (c calendar) Clock(t time.Time) time.Time { return hogql.Clock(t, c.Zone) }
 
-// local returns the first instant at which the local clock shows the time w.
-func (c calendar) local(w time.Time) time.Time { return hogql.Local(w, c.zone) }
+// Local returns the first instant at which the local clock shows the time w.
+func (c calendar) Local(w time.Time) time.Time { return hogql.Local(w, c.Zone) }

@@ -28,8 +28,8 @@ func newChains[T any](size int64, reserve func(bytes int64) error) *chains[T] {
 	return &chains[T]{size: size, reserve: reserve}
 }
 
-// add appends a value to those of an actor.
-func (c *chains[T]) add(actor uint32, value T) error {
+// Add appends a value to those of an actor.
+func (c *chains[T]) Add(actor uint32, value T) error {
 	if c.count&(1<<pieceBits-1) == 0 || int(actor) >= len(c.counts) {
 		if err := c.grow(actor); err != nil {
 			return err
@@ -72,8 +72,8 @@ func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64)
 	return append(make([]T, 0, more), list...)[:more], nil
 }
 
-// longest returns the largest number of values of an actor.
-func (c *chains[T]) longest() int64 {
+// Longest returns the largest number of values of an actor.
+func (c *chains[T]) Longest() int64 {
 	most := uint32(0)
 	for _, n := range c.counts {
 		most = max(most, n)
@@ -81,10 +81,10 @@ func (c *chains[T]) longest() int64 {
 	return int64(most)
 }
 
-// each calls yield for every actor with its values in the order in which they were added, by a
+// Each calls yield for every actor with its values in the order in which they were added, by a
 // counting sort of the links. yield may modify the slice but must not retain it.
-func (c *chains[T]) each(yield func(actor uint32, values []T) error) error {
-	one := 2 * c.size * c.longest() // the values of one actor, in a slice that grows
+func (c *chains[T]) Each(yield func(actor uint32, values []T) error) error {
+	one := 2 * c.size * c.Longest() // the values of one actor, in a slice that grows
 	defer func() { _ = c.reserve(-one) }()
 	if err := c.reserve(one); err != nil {
 		return err

@@ -24,14 +24,14 @@ const (
 
 // date is a date of a query. It is resolved to an instant when the query runs.
 type date struct {
-	form dateForm
+	Form dateForm
 	// at is the instant; for a local time it is the instant at which a clock in UTC shows that
 	// time.
 	at time.Time
 	// A relative date is count units before now, then cut to the start or end of the unit.
-	count int
-	unit  byte
-	edge  string // "", "Start" or "End"
+	Count int
+	Unit  byte
+	Edge  string // "", "Start" or "End"
 }
 
 // relativeDate matches a relative date: a number, a unit, and optionally Start or End.
@@ -43,24 +43,24 @@ const edges = "hdwmqy"
 // dateWords are the dates with names. Days are cut to their start; at the end of a range lastDate
 // cuts them to their end.
 var dateWords = map[string]date{
-	"now":       {form: relative, unit: 's'},
-	"today":     {form: relative, unit: 'd', edge: "Start"},
-	"yesterday": {form: relative, count: 1, unit: 'd', edge: "Start"},
+	"now":       {Form: relative, Unit: 's'},
+	"today":     {Form: relative, Unit: 'd', Edge: "Start"},
+	"yesterday": {Form: relative, Count: 1, Unit: 'd', Edge: "Start"},
 }
 
 // parseDate parses a date and reports whether it is valid. The word "all" is valid only if all is
 // true.
 func parseDate(text string, all bool) (date, bool) {
 	if all && text == "all" {
-		return date{form: allTime}, true
+		return date{Form: allTime}, true
 	}
 	if d, ok := dateWords[text]; ok {
 		return d, true
 	}
 	if m := relativeDate.FindStringSubmatch(text); m != nil {
-		d := date{form: relative, unit: m[2][0], edge: m[3]}
-		d.count, _ = strconv.Atoi("0" + m[1])
-		return d, d.edge == "" || strings.Contains(edges, m[2])
+		d := date{Form: relative, Unit: m[2][0], Edge: m[3]}
+		d.Count, _ = strconv.Atoi("0" + m[1])
+		return d, d.Edge == "" || strings.Contains(edges, m[2])
 	}
 	return parseAbsolute(text)
 }
@@ -72,9 +72,9 @@ func parseAbsolute(text string) (date, bool) {
 		t, local, ok = parseISO(text)
 	}
 	if local {
-		return date{form: wall, at: t}, ok
+		return date{Form: wall, at: t}, ok
 	}
-	return date{form: instant, at: t}, ok
+	return date{Form: instant, at: t}, ok
 }
 
 // isoDate matches the forms of ISO 8601 besides the usual one: without separators, only a year or a
@@ -126,13 +126,13 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 // readDate returns the node as a date; an absent or empty one has the form noDate. all is as in
 // parseDate.
 func readDate(n node, all bool) date {
-	text := n.text("")
-	if n.isAbsent() || n.hasFailed() || text == "" {
+	text := n.Text("")
+	if n.IsAbsent() || n.HasFailed() || text == "" {
 		return date{}
 	}
 	d, ok := parseDate(text, all)
 	if !ok {
-		n.fail(invalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
+		n.Fail(invalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
 	}
 	return d
 }
@@ -140,27 +140,27 @@ func readDate(n node, all bool) date {
 // readLastDate is like date for the end of a range: today and yesterday mean the end of the day.
 func readLastDate(n node) date {
 	d := readDate(n, false)
-	if text, _ := n.value.(string); d.edge != "" && dateWords[text].edge != "" {
-		d.edge = "End"
+	if text, _ := n.Value.(string); d.Edge != "" && dateWords[text].Edge != "" {
+		d.Edge = "End"
 	}
 	return d
 }
 
-// resolve returns the instant of a date whose form is neither noDate nor allTime.
-func (c calendar) resolve(d date, now time.Time) time.Time {
-	switch d.form {
+// Resolve returns the instant of a date whose form is neither noDate nor allTime.
+func (c calendar) Resolve(d date, now time.Time) time.Time {
+	switch d.Form {
 	case instant:
 		return d.at
 	case wall:
-		return c.local(d.at)
+		return c.Local(d.at)
 	}
 	t := c.subtract(now, d)
-	switch d.edge {
+	switch d.Edge {
 	case "Start":
-		return c.startOf(edgeUnits[d.unit], t)
+		return c.StartOf(edgeUnits[d.Unit], t)
 	case "End":
-		start := c.startOf(edgeUnits[d.unit], t)
-		return c.next(edgeUnits[d.unit], start).Add(-time.Microsecond)
+		start := c.StartOf(edgeUnits[d.Unit], t)
+		return c.Next(edgeUnits[d.Unit], start).Add(-time.Microsecond)
 	}
 	return t
 }
@@ -169,8 +169,8 @@ func (c calendar) resolve(d date, now time.Time) time.Time {
 // the day clamped to the length of the month; days and weeks preserve the local time of day;
 // shorter units are exact durations.
 func (c calendar) subtract(t time.Time, d date) time.Time {
-	n := d.count
-	switch d.unit {
+	n := d.Count
+	switch d.Unit {
 	case 's':
 		return t.Add(-time.Duration(n) * time.Second)
 	case 'M':
@@ -178,20 +178,20 @@ func (c calendar) subtract(t time.Time, d date) time.Time {
 	case 'h':
 		return t.Add(-time.Duration(n) * time.Hour)
 	}
-	return c.local(subtractOnCalendar(c.clock(t), d))
+	return c.Local(subtractOnCalendar(c.Clock(t), d))
 }
 
 // subtractOnCalendar subtracts a relative date from a local time. Units shorter than a day are
 // subtracted as durations.
 func subtractOnCalendar(w time.Time, d date) time.Time {
-	n := d.count
-	switch d.unit {
+	n := d.Count
+	switch d.Unit {
 	case 'd':
 		return w.AddDate(0, 0, -n)
 	case 'w':
 		return w.AddDate(0, 0, -7*n)
 	case 'q':
-		if d.edge != "" { // a calendar quarter; without an edge a quarter is 13 weeks
+		if d.Edge != "" { // a calendar quarter; without an edge a quarter is 13 weeks
 			return hogql.AddMonths(w, -3*n)
 		}
 		return w.AddDate(0, 0, -91*n)
@@ -200,23 +200,23 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 	case 'y':
 		return hogql.AddMonths(w, -12*n)
 	}
-	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.unit])
+	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.Unit])
 }
 
 // readRelativeDate returns a relative date; one with the form noDate if the node is absent.
 func readRelativeDate(n node) date {
 	d := readDate(n, false)
-	if d.form != noDate && d.form != relative {
-		n.fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.value))
+	if d.Form != noDate && d.Form != relative {
+		n.Fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.Value))
 	}
 	return d
 }
 
 // readInstant returns a time in the format of RFC 3339, which is required.
 func readInstant(n node) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, n.text(""))
+	at, err := time.Parse(time.RFC3339Nano, n.Text(""))
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
-		n.fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
+		n.Fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
 	}
 	return at
 }
@@ -224,28 +224,28 @@ func readInstant(n node) time.Time {
 // readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
 // empty.
 func readOptionalInstant(n node) time.Time {
-	text := n.text("")
+	text := n.Text("")
 	if text == "" {
 		return time.Time{}
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		n.fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
+		n.Fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
 	}
 	return at
 }
 
 // dateRange is the dateRange of a query.
 type dateRange struct {
-	from, to date
-	// explicit is explicitDate: the dates are not rounded to whole intervals.
-	explicit bool
+	From, To date
+	// Explicit is explicitDate: the dates are not rounded to whole intervals.
+	Explicit bool
 }
 
 // readDateRange parses a dateRange; without one, all its dates are absent.
 func readDateRange(n node) dateRange {
-	object := n.object()
-	return dateRange{from: readDate(object.get("date_from"), true), to: readLastDate(object.get("date_to")), explicit: object.get("explicitDate").boolean()}
+	object := n.Object()
+	return dateRange{From: readDate(object.Get("date_from"), true), To: readLastDate(object.Get("date_to")), Explicit: object.Get("explicitDate").Boolean()}
 }
 
 // readInterval parses the member interval: one of the allowed intervals, by default day.
@@ -254,5 +254,5 @@ func readInterval(n node, allowed ...interval) interval {
 	for i, name := range allowed {
 		names[i] = string(name)
 	}
-	return interval(n.get("interval").choice(string(day), names...))
+	return interval(n.Get("interval").Choice(string(day), names...))
 }

@@ -10,7 +10,7 @@ import (
 // The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
 // March 2020 at 15:30:45 local time.
 func TestDates_Forms(t *testing.T) {
-	c := calendar{zone: zone(t, "Europe/Berlin"), weekStart: time.Monday}
+	c := calendar{Zone: zone(t, "Europe/Berlin"), WeekStart: time.Monday}
 	now := parseInstant(t, "2020-03-12T14:30:45Z")
 	for text, want := range map[string]string{
 		"2020-01-09":                 "2020-01-08T23:00:00Z",
@@ -72,7 +72,7 @@ func TestDates_Forms(t *testing.T) {
 			t.Errorf("%s: no date", text)
 			continue
 		}
-		if got := c.resolve(d, now); !got.Equal(parseInstant(t, want)) {
+		if got := c.Resolve(d, now); !got.Equal(parseInstant(t, want)) {
 			t.Errorf("%s: %s, want %s", text, got.UTC().Format(time.RFC3339Nano), want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestDates_Forms(t *testing.T) {
 
 // "months and years move the calendar and clamp the day" (§3.1.1).
 func TestDates_MonthsClamp(t *testing.T) {
-	c := calendar{zone: time.UTC}
+	c := calendar{Zone: time.UTC}
 	for _, tt := range []struct{ now, text, want string }{
 		{"2020-03-31T10:00:00Z", "-1m", "2020-02-29T10:00:00Z"},
 		{"2021-03-31T10:00:00Z", "-1m", "2021-02-28T10:00:00Z"},
@@ -93,7 +93,7 @@ func TestDates_MonthsClamp(t *testing.T) {
 		{"2020-01-31T10:00:00Z", "-2m", "2019-11-30T10:00:00Z"},
 	} {
 		d, _ := parseDate(tt.text, false)
-		if got := c.resolve(d, parseInstant(t, tt.now)); !got.Equal(parseInstant(t, tt.want)) {
+		if got := c.Resolve(d, parseInstant(t, tt.now)); !got.Equal(parseInstant(t, tt.want)) {
 			t.Errorf("%s at %s: %s, want %s", tt.text, tt.now, got, tt.want)
 		}
 	}
@@ -108,8 +108,8 @@ func TestBuckets_DaysOfChangingClocks(t *testing.T) {
 		{"Europe/Berlin", "2020-03-29T12:00:00Z", "2020-03-28T23:00:00Z"},
 		{"Asia/Kathmandu", "2020-01-09T12:00:00Z", "2020-01-08T18:15:00Z"},
 	} {
-		c := calendar{zone: zone(t, tt.zone)}
-		if got := c.startOf(day, parseInstant(t, tt.in)); !got.Equal(parseInstant(t, tt.want)) {
+		c := calendar{Zone: zone(t, tt.zone)}
+		if got := c.StartOf(day, parseInstant(t, tt.in)); !got.Equal(parseInstant(t, tt.want)) {
 			t.Errorf("%s: the day of %s begins at %s, want %s", tt.zone, tt.in, got.UTC(), tt.want)
 		}
 	}
@@ -125,18 +125,18 @@ func TestBuckets_Hours(t *testing.T) {
 	}{
 		{"Europe/Berlin", "2020-03-29", 23}, {"Europe/Berlin", "2020-10-25", 25}, {"Europe/Berlin", "2020-06-01", 24}, {"Asia/Kolkata", "2020-06-01", 24},
 	} {
-		c := calendar{zone: zone(t, tt.zone)}
+		c := calendar{Zone: zone(t, tt.zone)}
 		d, _ := parseDate(tt.day, false)
-		from := c.resolve(d, time.Time{})
-		b, err := c.bucketsBetween(hour, from, c.endOf(day, from))
-		if err != nil || b.len() != tt.hours {
-			t.Errorf("%s in %s has %d hours (%v), want %d", tt.day, tt.zone, b.len(), err, tt.hours)
+		from := c.Resolve(d, time.Time{})
+		b, err := c.BucketsBetween(hour, from, c.EndOf(day, from))
+		if err != nil || b.Len() != tt.hours {
+			t.Errorf("%s in %s has %d hours (%v), want %d", tt.day, tt.zone, b.Len(), err, tt.hours)
 		}
-		if tt.hours == 25 && b.days()[2] != b.days()[3] {
-			t.Errorf("the repeated hour is %q and %q, want the same twice", b.days()[2], b.days()[3])
+		if tt.hours == 25 && b.Days()[2] != b.Days()[3] {
+			t.Errorf("the repeated hour is %q and %q, want the same twice", b.Days()[2], b.Days()[3])
 		}
-		for i := range b.len() {
-			if m := b.start(i).Minute(); m != 0 {
+		for i := range b.Len() {
+			if m := b.Start(i).Minute(); m != 0 {
 				t.Errorf("an hour of %s begins at minute %d", tt.zone, m)
 			}
 		}
@@ -157,14 +157,14 @@ func TestBuckets_Labels(t *testing.T) {
 		{week, "2020-01-26", "2020-02-01", []string{"26-Jan – 1-Feb"}},
 		{week, "2019-12-29", "2020-01-04", []string{"29-Dec-2019 – 4-Jan-2020"}},
 	} {
-		c := calendar{zone: time.UTC}
+		c := calendar{Zone: time.UTC}
 		from, _ := parseDate(tt.from, false)
 		to, _ := parseDate(tt.to, false)
-		b, err := c.bucketsBetween(tt.interval, from.at, to.at)
+		b, err := c.BucketsBetween(tt.interval, from.at, to.at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.labels(from.at, to.at); !slices.Equal(got, tt.want) {
+		if got := b.Labels(from.at, to.at); !slices.Equal(got, tt.want) {
 			t.Errorf("%s from %s to %s: %q, want %q", tt.interval, tt.from, tt.to, got, tt.want)
 		}
 	}
@@ -175,20 +175,20 @@ func TestBuckets_Labels(t *testing.T) {
 func TestBuckets_Law(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"} {
 		for _, i := range []interval{hour, day, week, month} {
-			c := calendar{zone: zone(t, name), weekStart: time.Monday}
-			b, err := c.bucketsBetween(i, parseInstant(t, "2019-12-30T05:17:00Z"), parseInstant(t, "2020-12-30T05:17:00Z"))
+			c := calendar{Zone: zone(t, name), WeekStart: time.Monday}
+			b, err := c.BucketsBetween(i, parseInstant(t, "2019-12-30T05:17:00Z"), parseInstant(t, "2020-12-30T05:17:00Z"))
 			if err != nil {
 				t.Fatal(name, i, err)
 			}
-			for k := range b.starts {
-				if b.endAt(k) <= b.starts[k] {
-					t.Fatalf("%s by %s: bucket %d ends at %d, before its start", name, i, k, b.endAt(k))
+			for k := range b.Starts {
+				if b.EndAt(k) <= b.Starts[k] {
+					t.Fatalf("%s by %s: bucket %d ends at %d, before its start", name, i, k, b.EndAt(k))
 				}
-				if b.find(b.starts[k]) != k || b.find(b.endAt(k)-1) != k {
+				if b.Find(b.Starts[k]) != k || b.Find(b.EndAt(k)-1) != k {
 					t.Fatalf("%s by %s: the bounds of bucket %d are not found in it", name, i, k)
 				}
 			}
-			if b.find(b.starts[0]-1) != -1 || b.find(b.end) != -1 {
+			if b.Find(b.Starts[0]-1) != -1 || b.Find(b.End) != -1 {
 				t.Errorf("%s by %s: something is found outside", name, i)
 			}
 		}
@@ -197,8 +197,8 @@ func TestBuckets_Law(t *testing.T) {
 
 // "buckets of a series | 10,000" (§5.4).
 func TestBuckets_Bounded(t *testing.T) {
-	c := calendar{zone: time.UTC}
-	_, err := c.bucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
+	c := calendar{Zone: time.UTC}
+	_, err := c.BucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
 	var e *Error
 	if !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)

@@ -18,7 +18,7 @@ type distinctCounts struct {
 
 // newDistinctCounts returns a tally that counts the actors that the function actor returns.
 func newDistinctCounts(c *counting, actor func(*row) (uint32, bool)) distinctCounts {
-	return distinctCounts{c: c, actor: actor, seen: set{reserve: c.reserve}}
+	return distinctCounts{c: c, actor: actor, seen: set{Reserve: c.Reserve}}
 }
 
 // add records the actor of an event in a bucket.
@@ -27,33 +27,33 @@ func (t *distinctCounts) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	return t.seen.put(cell{value: uint32(value), bucket: uint32(bucket), actor: actor})
+	return t.seen.Put(cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor})
 }
 
 // points returns the number of distinct actors for each value and bucket.
 func (t *distinctCounts) points(n int) ([][]float64, error) {
 	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
 	if t.cumulative {
-		if err := t.c.reserve(40 * int64(t.seen.n)); err != nil {
+		if err := t.c.Reserve(40 * int64(t.seen.Len)); err != nil {
 			return nil, err
 		}
 		// first is the first bucket of each actor of a value.
 		first := map[cell]uint32{}
-		t.seen.each(func(c cell) {
-			who := cell{value: c.value, actor: c.actor}
-			if at, ok := first[who]; !ok || c.bucket < at {
-				first[who] = c.bucket
+		t.seen.Each(func(c cell) {
+			who := cell{Value: c.Value, Actor: c.Actor}
+			if at, ok := first[who]; !ok || c.Bucket < at {
+				first[who] = c.Bucket
 			}
 		})
 		for who, bucket := range first {
-			out[who.value][bucket]++
+			out[who.Value][bucket]++
 		}
 		for _, points := range out {
 			sumUp(points)
 		}
 		return out, nil
 	}
-	t.seen.each(func(c cell) { out[c.value][c.bucket]++ })
+	t.seen.Each(func(c cell) { out[c.Value][c.Bucket]++ })
 	return out, nil
 }
 
@@ -77,21 +77,21 @@ func (t *durations) add(w *row, value, bucket int) error {
 		return nil
 	}
 	var err error
-	if t.length, err = growTo(t.length, number, 8, t.c.reserve); err != nil {
+	if t.length, err = growTo(t.length, number, 8, t.c.Reserve); err != nil {
 		return err
 	}
-	t.length[number] = float64(s.seconds()) * t.m.multiplier
+	t.length[number] = float64(s.Seconds()) * t.m.multiplier
 	return t.distinctCounts.add(w, value, bucket)
 }
 
 // points aggregates the durations for each value and bucket.
 func (t *durations) points(n int) ([][]float64, error) {
 	buckets := t.c.buckets()
-	cells, keep, err := t.c.folds(n, t.m.fold, t.seen.n)
+	cells, keep, err := t.c.folds(n, t.m.fold, t.seen.Len)
 	if err != nil {
 		return nil, err
 	}
-	t.seen.each(func(c cell) { cells[int(c.value)*buckets+int(c.bucket)].put(t.length[c.actor], keep) })
+	t.seen.Each(func(c cell) { cells[int(c.Value)*buckets+int(c.Bucket)].put(t.length[c.Actor], keep) })
 	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
 }
 
@@ -111,36 +111,36 @@ type window struct {
 // distinct actors in the whole range.
 func (m *measure) window(b *binder, c *counting) tally {
 	p := c.period
-	actors := newDistinctCounts(c, b.actor(m.group))
-	short := p.interval == hour || p.interval == minute
-	if p.len() == 0 || c.display != total && (p.interval == month || p.interval == week && m.days == 7) {
+	actors := newDistinctCounts(c, b.Actor(m.Group))
+	short := p.Interval == hour || p.Interval == minute
+	if p.Len() == 0 || c.display != total && (p.Interval == month || p.Interval == week && m.days == 7) {
 		return &actors
 	}
-	cal := c.calendar()
+	cal := c.Calendar()
 	if c.display == total {
 		// The result is one number: the window ends with the last day of the range.
-		last := cal.startOf(day, p.to)
-		c.from = cal.local(cal.clock(last).AddDate(0, 0, 1-m.days)).UnixMicro()
+		last := cal.StartOf(day, p.To)
+		c.from = cal.Local(cal.Clock(last).AddDate(0, 0, 1-m.days)).UnixMicro()
 		return &actors
 	}
 	// The scan begins one window before the first bucket.
-	from, unit := cal.local(cal.clock(p.start(0)).AddDate(0, 0, 1-m.days)), day
+	from, unit := cal.Local(cal.Clock(p.Start(0)).AddDate(0, 0, 1-m.days)), day
 	if short {
-		unit = p.interval
-		from = p.start(0).Add(-time.Duration(m.days)*24*time.Hour + map[interval]time.Duration{hour: time.Hour, minute: time.Minute}[unit])
+		unit = p.Interval
+		from = p.Start(0).Add(-time.Duration(m.days)*24*time.Hour + map[interval]time.Duration{hour: time.Hour, minute: time.Minute}[unit])
 	}
-	units, err := cal.unitsBetween(unit, from, p.to)
+	units, err := cal.UnitsBetween(unit, from, p.To)
 	if err != nil {
-		b.err = err
+		b.Err = err
 		return &actors
 	}
 	t := &window{distinctCounts: actors, units: units}
 	length := m.days
 	if short {
-		length = units.len() - p.len() + 1
+		length = units.Len() - p.Len() + 1
 	}
-	for i := range p.len() {
-		at := units.find(p.starts[i])
+	for i := range p.Len() {
+		at := units.Find(p.Starts[i])
 		t.last = append(t.last, at)
 		t.first = append(t.first, max(0, at-length+1))
 	}
@@ -150,28 +150,28 @@ func (m *measure) window(b *binder, c *counting) tally {
 
 // add records the actor of an event in the unit of the event. The bucket is not used.
 func (t *window) add(w *row, value, _ int) error {
-	return t.distinctCounts.add(w, value, t.units.find(w.b.Time[w.i]))
+	return t.distinctCounts.add(w, value, t.units.Find(w.Batch.Time[w.Index]))
 }
 
 // points counts an actor once in each bucket whose window contains a unit with one of the
 // actor's events.
 func (t *window) points(n int) ([][]float64, error) {
-	if err := t.c.reserve(12 * int64(t.seen.n)); err != nil {
+	if err := t.c.Reserve(12 * int64(t.seen.Len)); err != nil {
 		return nil, err
 	}
-	all := t.seen.sorted()
+	all := t.seen.Sorted()
 	out := makeRows(n, len(t.last), func(int) float64 { return 0 })
 	// The cells of an actor are sorted by unit. Buckets below covered already count the actor.
 	covered := 0
 	for i, c := range all {
-		if i == 0 || c.value != all[i-1].value || c.actor != all[i-1].actor {
+		if i == 0 || c.Value != all[i-1].Value || c.Actor != all[i-1].Actor {
 			covered = 0
 		}
 		// Find the buckets whose window contains the unit: first <= unit <= last. Both lists
 		// ascend.
-		from, _ := slices.BinarySearch(t.last, int(c.bucket))
-		for k := max(from, covered); k < len(t.last) && t.first[k] <= int(c.bucket); k++ {
-			out[c.value][k]++
+		from, _ := slices.BinarySearch(t.last, int(c.Bucket))
+		for k := max(from, covered); k < len(t.last) && t.first[k] <= int(c.Bucket); k++ {
+			out[c.Value][k]++
 			covered = k + 1
 		}
 	}

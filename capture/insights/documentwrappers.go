@@ -11,17 +11,17 @@ var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNod
 // unwrap returns the query inside of up to ten wrappers.
 func unwrap(n node) node {
 	for range 10 {
-		kind, _ := n.get("kind").value.(string)
+		kind, _ := n.Get("kind").Value.(string)
 		if !slices.Contains(wrappers, kind) {
 			break
 		}
-		attr := n.attr
-		if n.get("source").isAbsent() {
-			n.get("source").fail(required, "This field is required.")
+		attr := n.Attr
+		if n.Get("source").IsAbsent() {
+			n.Get("source").Fail(required, "This field is required.")
 			return n
 		}
-		n = n.get("source").object()
-		n.attr = attr // places in errors are relative to the inner query
+		n = n.Get("source").Object()
+		n.Attr = attr // places in errors are relative to the inner query
 	}
 	return n
 }

@@ -11,10 +11,10 @@ import (
 // element is an element of an elements chain (capture.md §12). The first element of a chain is the
 // innermost, which is the one that was clicked.
 type element struct {
-	tag     string
-	classes []string
-	// attributes include text, href, nth-child and nth-of-type.
-	attributes map[string]string
+	Tag     string
+	Classes []string
+	// Attributes include text, href, nth-child and nth-of-type.
+	Attributes map[string]string
 }
 
 // parseChain parses an elements chain, which has the form `tag.class:attr="value"attr="value";…`.
@@ -30,9 +30,9 @@ func parseChain(chain string) []element {
 		}
 		head, chain = chain[:end], chain[end:]
 		parts := strings.Split(head, ".")
-		e.tag, e.classes = parts[0], parts[1:]
+		e.Tag, e.Classes = parts[0], parts[1:]
 		if strings.HasPrefix(chain, ":") {
-			e.attributes, chain = parseAttributes(chain[1:])
+			e.Attributes, chain = parseAttributes(chain[1:])
 		}
 		chain = strings.TrimPrefix(chain, ";")
 		out = append(out, e)
@@ -66,21 +66,21 @@ func parseAttributes(s string) (map[string]string, string) {
 
 // elementFilter parses a filter about the elements that were clicked (§3.2.6).
 func elementFilter(n node, p *Project) condition {
-	key := n.get("key").choice("", "tag_name", "text", "href", "selector")
+	key := n.Get("key").Choice("", "tag_name", "text", "href", "selector")
 	f := &elementCondition{comparison: readComparison(n, p, eventFilterSettings(key))}
 	switch key {
 	case "text", "href":
 		f.attribute = key
 	case "tag_name", "selector":
-		n.get("operator").choice("exact", "exact", "is_not")
+		n.Get("operator").Choice("exact", "exact", "is_not")
 		f.match = func(es []element, tags []string) bool {
-			return slices.ContainsFunc(es, func(e element) bool { return slices.Contains(tags, e.tag) })
+			return slices.ContainsFunc(es, func(e element) bool { return slices.Contains(tags, e.Tag) })
 		}
 		if key == "selector" {
-			f.selectors(n.get("value"))
+			f.selectors(n.Get("value"))
 		}
 	default:
-		n.get("key").fail(required, "A filter of type element needs a key: tag_name, text, href or selector.")
+		n.Get("key").Fail(required, "A filter of type element needs a key: tag_name, text, href or selector.")
 	}
 	return f
 }
@@ -102,7 +102,7 @@ func (f *elementCondition) selectors(value node) {
 		text, _ := textOf(raw)
 		s, ok := parseSelector(text)
 		if !ok {
-			value.fail(notSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", describe(text))
+			value.Fail(notSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", describe(text))
 		}
 		list = append(list, s)
 	}
@@ -111,9 +111,9 @@ func (f *elementCondition) selectors(value node) {
 	}
 }
 
-// bind returns the condition for a run. Chains are parsed for each event.
-func (f *elementCondition) bind(b *binder) func(*row) bool {
-	b.needs.columns |= Elements
+// Bind returns the condition for a run. Chains are parsed for each event.
+func (f *elementCondition) Bind(b *binder) func(*row) bool {
+	b.Needs.Columns |= Elements
 	if f.attribute != "" {
 		return f.bindAttribute(b)
 	}
@@ -124,7 +124,7 @@ func (f *elementCondition) bind(b *binder) func(*row) bool {
 		texts = append(texts, t)
 	}
 	positive := f.operator == "exact"
-	return func(r *row) bool { return f.match(parseChain(r.b.Elements[r.i]), texts) == positive }
+	return func(r *row) bool { return f.match(parseChain(r.Batch.Elements[r.Index]), texts) == positive }
 }
 
 // bindAttribute returns the condition for the keys text and href. It compares the text of every
@@ -133,8 +133,8 @@ func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
 	test, negated := f.bindTest(b.run), f.isNegative()
 	return func(r *row) bool {
 		var values []string
-		for _, e := range parseChain(r.b.Elements[r.i]) {
-			if v, ok := e.attributes[f.attribute]; ok && (f.attribute == "text" || len(values) == 0) {
+		for _, e := range parseChain(r.Batch.Elements[r.Index]) {
+			if v, ok := e.Attributes[f.attribute]; ok && (f.attribute == "text" || len(values) == 0) {
 				values = append(values, wire.Quote(v))
 			}
 		}
@@ -213,12 +213,12 @@ func selectorWords(text string) []string {
 
 // parseSelectorPart parses one part of a selector, such as a.link[href="/"]:nth-child(2).
 func parseSelectorPart(word string) (p selectorPart, ok bool) {
-	p.attributes = map[string]string{}
+	p.Attributes = map[string]string{}
 	i := strings.IndexAny(word, ".#[:")
 	if i < 0 {
 		i = len(word)
 	}
-	p.tag, word = strings.TrimSuffix(word[:i], "*"), word[i:]
+	p.Tag, word = strings.TrimSuffix(word[:i], "*"), word[i:]
 	for word != "" {
 		kind := word[0]
 		if kind == '[' {
@@ -228,7 +228,7 @@ func parseSelectorPart(word string) (p selectorPart, ok bool) {
 			if end < 0 || !found {
 				return p, false
 			}
-			p.attributes[name] = strings.Trim(value, `"'`)
+			p.Attributes[name] = strings.Trim(value, `"'`)
 			word = word[end+1:]
 			continue
 		}
@@ -250,9 +250,9 @@ func parseSelectorPart(word string) (p selectorPart, ok bool) {
 func (p *selectorPart) add(kind byte, name string) bool {
 	switch kind {
 	case '.':
-		p.classes = append(p.classes, name)
+		p.Classes = append(p.Classes, name)
 	case '#':
-		p.attributes["id"] = name
+		p.Attributes["id"] = name
 	case ':':
 		number, child := strings.CutPrefix(name, "nth-child(")
 		if !child {
@@ -302,18 +302,18 @@ func (s selector) matches(es []element) bool {
 // matches reports whether the part matches one element. An attribute may also have the prefix
 // attr__ or attr_ in the chain.
 func (p *selectorPart) matches(e element) bool {
-	if p.tag != "" && p.tag != e.tag {
+	if p.Tag != "" && p.Tag != e.Tag {
 		return false
 	}
-	for _, class := range p.classes {
-		if !slices.Contains(e.classes, class) {
+	for _, class := range p.Classes {
+		if !slices.Contains(e.Classes, class) {
 			return false
 		}
 	}
-	for name, value := range p.attributes {
-		if !slices.Contains([]string{e.attributes[name], e.attributes["attr__"+name], e.attributes["attr_"+name]}, value) {
+	for name, value := range p.Attributes {
+		if !slices.Contains([]string{e.Attributes[name], e.Attributes["attr__"+name], e.Attributes["attr_"+name]}, value) {
 			return false
 		}
 	}
-	return (p.nthChild == "" || p.nthChild == e.attributes["nth-child"]) && (p.nthOfType == "" || p.nthOfType == e.attributes["nth-of-type"])
+	return (p.nthChild == "" || p.nthChild == e.Attributes["nth-child"]) && (p.nthOfType == "" || p.nthOfType == e.Attributes["nth-of-type"])
 }

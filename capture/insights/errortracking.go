@@ -10,8 +10,8 @@ import (
 
 // statsKinds are the kinds of queries about issues and surveys.
 var statsKinds = []kind{
-	{name: "ErrorTrackingQuery", parse: parseIssues},
-	{name: "SurveyStatsQuery", parse: parseSurveyStats},
+	{Name: "ErrorTrackingQuery", Parse: parseIssues},
+	{Name: "SurveyStatsQuery", Parse: parseSurveyStats},
 }
 
 // exceptionEvent is the name of events with an exception.
@@ -54,29 +54,29 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n node, p *Project) plan {
-	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.get("dateRange"))}
-	n.rejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
-	q.order = issueOrders[n.get("orderBy").choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
-	if n.get("orderDirection").choice("DESC", "ASC", "DESC") == "DESC" {
+	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.Get("dateRange"))}
+	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
+	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
+	if n.Get("orderDirection").Choice("DESC", "ASC", "DESC") == "DESC" {
 		up := q.order
 		q.order = func(a, b *issueRow) int { return up(b, a) }
 	}
-	status := n.get("status").choice("all", "active", "resolved", "suppressed", "archived", "all")
-	q.resolution = int(n.get("volumeResolution").intInRange(0, maxResolution, 0))
-	q.limit = int(n.get("limit").intInRange(1, maxIssues, defaultRows))
-	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
-	id := n.get("issueId").text("")
+	status := n.Get("status").Choice("all", "active", "resolved", "suppressed", "archived", "all")
+	q.resolution = int(n.Get("volumeResolution").IntInRange(0, maxResolution, 0))
+	q.limit = int(n.Get("limit").IntInRange(1, maxIssues, defaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
+	id := n.Get("issueId").Text("")
 	switch {
-	case n.hasFailed():
+	case n.HasFailed():
 	case p.Issues.Find == nil:
-		n.get("kind").fail(notSupported, "This server has no error tracking.")
+		n.Get("kind").Fail(notSupported, "This server has no error tracking.")
 	default:
 		if status == "all" {
 			status = ""
 		}
 		q.issues, q.err = p.Issues.Find(status, id, maxIssues+1)
 		if len(q.issues) > maxIssues {
-			n.get("status").fail(tooLarge, "There are more than %d issues: filter by status, or resolve some.", maxIssues)
+			n.Get("status").Fail(tooLarge, "There are more than %d issues: filter by status, or resolve some.", maxIssues)
 		}
 	}
 	return q
@@ -137,22 +137,22 @@ type issuesRun struct {
 	seen [2]set
 }
 
-// run counts the exceptions of the issues in the range and returns a page of them.
-func (q *issuesQuery) run(r *run) (*Result, error) {
-	from, err := r.dateFrom(q.dates, hour)
+// Run counts the exceptions of the issues in the range and returns a page of them.
+func (q *issuesQuery) Run(r *run) (*Result, error) {
+	from, err := r.DateFrom(q.dates, hour)
 	if err != nil {
 		return nil, err
 	}
-	f := &issuesRun{run: r, issuesQuery: q, from: from, to: r.now, rows: map[string]*issueRow{}}
-	switch q.dates.to.form {
+	f := &issuesRun{run: r, issuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
+	switch q.dates.To.Form {
 	case noDate:
 	case wall:
-		f.to = r.dateTo(q.dates, day)
+		f.to = r.DateTo(q.dates, day)
 	default:
-		f.to = r.dateTo(q.dates, hour)
+		f.to = r.DateTo(q.dates, hour)
 	}
 	// The rows are retained until the end of the run.
-	if err := r.reserve(int64(len(q.issues)) * int64(400+24*q.resolution)); err != nil {
+	if err := r.Reserve(int64(len(q.issues)) * int64(400+24*q.resolution)); err != nil {
 		return nil, err
 	}
 	for i := range q.issues {
@@ -174,23 +174,23 @@ const (
 
 // read scans the exceptions in the range and adds each to the row of its issue.
 func (f *issuesRun) read() error {
-	b := &binder{run: f.run, from: f.from.UnixMicro(), to: f.to.UnixMicro()}
-	holds, person := f.conditions.bind(b), b.people()
-	session, library := b.bindInterned(b.eventProperty("$session_id")), b.eventProperty("$lib")
+	b := &binder{run: f.run, From: f.from.UnixMicro(), To: f.to.UnixMicro()}
+	holds, person := f.conditions.Bind(b), b.People()
+	session, library := b.BindInterned(b.EventProperty("$session_id")), b.EventProperty("$lib")
 	for i := range f.seen {
-		f.seen[i].reserve = f.reserve
+		f.seen[i].Reserve = f.Reserve
 	}
 	// numbers are the numbers of the issues in seen.
 	numbers := map[*issueRow]uint32{}
-	return b.scanBound(Scan{From: b.from, To: b.to, Names: []string{exceptionEvent}, Columns: Properties}, func(r *row) error {
+	return b.ScanBound(Scan{From: b.From, To: b.To, Names: []string{exceptionEvent}, Columns: Properties}, func(r *row) error {
 		if !holds(r) {
 			return nil
 		}
-		issue := f.rows[f.fingerprint(r.b.Properties[r.i])]
+		issue := f.rows[f.fingerprint(r.Batch.Properties[r.Index])]
 		if issue == nil {
 			return nil
 		}
-		at := r.b.Time[r.i]
+		at := r.Batch.Time[r.Index]
 		issue.Sums.Occurrences++
 		if text, exists := textOf(library(r)); exists && at >= issue.latest {
 			text = strings.Clone(text)
@@ -216,11 +216,11 @@ func (f *issuesRun) read() error {
 
 // countOnce increments count if the pair of issue and actor has not been counted before.
 func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
-	before := f.seen[kind].n
-	if err := f.seen[kind].put(cell{value: 0, bucket: issue, actor: actor}); err != nil {
+	before := f.seen[kind].Len
+	if err := f.seen[kind].Put(cell{Value: 0, Bucket: issue, Actor: actor}); err != nil {
 		return err
 	}
-	*count += f.seen[kind].n - before
+	*count += f.seen[kind].Len - before
 	return nil
 }
 

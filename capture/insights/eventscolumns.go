@@ -19,27 +19,27 @@ var eventColumns = map[string]hogqlField{
 
 // eventObject returns the event as a JSON object, the column *.
 func eventObject(b *binder) cellOf {
-	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
+	b.Needs.Columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
 	// at returns a time in the format of responses.
 	at := func(micros int64) string { return instantText(b.run, time.UnixMicro(micros)) }
 	return func(r *row) hogql.Value {
-		out := append(make([]byte, 0, len(r.b.Properties[r.i])+400), `{"uuid":"`+r.b.UUID[r.i].String()+`","event":`...)
-		out = wire.AppendQuoted(out, r.b.Name[r.i])
-		out = append(out, `,"properties":`+hogql.Compact(r.b.Properties[r.i])+`,"timestamp":"`+at(r.b.Time[r.i])+`","team_id":`...)
-		out = append(strconv.AppendInt(out, b.project.ID, 10), `,"distinct_id":`...)
-		out = wire.AppendQuoted(out, r.b.DistinctID[r.i])
-		out = wire.AppendQuoted(append(out, `,"elements_chain":`...), r.b.Elements[r.i])
+		out := append(make([]byte, 0, len(r.Batch.Properties[r.Index])+400), `{"uuid":"`+r.Batch.UUID[r.Index].String()+`","event":`...)
+		out = wire.AppendQuoted(out, r.Batch.Name[r.Index])
+		out = append(out, `,"properties":`+hogql.Compact(r.Batch.Properties[r.Index])+`,"timestamp":"`+at(r.Batch.Time[r.Index])+`","team_id":`...)
+		out = append(strconv.AppendInt(out, b.Project.ID, 10), `,"distinct_id":`...)
+		out = wire.AppendQuoted(out, r.Batch.DistinctID[r.Index])
+		out = wire.AppendQuoted(append(out, `,"elements_chain":`...), r.Batch.Elements[r.Index])
 		// The member elements is present only if there is a chain.
-		if chain := r.b.Elements[r.i]; chain != "" {
+		if chain := r.Batch.Elements[r.Index]; chain != "" {
 			out = append(append(out, `,"elements":`...), elementsJSON(chain)...)
 		}
-		return hogql.ObjectOf(string(append(out, `,"created_at":"`+at(r.b.CreatedAt[r.i])+`","person_mode":"`+r.b.Mode[r.i].String()+`"}`...)))
+		return hogql.ObjectOf(string(append(out, `,"created_at":"`+at(r.Batch.CreatedAt[r.Index])+`","person_mode":"`+r.Batch.Mode[r.Index].String()+`"}`...)))
 	}
 }
 
 // instantText returns an instant in the project's time zone, in the format of responses.
 func instantText(r *run, t time.Time) string {
-	return t.In(r.zone).Format("2006-01-02T15:04:05.999999Z07:00")
+	return t.In(r.Zone).Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
 // owner identifies the person of an event: it is the value of the columns person and
@@ -51,10 +51,10 @@ type owner struct {
 
 // eventPerson returns the owner of an event as a JSON object.
 func eventPerson(b *binder) cellOf {
-	b.needs.columns |= DistinctIDs
+	b.Needs.Columns |= DistinctIDs
 	person := personText(b)
 	return func(r *row) hogql.Value {
-		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.b.DistinctID[r.i]})))
+		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.Batch.DistinctID[r.Index]})))
 	}
 }
 
@@ -75,9 +75,9 @@ type elementView struct {
 func elementsJSON(chain string) json.RawMessage {
 	views := []elementView{}
 	for i, e := range parseChain(chain) {
-		s := elementView{Tag: e.tag, Classes: e.classes, Attributes: map[string]string{}, Order: i}
+		s := elementView{Tag: e.Tag, Classes: e.Classes, Attributes: map[string]string{}, Order: i}
 		// Attributes that have a member of their own are not repeated in attributes.
-		for name, value := range e.attributes {
+		for name, value := range e.Attributes {
 			number, err := strconv.Atoi(value)
 			switch {
 			case name == "text":

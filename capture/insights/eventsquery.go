@@ -41,69 +41,69 @@ type eventsQuery struct {
 // query runs.
 func (s sources) parseEvents(n node, p *Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
-	q.conditions = append(q.conditions, readFilters(n.get("fixedProperties"), p))
-	for _, item := range n.get("select").list(maxSelect) {
-		q.selects = append(q.selects, parseSelectItem(item, item.text("")))
-		q.texts = append(q.texts, sourceText{item.text(""), item.attr})
+	q.conditions = append(q.conditions, readFilters(n.Get("fixedProperties"), p))
+	for _, item := range n.Get("select").List(maxSelect) {
+		q.selects = append(q.selects, parseSelectItem(item, item.Text("")))
+		q.texts = append(q.texts, sourceText{item.Text(""), item.Attr})
 	}
 	if len(q.selects) == 0 {
-		q.selects = []selectItem{parseSelectItem(n.get("select"), "*")}
+		q.selects = []selectItem{parseSelectItem(n.Get("select"), "*")}
 	}
-	for _, w := range n.get("where").list(maxSelect) {
-		expr, err := hogql.ParseExpr(w.text(""))
+	for _, w := range n.Get("where").List(maxSelect) {
+		expr, err := hogql.ParseExpr(w.Text(""))
 		failWith(w, err)
-		q.texts = append(q.texts, sourceText{w.text(""), w.attr})
+		q.texts = append(q.texts, sourceText{w.Text(""), w.Attr})
 		q.where = append(q.where, expr)
 	}
-	for _, o := range n.get("orderBy").list(maxSelect) {
-		term, err := hogql.ParseOrder(o.text(""))
+	for _, o := range n.Get("orderBy").List(maxSelect) {
+		term, err := hogql.ParseOrder(o.Text(""))
 		failWith(o, err)
-		q.texts = append(q.texts, sourceText{o.text(""), o.attr})
+		q.texts = append(q.texts, sourceText{o.Text(""), o.Attr})
 		q.order = append(q.order, term)
 	}
-	if len(q.order) == 0 && !n.hasFailed() {
+	if len(q.order) == 0 && !n.HasFailed() {
 		term, err := hogql.ParseOrder(defaultOrder(q.selects, "timestamp", "timestamp", "*"))
-		failWith(n.get("orderBy"), err)
+		failWith(n.Get("orderBy"), err)
 		q.order = []hogql.Order{term}
 	}
 	q.readEvents(n, p)
-	q.after, q.before = readDate(n.get("after"), true), readDate(n.get("before"), false)
-	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
-	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
-	if source := n.get("source"); !source.isAbsent() {
+	q.after, q.before = readDate(n.Get("after"), true), readDate(n.Get("before"), false)
+	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, defaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
+	if source := n.Get("source"); !source.IsAbsent() {
 		q.actors = s.actorsOfTrend(source, p)
 	}
 	// The program is discarded: a run compiles again with its own time and limits.
-	if !n.hasFailed() {
+	if !n.HasFailed() {
 		_, err := q.compile(eventScope(p, eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
-		failWith(n, withAttrOf(err, q.texts, n.get("select").attr))
+		failWith(n, withAttrOf(err, q.texts, n.Get("select").Attr))
 	}
 	return q
 }
 
 // readEvents reads the members that restrict the list to names, an action or a person.
 func (q *eventsQuery) readEvents(n node, p *Project) {
-	for _, name := range n.get("events").list(maxFilters) {
-		q.names = append(q.names, name.text(""))
+	for _, name := range n.Get("events").List(maxFilters) {
+		q.names = append(q.names, name.Text(""))
 	}
-	if event := n.get("event"); event.text("") != "" {
-		if q.names == nil || slices.Contains(q.names, event.text("")) {
-			q.names = []string{event.text("")}
+	if event := n.Get("event"); event.Text("") != "" {
+		if q.names == nil || slices.Contains(q.names, event.Text("")) {
+			q.names = []string{event.Text("")}
 		} else {
 			// The single event is not among the names: no event can match.
 			q.names = []string{}
 		}
 	}
-	if id := n.get("actionId"); !id.isAbsent() {
-		action := readEntity(node{value: map[string]any{"kind": "ActionsNode", "id": id.value}, attr: n.attr, fault: n.fault}, p)
+	if id := n.Get("actionId"); !id.IsAbsent() {
+		action := readEntity(node{Value: map[string]any{"kind": "ActionsNode", "id": id.Value}, Attr: n.Attr, Fault: n.Fault}, p)
 		q.action = &action
 	}
-	switch id := n.get("personId"); v := id.value.(type) {
+	switch id := n.Get("personId"); v := id.Value.(type) {
 	case nil:
 	case json.Number:
 		q.person = v.String()
 	default:
-		q.person = id.text("")
+		q.person = id.Text("")
 	}
 }
 
@@ -118,9 +118,9 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 	return s.Compile(scope, c)
 }
 
-// run scans the events, adds the matching rows to the HogQL query, and encodes its result.
-func (q *eventsQuery) run(r *run) (*Result, error) {
-	scope := eventScope(r.project, eventColumns)
+// Run scans the events, adds the matching rows to the HogQL query, and encodes its result.
+func (q *eventsQuery) Run(r *run) (*Result, error) {
+	scope := eventScope(r.Project, eventColumns)
 	query, err := q.compile(scope, hogqlContext(r))
 	if err != nil {
 		return nil, withAttrOf(err, q.texts, "query__select")
@@ -132,11 +132,11 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	}
 	fill := bindEventRow(b, scope, eventColumns, nil)
 	// An empty list of names or distinct ids matches no event, so there is no need to scan.
-	if b.err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
+	if b.Err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
 		err = withAttrOf(scanHogQL(b, s, query, holds, fill), q.texts, "query__select")
 	}
 	if err == nil {
-		err = b.err
+		err = b.Err
 	}
 	if err != nil {
 		return nil, err
@@ -158,30 +158,30 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	s.From, s.To = query.Range()
 	// By default the events of the last 24 hours are listed; for the actors of a trend, all of its
 	// events.
-	after := b.now.Add(-24 * time.Hour)
-	if q.actors != nil && q.after.form == noDate {
+	after := b.Now.Add(-24 * time.Hour)
+	if q.actors != nil && q.after.Form == noDate {
 		after = time.Unix(0, 0)
 	}
-	if q.after.form != noDate && q.after.form != allTime {
-		after = b.calendar().resolve(q.after, b.now)
+	if q.after.Form != noDate && q.after.Form != allTime {
+		after = b.Calendar().Resolve(q.after, b.Now)
 	}
 	// Both bounds are exclusive, those of a scan are inclusive.
-	if q.after.form != allTime {
+	if q.after.Form != allTime {
 		s.From = max(s.From, after.UnixMicro()+1)
 	}
-	before := b.now.Add(clockTolerance)
-	if q.before.form != noDate {
-		before = b.calendar().resolve(q.before, b.now)
+	before := b.Now.Add(clockTolerance)
+	if q.before.Form != noDate {
+		before = b.Calendar().Resolve(q.before, b.Now)
 	}
 	s.To = min(s.To, before.UnixMicro()-1)
 	setRange(b, s)
-	conditions := []func(*row) bool{q.conditions.bind(b)}
+	conditions := []func(*row) bool{q.conditions.Bind(b)}
 	// The conditions of the query may permit only some names as well.
 	s.Names = intersectNames(q.names, query.Names())
 	if q.action != nil {
-		m := q.action.bind(b)
-		s.Names = intersectNames(s.Names, m.names)
-		conditions = append(conditions, m.holds)
+		m := q.action.Bind(b)
+		s.Names = intersectNames(s.Names, m.Names)
+		conditions = append(conditions, m.Holds)
 	}
 	if q.person != "" {
 		isPersonEvent, ids, err := bindPersonEvents(b, q.person)
@@ -200,38 +200,38 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	}
 	return s, func(r *row) bool {
 		return !slices.ContainsFunc(conditions, func(holds func(*row) bool) bool { return !holds(r) })
-	}, b.err
+	}, b.Err
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
 func (s sources) actorsOfTrend(n node, p *Project) actorFinder {
 	point := unwrap(n)
-	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
-		n.fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
+	if kind := unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
+		n.Fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
-	return s.actorFinder(point, p)
+	return s.ActorFinder(point, p)
 }
 
 // bindActorEvents returns a function that reports whether an event is one of those behind a point.
 // It runs the query of the point to find the ids of these events.
 func bindActorEvents(b *binder, find actorFinder) (func(*row) bool, error) {
-	b.wantIDs = true
-	b.needs.columns |= IDs
+	b.WantIDs = true
+	b.Needs.Columns |= IDs
 	found, err := find(b.run)
 	if err != nil {
 		return nil, err
 	}
 	ids := map[int64]bool{}
-	for _, m := range found.members {
-		if err := b.reserve(16 * int64(len(m.ids))); err != nil {
+	for _, m := range found.Members {
+		if err := b.Reserve(16 * int64(len(m.IDs))); err != nil {
 			return nil, err
 		}
-		for _, id := range m.ids {
+		for _, id := range m.IDs {
 			ids[id] = true
 		}
 	}
-	return func(r *row) bool { return ids[r.b.ID[r.i]] }, nil
+	return func(r *row) bool { return ids[r.Batch.ID[r.Index]] }, nil
 }
 
 // intersectNames returns the names that are in both lists. A nil list contains all names.
@@ -258,7 +258,7 @@ func bindPersonEvents(b *binder, person string) (matches func(*row) bool, ids []
 	}
 	// A number that cannot be parsed is 0, which is not the number of any person.
 	number, _ := strconv.ParseInt(person, 10, 64)
-	err = b.reader.Profiles(b.ctx, uuids, func(p *capture.StoredPerson) error {
+	err = b.Reader.Profiles(b.Context, uuids, func(p *capture.StoredPerson) error {
 		if !ok && p.ID != number {
 			return nil
 		}
@@ -267,8 +267,8 @@ func bindPersonEvents(b *binder, person string) (matches func(*row) bool, ids []
 		}
 		return nil
 	})
-	personNumber := b.people()
-	return func(r *row) bool { return b.personID(personNumber(r)) == id }, ids, err
+	personNumber := b.People()
+	return func(r *row) bool { return b.PersonID(personNumber(r)) == id }, ids, err
 }
 
 // encode encodes the rows as JSON. It reads the current data of the persons in them and replaces
@@ -296,10 +296,10 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 	}
 	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) }) // sorted for Compact
 	people := map[string]*capture.StoredPerson{}
-	err := r.reader.Profiles(r.ctx, slices.Compact(ids), func(p *capture.StoredPerson) error {
+	err := r.Reader.Profiles(r.Context, slices.Compact(ids), func(p *capture.StoredPerson) error {
 		stored := *p // the person is valid only during the call
 		people[p.UUID.String()] = &stored
-		return r.reserve(int64(len(p.Properties.String())) + 500)
+		return r.Reserve(int64(len(p.Properties.String())) + 500)
 	})
 	if err != nil {
 		return nil, err
@@ -339,8 +339,8 @@ func displayOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (
 	// Without a display property, the distinct id of the event is the name.
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
-		actor := actorRow{groupType: anyPeople, stored: p, display: displayNames(r.project)}
-		if display := actor.displayProperty(); display != "" {
+		actor := actorRow{GroupType: anyPeople, Stored: p, Display: displayNames(r.Project)}
+		if display := actor.DisplayProperty(); display != "" {
 			name = display
 		}
 	}

@@ -10,34 +10,34 @@ import (
 
 // run is the state of one run of a query. It is used by one goroutine.
 type run struct {
-	ctx     context.Context
-	reader  Reader
-	project *Project
-	zone    *time.Location
-	now     time.Time
+	Context context.Context
+	Reader  Reader
+	Project *Project
+	Zone    *time.Location
+	Now     time.Time
 	limits  Limits
-	// reserved is the memory of the query in bytes, as far as it is counted.
-	reserved int64
-	// retained is the part of reserved that is in use until the query ends, see releaseAfter.
-	retained int64
-	// read is the number of events that were read.
-	read     int64
+	// Reserved is the memory of the query in bytes, as far as it is counted.
+	Reserved int64
+	// Retained is the part of reserved that is in use until the query ends, see ReleaseAfter.
+	Retained int64
+	// Read is the number of events that were read.
+	Read     int64
 	progress func(int64)
-	// mode is modifiers.personsOnEventsMode.
-	mode         string
-	eventPersons personNumbers
-	// fault is the error of an expression that failed for an event. It ends the scan after the
+	// Mode is modifiers.personsOnEventsMode.
+	Mode         string
+	EventPersons personNumbers
+	// Fault is the error of an expression that failed for an event. It ends the scan after the
 	// batch.
-	fault error
-	// wantIDs requests the ids of the events behind a set of actors, see member.
-	wantIDs bool
+	Fault error
+	// WantIDs requests the ids of the events behind a set of actors, see member.
+	WantIDs bool
 }
 
 // newRun returns a run with the defaults for the time zone and the limits.
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
-	r := &run{ctx: ctx, reader: reader, project: p, zone: p.Location, now: o.Now, limits: o.Limits, progress: o.Progress}
-	if r.zone == nil {
-		r.zone = time.UTC
+	r := &run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress}
+	if r.Zone == nil {
+		r.Zone = time.UTC
 	}
 	if r.limits.Memory <= 0 {
 		r.limits.Memory = 256 << 20
@@ -48,67 +48,67 @@ func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
 	return r
 }
 
-// reserve adds bytes to the memory that the query uses; a negative number releases memory. It fails
+// Reserve adds bytes to the memory that the query uses; a negative number releases memory. It fails
 // if the memory exceeds the limit. Sizes are estimates.
-func (r *run) reserve(bytes int64) error {
-	r.reserved += bytes
-	if r.reserved > r.limits.Memory {
+func (r *run) Reserve(bytes int64) error {
+	r.Reserved += bytes
+	if r.Reserved > r.limits.Memory {
 		return newError(tooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
 	}
 	return nil
 }
 
-// reserveRetained is like reserve for memory that is in use until the query ends.
-func (r *run) reserveRetained(bytes int64) error {
-	r.retained += bytes
-	return r.reserve(bytes)
+// ReserveRetained is like reserve for memory that is in use until the query ends.
+func (r *run) ReserveRetained(bytes int64) error {
+	r.Retained += bytes
+	return r.Reserve(bytes)
 }
 
-// releaseAfter runs work and then releases the memory that work reserved, except for retained
+// ReleaseAfter runs work and then releases the memory that work reserved, except for retained
 // memory. After work, only its result may be in use.
-func (r *run) releaseAfter(work func() error) error {
-	before := r.reserved - r.retained
+func (r *run) ReleaseAfter(work func() error) error {
+	before := r.Reserved - r.Retained
 	err := work()
-	r.reserved = before + r.retained
+	r.Reserved = before + r.Retained
 	return err
 }
 
-// scan reads events and calls yield for each batch. It counts events and memory, reports the
+// Scan reads events and calls yield for each batch. It counts events and memory, reports the
 // progress, and checks the context between batches.
-func (r *run) scan(s Scan, yield func(*Batch) error) error {
+func (r *run) Scan(s Scan, yield func(*Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
 	s.Reserve = func(bytes int64) error { // the reader releases memory that it no longer uses
-		err := r.reserveRetained(bytes)
+		err := r.ReserveRetained(bytes)
 		if err != nil && bytes > 0 { // the reader does not allocate what was refused
-			r.retained, r.reserved = r.retained-bytes, r.reserved-bytes
+			r.Retained, r.Reserved = r.Retained-bytes, r.Reserved-bytes
 		}
 		return err
 	}
-	return r.reader.Scan(r.ctx, s, func(b *Batch) error {
-		if err := r.ctx.Err(); err != nil {
+	return r.Reader.Scan(r.Context, s, func(b *Batch) error {
+		if err := r.Context.Err(); err != nil {
 			return err
 		}
-		r.read += int64(b.Len())
+		r.Read += int64(b.Len())
 		if r.progress != nil {
-			r.progress(r.read)
+			r.progress(r.Read)
 		}
 		if err := yield(b); err != nil {
 			return err
 		}
-		if r.fault != nil {
-			return r.fault
+		if r.Fault != nil {
+			return r.Fault
 		}
-		return r.reserve(0) // finds an exceeded limit that was not checked during the batch
+		return r.Reserve(0) // finds an exceeded limit that was not checked during the batch
 	})
 }
 
-// explain returns the cause of the context's cancellation, if the context is canceled, instead of
+// Explain returns the cause of the context's cancellation, if the context is canceled, instead of
 // the errors that this caused; otherwise err.
-func (r *run) explain(err error) error {
-	if e := r.ctx.Err(); e != nil {
-		return fmt.Errorf("insights: %w", context.Cause(r.ctx))
+func (r *run) Explain(err error) error {
+	if e := r.Context.Err(); e != nil {
+		return fmt.Errorf("insights: %w", context.Cause(r.Context))
 	}
 	return err
 }
@@ -133,32 +133,32 @@ type personNumbers struct {
 
 // numberAtEvent returns the number of a person at the time of an event.
 func (r *run) numberAtEvent(id capture.UUID) uint32 {
-	n, ok := r.eventPersons.byUUID[id]
+	n, ok := r.EventPersons.byUUID[id]
 	if !ok {
-		if r.eventPersons.byUUID == nil {
-			r.eventPersons.byUUID = map[capture.UUID]uint32{}
+		if r.EventPersons.byUUID == nil {
+			r.EventPersons.byUUID = map[capture.UUID]uint32{}
 		}
-		n = uint32(len(r.eventPersons.uuids))
-		r.eventPersons.byUUID[id] = n
-		r.eventPersons.uuids = append(r.eventPersons.uuids, id)
-		_ = r.reserveRetained(64) // checked after the batch
+		n = uint32(len(r.EventPersons.uuids))
+		r.EventPersons.byUUID[id] = n
+		r.EventPersons.uuids = append(r.EventPersons.uuids, id)
+		_ = r.ReserveRetained(64) // checked after the batch
 	}
 	return n
 }
 
-// personID returns the UUID of the person with a number.
-func (r *run) personID(number uint32) capture.UUID {
-	if r.mode == modeNoOverride {
-		return r.eventPersons.uuids[number]
+// PersonID returns the UUID of the person with a number.
+func (r *run) PersonID(number uint32) capture.UUID {
+	if r.Mode == modeNoOverride {
+		return r.EventPersons.uuids[number]
 	}
-	return r.reader.Person(number).UUID
+	return r.Reader.Person(number).UUID
 }
 
-// checkContext returns the error of the context if the query was cancelled. To be cheap, it checks
+// CheckContext returns the error of the context if the query was cancelled. To be cheap, it checks
 // only for every 4096th actor.
-func (r *run) checkContext(actor uint32) error {
+func (r *run) CheckContext(actor uint32) error {
 	if actor&0xfff == 0 {
-		return r.ctx.Err()
+		return r.Context.Err()
 	}
 	return nil
 }

@@ -4,11 +4,11 @@ import "github.com/bunting-flags/bunting/capture/experiments"
 
 // trialKinds are the kinds of queries about experiments and rollouts.
 var trialKinds = []kind{
-	{name: "ExperimentQuery", parse: parseExperiment},
-	{name: "ExperimentExposureQuery", parse: parseExposures},
-	{name: "ExperimentResultsQuery", parse: parseResults},
-	{name: "ExperimentTimeseriesQuery", parse: parseTimeseries},
-	{name: "GuardedRolloutQuery", parse: parseRollout},
+	{Name: "ExperimentQuery", Parse: parseExperiment},
+	{Name: "ExperimentExposureQuery", Parse: parseExposures},
+	{Name: "ExperimentResultsQuery", Parse: parseResults},
+	{Name: "ExperimentTimeseriesQuery", Parse: parseTimeseries},
+	{Name: "GuardedRolloutQuery", Parse: parseRollout},
 }
 
 // experimentQuery is an ExperimentQuery (experiments.md §3.2): one metric of an experiment.
@@ -26,7 +26,7 @@ type experimentQuery struct {
 // parseExperiment parses an ExperimentQuery.
 func parseExperiment(n node, p *Project) plan {
 	x := readTrial(n, p, true)
-	m := n.get("metric").object()
+	m := n.Get("metric").Object()
 	q := &experimentQuery{trial: x, metric: readMetric(m, p)}
 	if x.Experiment == nil {
 		return q
@@ -39,18 +39,18 @@ func parseExperiment(n node, p *Project) plan {
 
 // readDecrease reports whether the goal of a metric is a decrease.
 func readDecrease(n node) bool {
-	return n.get("goal").choice("increase", "increase", "decrease") == "decrease"
+	return n.Get("goal").Choice("increase", "increase", "decrease") == "decrease"
 }
 
 // readMetricBreakdown parses the breakdown of a metric.
 func readMetricBreakdown(n node, p *Project) (out []breakdownPart) {
-	parts := n.get("breakdownFilter").object().get("breakdowns")
-	if list, _ := parts.value.([]any); len(list) > maxParts {
-		parts.fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
+	parts := n.Get("breakdownFilter").Object().Get("breakdowns")
+	if list, _ := parts.Value.([]any); len(list) > maxParts {
+		parts.Fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
 	}
-	for _, part := range parts.list(maxParts) {
-		kind := part.get("type").choice("event", "event", "person", "group")
-		out = append(out, readBreakdownPart(part, kind, part.get("property"), "", p))
+	for _, part := range parts.List(maxParts) {
+		kind := part.Get("type").Choice("event", "event", "person", "group")
+		out = append(out, readBreakdownPart(part, kind, part.Get("property"), "", p))
 	}
 	return out
 }

@@ -24,46 +24,46 @@ type exposure struct {
 // event.
 func flagExposures(p *Project, flag string) entity {
 	names := capture.Exposures()
-	return entity{project: p, event: &names[0], moreEvents: names[1:], conditions: allOf{textCondition{"$feature_flag", flag}}}
+	return entity{Project: p, Event: &names[0], MoreEvents: names[1:], Conditions: allOf{textCondition{"$feature_flag", flag}}}
 }
 
 // readExposure reads the exposure criteria that are stored with the experiment. n is used only to
 // record faults.
 func readExposure(x trial, n node, p *Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
-	criteria.attr, criteria.fault = "query__exposure_criteria", n.fault
+	criteria.Attr, criteria.Fault = "query__exposure_criteria", n.Fault
 	return readCriteria(criteria, x, p)
 }
 
 // readCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
 // default the events that SDKs send when they read the flag.
 func readCriteria(n node, x trial, p *Project) exposure {
-	criteria := n.object()
-	config := criteria.get("exposure_config").object()
-	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.get("multiple_variant_handling").value == "first_seen"}
+	criteria := n.Object()
+	config := criteria.Get("exposure_config").Object()
+	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.Get("multiple_variant_handling").Value == "first_seen"}
 	switch {
-	case config.get("kind").value == "ActionsNode":
+	case config.Get("kind").Value == "ActionsNode":
 		e.entity = readEntity(config, p)
 	default:
-		name, filters := config.get("event").text(""), readFilters(config.get("properties"), p)
+		name, filters := config.Get("event").Text(""), readFilters(config.Get("properties"), p)
 		usual := name == "" || slices.Contains(capture.Exposures(), name)
-		e.entity = entity{project: p, event: &name}
+		e.entity = entity{Project: p, Event: &name}
 		if usual {
 			e.entity, e.variant = flagExposures(p, x.FlagKey), "$feature_flag_response"
 		}
 		if name != "" { // only the event with this name
-			e.event, e.moreEvents = &name, nil
+			e.Event, e.MoreEvents = &name, nil
 		}
-		e.entity.node, e.conditions = config, append(e.conditions, filters...)
-		if activation := criteria.get("activation_config").object(); !activation.isAbsent() && usual {
-			done := activation.get("event").text("")
-			e.activation = &entity{node: activation, project: p, event: &done, conditions: readFilters(activation.get("properties"), p)}
+		e.entity.Node, e.Conditions = config, append(e.Conditions, filters...)
+		if activation := criteria.Get("activation_config").Object(); !activation.IsAbsent() && usual {
+			done := activation.Get("event").Text("")
+			e.activation = &entity{Node: activation, Project: p, Event: &done, Conditions: readFilters(activation.Get("properties"), p)}
 		}
 	}
-	tests := criteria.get("filterTestAccounts")
+	tests := criteria.Get("filterTestAccounts")
 	// Test accounts are excluded by default.
-	if tests.isAbsent() || tests.boolean() {
-		e.conditions = append(e.conditions, testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p))
+	if tests.IsAbsent() || tests.Boolean() {
+		e.Conditions = append(e.Conditions, testAccounts(node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p))
 	}
 	return e
 }
@@ -71,9 +71,9 @@ func readCriteria(n node, x trial, p *Project) exposure {
 // textCondition is true for events that have a property with a particular string.
 type textCondition struct{ name, text string }
 
-// bind compares the property as a string.
-func (h textCondition) bind(b *binder) func(*row) bool {
-	value := b.eventProperty(h.name)
+// Bind compares the property as a string.
+func (h textCondition) Bind(b *binder) func(*row) bool {
+	value := b.EventProperty(h.name)
 	return func(r *row) bool {
 		text, _ := textOf(value(r))
 		return text == h.text
@@ -132,16 +132,16 @@ type experimentRun struct {
 // newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
 // experiments need.
 func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
-	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newStringTable(r.reserve)}
-	f.b = &binder{run: r, from: f.from, to: f.to}
-	f.b.needs.columns |= IDs
-	f.matcher = e.bind(f.b)
-	f.actors = f.b.actors(x.groupType())
-	if f.actors.keys != nil {
-		f.actors.keys.reserve = r.reserveRetained // fork shares the keys
+	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: newStringTable(r.Reserve)}
+	f.b = &binder{run: r, From: f.from, To: f.to}
+	f.b.Needs.Columns |= IDs
+	f.matcher = e.Bind(f.b)
+	f.actors = f.b.Actors(x.groupType())
+	if f.actors.Keys != nil {
+		f.actors.Keys.Reserve = r.ReserveRetained // fork shares the keys
 	}
-	f.b.needs.columns |= IDs
-	value := f.b.eventProperty(e.variant)
+	f.b.Needs.Columns |= IDs
+	value := f.b.EventProperty(e.variant)
 	included := f.included()
 	f.variant = func(r *row) int {
 		raw := value(r)
@@ -155,7 +155,7 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 		return -1
 	}
 	for _, part := range parts {
-		f.parts = append(f.parts, part.bindValue(f.b))
+		f.parts = append(f.parts, part.BindValue(f.b))
 	}
 	return f
 }
@@ -165,8 +165,8 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 func (f *experimentRun) fork() *experimentRun {
 	out := newExperimentRun(f.run, f.trial, f.exposure, nil)
 	out.entities = f.entities
-	if keys := f.actors.keys; keys != nil {
-		*out.actors.keys = *keys
+	if keys := f.actors.Keys; keys != nil {
+		*out.actors.Keys = *keys
 	}
 	return out
 }
@@ -175,17 +175,17 @@ func (f *experimentRun) fork() *experimentRun {
 func (f *experimentRun) readExposures() error {
 	var activation *matcher
 	if f.exposure.activation != nil {
-		activation = f.exposure.activation.bind(f.b)
+		activation = f.exposure.activation.Bind(f.b)
 	}
-	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
-		if !f.matcher.matches(r) {
+	err := f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+		if !f.matcher.Matches(r) {
 			return nil
 		}
 		variant := f.variant(r)
 		if variant < 0 {
 			return nil
 		}
-		actor, ok := f.actors.number(r)
+		actor, ok := f.actors.Number(r)
 		if !ok {
 			return nil
 		}
@@ -199,10 +199,10 @@ func (f *experimentRun) readExposures() error {
 
 // expose records an exposure of an actor. Events may arrive in any order.
 func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
-	if f.entities, err = growTo(f.entities, actor, exposedSize, f.reserve); err != nil {
+	if f.entities, err = growTo(f.entities, actor, exposedSize, f.Reserve); err != nil {
 		return err
 	}
-	e, at, id := &f.entities[actor], r.b.Time[r.i], r.b.ID[r.i]
+	e, at, id := &f.entities[actor], r.Batch.Time[r.Index], r.Batch.ID[r.Index]
 	e.seen |= 1 << variant
 	if e.active && (e.first < at || e.first == at && e.id < id) {
 		return nil
@@ -211,7 +211,7 @@ func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
 	if f.parts == nil {
 		return nil
 	}
-	e.tuple, err = f.tuples.number(f.tuple(r))
+	e.tuple, err = f.tuples.Number(f.tuple(r))
 	return err
 }
 
@@ -234,19 +234,19 @@ const tupleMark = "\x00\xff"
 // activate moves the time of each exposure to the first activation at or after it. Entities without
 // an activation are not exposed.
 func (f *experimentRun) activate(m *matcher) error {
-	if err := f.reserve(8 * int64(len(f.entities))); err != nil {
+	if err := f.Reserve(8 * int64(len(f.entities))); err != nil {
 		return err
 	}
 	activated := make([]int64, len(f.entities))
-	err := f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
-		if !m.matches(r) {
+	err := f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
+		if !m.Matches(r) {
 			return nil
 		}
-		actor, ok := f.actors.number(r)
+		actor, ok := f.actors.Number(r)
 		if !ok || int(actor) >= len(f.entities) {
 			return nil
 		}
-		e, at := &f.entities[actor], r.b.Time[r.i]
+		e, at := &f.entities[actor], r.Batch.Time[r.Index]
 		if e.active && at >= e.first && (activated[actor] == 0 || at < activated[actor]) {
 			activated[actor] = at
 		}
@@ -262,7 +262,7 @@ func (f *experimentRun) activate(m *matcher) error {
 // entity returns the number and data of an event's entity if it was exposed to exactly one variant
 // that counts; otherwise nil.
 func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
-	actor, ok := f.actors.number(r)
+	actor, ok := f.actors.Number(r)
 	if !ok || int(actor) >= len(f.entities) {
 		return 0, nil
 	}
@@ -278,7 +278,7 @@ func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
 // server (experiments.md §2.13).
 func (f *experimentRun) ordered() ([]uint32, error) {
 	var out []uint32
-	if err := f.reserve(28 * int64(len(f.entities))); err != nil {
+	if err := f.Reserve(28 * int64(len(f.entities))); err != nil {
 		return nil, err
 	}
 	for actor := range f.entities {
@@ -286,10 +286,10 @@ func (f *experimentRun) ordered() ([]uint32, error) {
 			out = append(out, uint32(actor))
 		}
 	}
-	compare := func(a, b uint32) int { return strings.Compare(f.actors.keys.all[a], f.actors.keys.all[b]) }
-	if f.actors.keys == nil {
+	compare := func(a, b uint32) int { return strings.Compare(f.actors.Keys.All[a], f.actors.Keys.All[b]) }
+	if f.actors.Keys == nil {
 		compare = func(a, b uint32) int {
-			x, y := f.personID(a), f.personID(b)
+			x, y := f.PersonID(a), f.PersonID(b)
 			return slices.Compare(x[:], y[:])
 		}
 	}

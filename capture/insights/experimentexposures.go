@@ -21,15 +21,15 @@ const multipleVariants = "$multiple"
 // parseExposures parses an ExperimentExposureQuery. The query has a flag and may have an
 // experiment_id; members of the query override those of the stored experiment.
 func parseExposures(n node, p *Project) plan {
-	flag, criteria := n.get("feature_flag").object(), n.get("exposure_criteria").object()
-	flag.tracker = nil // a complete flag, of which most members are not used
-	key := flag.get("key").text("")
+	flag, criteria := n.Get("feature_flag").Object(), n.Get("exposure_criteria").Object()
+	flag.Tracker = nil // a complete flag, of which most members are not used
+	key := flag.Get("key").Text("")
 	if key == "" {
-		flag.fail(required, "feature_flag key is required")
+		flag.Fail(required, "feature_flag key is required")
 	}
 	// The experiment that the query describes, if no stored experiment is named.
-	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
-	query.Start, query.End = readOptionalInstant(n.get("start_date")), readOptionalInstant(n.get("end_date"))
+	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.Raw()}}
+	query.Start, query.End = readOptionalInstant(n.Get("start_date")), readOptionalInstant(n.Get("end_date"))
 	stored := readTrial(n, p, false)
 	query.err = stored.err
 	if stored.Experiment != nil {
@@ -48,14 +48,14 @@ func parseExposures(n node, p *Project) plan {
 	} else {
 		readFlag(query.Experiment, flag)
 	}
-	if criteria.isAbsent() {
+	if criteria.IsAbsent() {
 		return &exposuresQuery{query, readExposure(query, n, p)}
 	}
 	return &exposuresQuery{query, readCriteria(criteria, query, p)}
 }
 
-// run counts the exposures. An experiment that has not started has none.
-func (q *exposuresQuery) run(r *run) (*Result, error) {
+// Run counts the exposures. An experiment that has not started has none.
+func (q *exposuresQuery) Run(r *run) (*Result, error) {
 	out := map[string]any{
 		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
 		"sample_ratio_mismatch": nil, "bias_risk": nil,
@@ -68,12 +68,12 @@ func (q *exposuresQuery) run(r *run) (*Result, error) {
 		return nil, err
 	}
 	// Days are those of the project's calendar.
-	days, err := r.calendar().bucketsBetween(day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
+	days, err := r.Calendar().BucketsBetween(day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
 	if err != nil {
 		return nil, err
 	}
 	counts := q.count(f, days)
-	q.fill(out, counts, days.days(), r.now)
+	q.fill(out, counts, days.Days(), r.Now)
 	return &Result{Extra: out}, nil
 }
 
@@ -82,7 +82,7 @@ func (q *exposuresQuery) run(r *run) (*Result, error) {
 func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 	counts := make([][]int64, len(q.Variants)+1)
 	for i := range counts {
-		counts[i] = make([]int64, days.len())
+		counts[i] = make([]int64, days.Len())
 	}
 	for i := range f.entities {
 		e := &f.entities[i]
@@ -93,7 +93,7 @@ func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 		if variant < 0 {
 			variant = len(q.Variants)
 		}
-		if day := days.find(e.first); day >= 0 {
+		if day := days.Find(e.first); day >= 0 {
 			counts[variant][day]++
 		}
 	}

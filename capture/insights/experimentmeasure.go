@@ -89,18 +89,18 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 	c.f = f
 	var out []*matcher
 	for _, s := range c.sides {
-		s.m = s.entity.bind(f.b)
-		s.counted.reserve = f.reserve
+		s.m = s.entity.Bind(f.b)
+		s.counted.Reserve = f.Reserve
 		if s.value != nil {
 			s.get = s.value(f.b)
 		}
 		switch {
 		case s.math == "unique_session" || s.sessions:
-			s.number = f.b.bindInterned(f.b.eventProperty("$session_id"))
+			s.number = f.b.BindInterned(f.b.EventProperty("$session_id"))
 		case s.math == "unique_group":
-			s.number = f.b.actor(s.groupType)
+			s.number = f.b.Actor(s.groupType)
 		case s.math == "dau" && f.groupType() != anyPeople:
-			s.number = f.b.actor(anyPeople)
+			s.number = f.b.Actor(anyPeople)
 		}
 		out = append(out, s.m)
 	}
@@ -110,7 +110,7 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 // see adds an event to the sides that it matches, unless it is before the covariate's time or after
 // the window.
 func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
-	at := r.b.Time[r.i]
+	at := r.Batch.Time[r.Index]
 	earlier := at < e.first
 	switch {
 	case earlier && at < e.first-c.before:
@@ -119,7 +119,7 @@ func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
 		return nil
 	}
 	for _, s := range c.sides {
-		if s.m.matches(r) {
+		if s.m.Matches(r) {
 			if err := s.see(c.f, r, actor, earlier); err != nil {
 				return err
 			}
@@ -140,12 +140,12 @@ func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err er
 		if !ok {
 			return nil
 		}
-		before := s.counted.n
-		if err := s.counted.put(cell{actor: actor, bucket: n, value: phase}); err != nil || s.counted.n == before {
+		before := s.counted.Len
+		if err := s.counted.Put(cell{Actor: actor, Bucket: n, Value: phase}); err != nil || s.counted.Len == before {
 			return err
 		}
 	}
-	if *to, err = growTo(*to, actor, amountSize, f.reserve); err != nil {
+	if *to, err = growTo(*to, actor, amountSize, f.Reserve); err != nil {
 		return err
 	}
 	v := 1.0
@@ -201,7 +201,7 @@ func (c *sideSums) finish(f *experimentRun, out []figures) error {
 		}
 		// An entity whose window is still open does not count if the experiment counts only matured
 		// entities.
-		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now.UnixMicro()
+		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.Now.UnixMicro()
 	}
 	return nil
 }

@@ -21,6 +21,12 @@ type metric struct {
 	returnMetric
 }
 
+// Orders of the steps of a funnel; the third is "ordered" (experiments.md §1.9).
+const (
+	strictOrder = "strict"
+	anyOrder    = "unordered"
+)
+
 // stepsMetric has the steps of a funnel (experiments.md §1.9). The exposure comes before the first
 // step.
 type stepsMetric struct {
@@ -79,9 +85,9 @@ var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
 var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"mean": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Mean
-		side := readMetricSource(n.get("source"), p)
-		if !n.get("threshold").isAbsent() {
-			c := n.get("threshold").number(0)
+		side := readMetricSource(n.Get("source"), p)
+		if !n.Get("threshold").IsAbsent() {
+			c := n.Get("threshold").Number(0)
 			if side.math == "total" || side.math == "sum" {
 				side.threshold = &c
 			}
@@ -92,8 +98,8 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"ratio": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Ratio
 		for _, name := range []string{"numerator", "denominator"} {
-			side := readMetricSource(n.get(name), p)
-			side.cut = readCut(n.get(name + "_outlier_handling").object())
+			side := readMetricSource(n.Get(name), p)
+			side.cut = readCut(n.Get(name + "_outlier_handling").Object())
 			m.sides = append(m.sides, side)
 		}
 	},
@@ -104,22 +110,22 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 // readMetric parses a metric.
 func readMetric(n node, p *Project) metric {
 	var m metric
-	if n.isAbsent() {
-		n.fail(required, "metric is required")
+	if n.IsAbsent() {
+		n.Fail(required, "metric is required")
 		return m
 	}
-	if kind := n.get("kind").text(""); kind != "ExperimentMetric" {
-		n.get("kind").fail(invalidInput, "metric kind must be 'ExperimentMetric'")
+	if kind := n.Get("kind").Text(""); kind != "ExperimentMetric" {
+		n.Get("kind").Fail(invalidInput, "metric kind must be 'ExperimentMetric'")
 	}
-	name := n.get("metric_type").text("")
+	name := n.Get("metric_type").Text("")
 	read := metricKinds[name]
 	if read == nil {
-		n.get("metric_type").fail(invalidChoice, "%s is not one of mean, funnel, ratio, retention.", describe(name))
+		n.Get("metric_type").Fail(invalidChoice, "%s is not one of mean, funnel, ratio, retention.", describe(name))
 		return m
 	}
-	if window := n.get("conversion_window"); !window.isAbsent() {
-		unit := metricUnits[n.get("conversion_window_unit").choice("day", unitNames...)]
-		m.window = unit * window.intInRange(1, maxWindow/unit, 1)
+	if window := n.Get("conversion_window"); !window.IsAbsent() {
+		unit := metricUnits[n.Get("conversion_window_unit").Choice("day", unitNames...)]
+		m.window = unit * window.IntInRange(1, maxWindow/unit, 1)
 	}
 	read(&m, n, p)
 	return m
@@ -131,49 +137,49 @@ const maxWindow = 3 * 365 * 86400e6
 
 // readMetricSource parses a node with its math.
 func readMetricSource(n node, p *Project) metricSource {
-	if n.isAbsent() {
-		n.fail(required, "This field is required.")
+	if n.IsAbsent() {
+		n.Fail(required, "This field is required.")
 		return metricSource{}
 	}
-	s := metricSource{entity: readEntity(n.object(), p), math: n.get("math").text("total")}
-	property := n.get("math_property").text("")
+	s := metricSource{entity: readEntity(n.Object(), p), math: n.Get("math").Text("total")}
+	property := n.Get("math_property").Text("")
 	switch s.math {
 	case "sum", "avg", "min", "max":
 		s.sessions = property == "$session_duration"
 		switch {
 		case property == "":
-			n.get("math_property").fail(required, "The math %q needs a math_property.", s.math)
+			n.Get("math_property").Fail(required, "The math %q needs a math_property.", s.math)
 		case s.sessions:
-			s.value = func(b *binder) getter { return b.sessionValue(property) }
+			s.value = func(b *binder) getter { return b.SessionValue(property) }
 		default:
-			s.value = func(b *binder) getter { return b.eventProperty(property) }
+			s.value = func(b *binder) getter { return b.EventProperty(property) }
 		}
 	case "unique_group":
-		if n.get("math_group_type_index").isAbsent() {
-			n.get("math_group_type_index").fail(required, "The math unique_group needs a math_group_type_index.")
+		if n.Get("math_group_type_index").IsAbsent() {
+			n.Get("math_group_type_index").Fail(required, "The math unique_group needs a math_group_type_index.")
 		}
-		s.groupType = int(n.get("math_group_type_index").intInRange(0, maxGroupTypes-1, 0))
+		s.groupType = int(n.Get("math_group_type_index").IntInRange(0, maxGroupTypes-1, 0))
 	case "total", "unique_session", "dau":
 	default:
-		n.get("math").fail(notSupported, "The math %s is not supported in experiments.", describe(s.math))
+		n.Get("math").Fail(notSupported, "The math %s is not supported in experiments.", describe(s.math))
 	}
 	return s
 }
 
 // readCut parses the members about outliers.
 func readCut(n node) cut {
-	c := cut{ignoreZeros: n.get("ignore_zeros").boolean()}
+	c := cut{ignoreZeros: n.Get("ignore_zeros").Boolean()}
 	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
-		if bound := n.get(name); !bound.isAbsent() {
-			f := bound.number(0)
+		if bound := n.Get(name); !bound.IsAbsent() {
+			f := bound.Number(0)
 			if f < 0 || f > 1 {
-				bound.fail(invalidInput, "%s is not between 0 and 1.", describe(bound.value))
+				bound.Fail(invalidInput, "%s is not between 0 and 1.", describe(bound.Value))
 			}
 			*to = &f
 		}
 	}
 	if c.lower != nil && c.upper != nil && *c.lower > *c.upper {
-		n.get("lower_bound_percentile").fail(invalidInput, "The lower bound is above the upper one.")
+		n.Get("lower_bound_percentile").Fail(invalidInput, "The lower bound is above the upper one.")
 	}
 	return c
 }
@@ -181,8 +187,8 @@ func readCut(n node) cut {
 // readFunnelMetric parses the members of a funnel.
 func readFunnelMetric(m *metric, n node, p *Project) {
 	m.kind = experiments.Funnel
-	m.series = readEntities(n.get("series"), p, maxFunnelSteps)
-	m.order = n.get("funnel_order_type").choice("ordered", "ordered", "unordered", "strict")
+	m.series = readEntities(n.Get("series"), p, maxFunnelSteps)
+	m.order = n.Get("funnel_order_type").Choice("ordered", "ordered", anyOrder, strictOrder)
 }
 
 // maxFunnelSteps is the maximum number of steps of a funnel, without the exposure.
@@ -193,20 +199,20 @@ const maxFunnelSteps = 20
 func readRetentionMetric(m *metric, n node, p *Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
-		if n.get(name).isAbsent() {
-			n.get(name).fail(required, "This field is required.")
+		if n.Get(name).IsAbsent() {
+			n.Get(name).Fail(required, "This field is required.")
 		}
 	}
-	start := n.get("start_event").object()
-	if m.fromExposure = start.get("kind").value == "ExperimentExposureNode"; !m.fromExposure {
+	start := n.Get("start_event").Object()
+	if m.fromExposure = start.Get("kind").Value == "ExperimentExposureNode"; !m.fromExposure {
 		m.start = readEntity(start, p)
 	}
-	m.completion = readEntity(n.get("completion_event").object(), p)
-	m.unit = n.get("retention_window_unit").choice("day", unitNames...)
-	m.begin = n.get("retention_window_start").intInRange(0, 10_000, 0)
-	m.end = n.get("retention_window_end").intInRange(0, 10_000, 0)
+	m.completion = readEntity(n.Get("completion_event").Object(), p)
+	m.unit = n.Get("retention_window_unit").Choice("day", unitNames...)
+	m.begin = n.Get("retention_window_start").IntInRange(0, 10_000, 0)
+	m.end = n.Get("retention_window_end").IntInRange(0, 10_000, 0)
 	if m.begin > m.end {
-		n.get("retention_window_start").fail(invalidInput, "retention_window_start is above retention_window_end.")
+		n.Get("retention_window_start").Fail(invalidInput, "retention_window_start is above retention_window_end.")
 	}
-	m.latest = n.get("start_handling").choice("first_seen", "first_seen", "last_seen") == "last_seen"
+	m.latest = n.Get("start_handling").Choice("first_seen", "first_seen", "last_seen") == "last_seen"
 }

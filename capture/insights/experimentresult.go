@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-// run reads the exposures and the events of the metric, and compares the variants. An experiment
+// Run reads the exposures and the events of the metric, and compares the variants. An experiment
 // that has not started has no exposures.
-func (q *experimentQuery) run(r *run) (*Result, error) {
+func (q *experimentQuery) Run(r *run) (*Result, error) {
 	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
 	if !q.Start.IsZero() {
@@ -24,8 +24,8 @@ func (q *experimentQuery) run(r *run) (*Result, error) {
 			return nil, err
 		}
 	}
-	if q.parts != nil && len(f.tuples.all) > maxTuples {
-		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.all), maxTuples)
+	if q.parts != nil && len(f.tuples.All) > maxTuples {
+		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.All), maxTuples)
 	}
 	return &Result{Extra: found.members()}, nil
 }
@@ -55,7 +55,7 @@ func (a *experimentAnswer) read() error {
 	}
 	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
-	err := f.b.scanBound(Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
+	err := f.b.ScanBound(Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := f.entity(r)
 		if e == nil {
 			return nil
@@ -68,7 +68,7 @@ func (a *experimentAnswer) read() error {
 	if a.entities, err = f.ordered(); err != nil {
 		return err
 	}
-	if err := f.reserve(figuresSize * int64(len(f.entities))); err != nil {
+	if err := f.Reserve(figuresSize * int64(len(f.entities))); err != nil {
 		return err
 	}
 	a.measured = make([]figures, len(f.entities))
@@ -121,7 +121,7 @@ func (a *experimentAnswer) cutOutliers() error {
 		if i > 0 {
 			field = func(m *figures) *float64 { return &m.below }
 		}
-		if err := a.f.reserve(8 * int64(len(a.entities))); err != nil {
+		if err := a.f.Reserve(8 * int64(len(a.entities))); err != nil {
 			return err
 		}
 		// values are by the number of the breakdown value.
@@ -214,11 +214,11 @@ func (a *experimentAnswer) members() map[string]any {
 	if a.parts == nil {
 		return out
 	}
-	tuples := make([]uint32, len(a.f.tuples.all))
+	tuples := make([]uint32, len(a.f.tuples.All))
 	for i := range tuples {
 		tuples[i] = uint32(i)
 	}
-	slices.SortFunc(tuples, func(x, y uint32) int { return strings.Compare(a.f.tuples.all[x], a.f.tuples.all[y]) })
+	slices.SortFunc(tuples, func(x, y uint32) int { return strings.Compare(a.f.tuples.All[x], a.f.tuples.All[y]) })
 	list := []any{}
 	for _, tuple := range tuples {
 		// Values that occur only in exposures of entities that do not count are left out.
@@ -226,7 +226,7 @@ func (a *experimentAnswer) members() map[string]any {
 			continue
 		}
 		baseline, variants := a.compareVariants(a.arms(&tuple))
-		list = append(list, map[string]any{"breakdown_value": strings.Split(a.f.tuples.all[tuple], tupleMark), "baseline": baseline, "variants": variants})
+		list = append(list, map[string]any{"breakdown_value": strings.Split(a.f.tuples.All[tuple], tupleMark), "baseline": baseline, "variants": variants})
 	}
 	out["breakdown_results"] = list
 	return out
@@ -338,12 +338,12 @@ func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 			e, session := &w.furthest[actor], ""
 			// Session numbers are stored plus one; 0 means that the event had no session.
 			if e.session > 0 {
-				session = w.sessions.all[e.session-1]
+				session = w.sessions.All[e.session-1]
 			}
-			m := a.f.actors.member(a.f.run, actor)
-			person := m.group
-			if m.person != (capture.UUID{}) {
-				person = m.person.String()
+			m := a.f.actors.Member(a.f.run, actor)
+			person := m.Group
+			if m.Person != (capture.UUID{}) {
+				person = m.Person.String()
 			}
 			out[step] = append(out[step], map[string]any{
 				"person_id": person, "session_id": session, "event_uuid": e.uuid.String(), "timestamp": time.UnixMicro(e.at).UTC().Format(time.RFC3339Nano),

@@ -44,16 +44,16 @@ func parseResults(n node, p *Project) plan {
 	// An unknown value of multiple_testing means that there is no correction.
 	stats, _ := decodeQuery(q.Stats, "")
 	q.correction = "none"
-	if v := stats.get("multiple_testing").value; v == "holm" || v == "benjamini_hochberg" {
+	if v := stats.Get("multiple_testing").Value; v == "holm" || v == "benjamini_hochberg" {
 		q.correction = v.(string)
 	}
 	var only []string
-	for _, uuid := range n.get("metrics").list(maxMetrics) {
-		only = append(only, uuid.text(""))
+	for _, uuid := range n.Get("metrics").List(maxMetrics) {
+		only = append(only, uuid.Text(""))
 	}
 	q.primary, q.secondary = q.metrics(q.Primary, only, p), q.metrics(q.Secondary, only, p)
 	if count := len(q.primary) + len(q.secondary); count > maxMetrics {
-		n.fail(tooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
+		n.Fail(tooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
 	}
 	return q
 }
@@ -89,9 +89,9 @@ func rawMember(object json.RawMessage, name string) json.RawMessage {
 	return members[name]
 }
 
-// run reads the exposures once for all metrics and then computes each metric.
-func (q *resultsQuery) run(r *run) (*Result, error) {
-	exposures, err := q.exposures.run(r)
+// Run reads the exposures once for all metrics and then computes each metric.
+func (q *resultsQuery) Run(r *run) (*Result, error) {
+	exposures, err := q.exposures.Run(r)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (q *resultsQuery) run(r *run) (*Result, error) {
 		mismatch = ratio["p_value"].(float64) < 0.001
 	}
 	out := map[string]any{
-		"as_of": r.now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
+		"as_of": r.Now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
 		"difference_type": difference, "multiple_testing": q.correction, "exposures": exposures.Extra, "mismatch": mismatch,
 	}
 	// The metrics share one reading of the exposures.
@@ -149,7 +149,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 		out = append(out, view)
 		err := m.fault
 		if err == nil {
-			err = f.releaseAfter(func() error { // the next metric reuses the memory of this one
+			err = f.ReleaseAfter(func() error { // the next metric reuses the memory of this one
 				a := &experimentAnswer{experimentQuery: m.query, f: f.fork()}
 				if !q.Start.IsZero() {
 					if err := a.read(); err != nil {

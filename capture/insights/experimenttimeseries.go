@@ -24,16 +24,16 @@ func parseTimeseries(n node, p *Project) plan {
 	if q.Experiment == nil {
 		return q
 	}
-	uuid := n.get("metric_uuid").text("")
+	uuid := n.Get("metric_uuid").Text("")
 	results := resultsQuery{trial: q.trial}
 	found := append(results.metrics(q.Primary, []string{uuid}, p), results.metrics(q.Secondary, []string{uuid}, p)...)
 	switch {
 	case q.Start.IsZero():
-		n.fail(invalidInput, "Experiment has not been started yet")
+		n.Fail(invalidInput, "Experiment has not been started yet")
 	case uuid == "" || len(found) == 0:
-		n.get("metric_uuid").fail(invalidInput, "The experiment has no metric %s.", describe(uuid))
+		n.Get("metric_uuid").Fail(invalidInput, "The experiment has no metric %s.", describe(uuid))
 	case found[0].fault != nil:
-		n.get("metric_uuid").fail(invalidInput, "%s", faultText(found[0].fault))
+		n.Get("metric_uuid").Fail(invalidInput, "%s", faultText(found[0].fault))
 	default:
 		q.metric = found[0].query
 	}
@@ -49,14 +49,14 @@ func faultText(err error) string {
 	return err.Error()
 }
 
-// run computes the metric for each local day, from the start of the experiment to its end.
-func (q *timeseriesQuery) run(r *run) (*Result, error) {
+// Run computes the metric for each local day, from the start of the experiment to its end.
+func (q *timeseriesQuery) Run(r *run) (*Result, error) {
 	out := map[string]any{}
-	end := q.end(r.now)
+	end := q.end(r.Now)
 	// Days are those of the project's time zone.
-	year, month, day := q.Start.In(r.zone).Date()
+	year, month, day := q.Start.In(r.Zone).Date()
 	for i := 0; ; i++ {
-		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.zone)
+		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.Zone)
 		if from.After(end) {
 			return &Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
 		}
@@ -64,7 +64,7 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 			return nil, newError(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
 		}
 		// A day that is not over ends now.
-		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.zone).Add(-time.Microsecond)
+		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.Zone).Add(-time.Microsecond)
 		if last.After(end) {
 			last = end
 		}
@@ -79,7 +79,7 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 // resultAsOf returns the results of the metric from the events up to an instant.
 func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, error) {
 	past := *r // what it reserves without retaining is released at the end
-	past.now = last
+	past.Now = last
 	f := newExperimentRun(&past, q.trial, q.metric.exposure, nil)
 	f.last = last.UnixMicro()
 	a := &experimentAnswer{experimentQuery: q.metric, f: f}
@@ -89,8 +89,8 @@ func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, e
 	}
 	// The reader and the numbers of persons are shared with r, so their memory and counts carry
 	// over.
-	r.read, r.eventPersons = past.read, past.eventPersons
-	r.reserved, r.retained = r.reserved+past.retained-r.retained, past.retained
+	r.Read, r.EventPersons = past.Read, past.EventPersons
+	r.Reserved, r.Retained = r.Reserved+past.Retained-r.Retained, past.Retained
 	if err != nil {
 		return nil, err
 	}

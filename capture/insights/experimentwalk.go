@@ -50,13 +50,13 @@ type funnelMeasurer struct {
 func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	w.f = f
 	for i := range w.series {
-		w.steps = append(w.steps, w.series[i].bind(f.b))
+		w.steps = append(w.steps, w.series[i].Bind(f.b))
 	}
-	w.acts = newChains[milestone](milestoneSize, f.reserve)
-	w.sessions = f.b.newInterner(f.b.eventProperty("$session_id"))
-	w.session = w.sessions.number
-	f.b.needs.columns |= UUIDs
-	if w.order == strictSteps {
+	w.acts = newChains[milestone](milestoneSize, f.Reserve)
+	w.sessions = f.b.NewInterner(f.b.EventProperty("$session_id"))
+	w.session = w.sessions.Number
+	f.b.Needs.Columns |= UUIDs
+	if w.order == strictOrder {
 		return []*matcher{{}}
 	}
 	return append([]*matcher{f.matcher}, w.steps...)
@@ -64,12 +64,12 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 
 // see records an event of an exposed entity, or before the exposure its covariate.
 func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error) {
-	f, at := w.f, r.b.Time[r.i]
+	f, at := w.f, r.Batch.Time[r.Index]
 	last := w.steps[len(w.steps)-1]
 	// Before the exposure only the covariate of ordered funnels matters.
 	if at < e.first {
-		if at >= e.first-w.before && w.order == "ordered" && last.matches(r) {
-			if w.earlier, err = growTo(w.earlier, actor, 1, f.reserve); err == nil {
+		if at >= e.first-w.before && w.order == "ordered" && last.Matches(r) {
+			if w.earlier, err = growTo(w.earlier, actor, 1, f.Reserve); err == nil {
 				w.earlier[actor] = true
 			}
 		}
@@ -78,22 +78,22 @@ func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error)
 	if at > f.to+w.window {
 		return nil
 	}
-	a := milestone{at: at, id: r.b.ID[r.i], uuid: r.b.UUID[r.i]}
-	if f.exposure.activation == nil && at <= f.to && f.matcher.matches(r) && f.variant(r) >= 0 {
+	a := milestone{at: at, id: r.Batch.ID[r.Index], uuid: r.Batch.UUID[r.Index]}
+	if f.exposure.activation == nil && at <= f.to && f.matcher.Matches(r) && f.variant(r) >= 0 {
 		a.what = 1
 	}
 	for i, step := range w.steps {
-		if step.matches(r) {
+		if step.Matches(r) {
 			a.what |= 2 << i
 		}
 	}
-	if a.what == 0 && w.order != strictSteps {
+	if a.what == 0 && w.order != strictOrder {
 		return nil
 	}
 	if n, ok := w.session(r); ok {
 		a.session = n + 1
 	}
-	return w.acts.add(actor, a)
+	return w.acts.Add(actor, a)
 }
 
 // maxGap returns the window of the funnel in microseconds; it is maxWindow for a funnel without a
@@ -102,17 +102,17 @@ func (w *funnelMeasurer) maxGap() int64 { return cmp.Or(w.window, maxWindow) }
 
 // finish walks the events of each entity and sets its figures.
 func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
-	if err := f.reserve(milestoneSize * int64(len(out))); err != nil {
+	if err := f.Reserve(milestoneSize * int64(len(out))); err != nil {
 		return err
 	}
 	w.furthest = make([]milestone, len(out))
 	for actor := range out {
 		m := &out[actor]
 		m.before = boolToFloat(actor < len(w.earlier) && w.earlier[actor])
-		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now.UnixMicro()
+		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.Now.UnixMicro()
 	}
-	return w.acts.each(func(actor uint32, acts []milestone) error {
-		if err := f.checkContext(actor); err != nil {
+	return w.acts.Each(func(actor uint32, acts []milestone) error {
+		if err := f.CheckContext(actor); err != nil {
 			return err
 		}
 		// After an activation the exposure is at the time of the activation.
@@ -121,7 +121,7 @@ func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 		}
 		slices.SortFunc(acts, compareMilestones)
 		m := &out[actor]
-		if w.order == unorderedSteps {
+		if w.order == anyOrder {
 			m.reached, w.furthest[actor] = w.reachUnordered(acts)
 		} else {
 			m.reached, w.furthest[actor] = w.reachOrdered(acts)
@@ -200,32 +200,32 @@ type returnMeasurer struct {
 
 // bind binds the start and completion events.
 func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
-	c.f, c.acts = f, newChains[milestone](milestoneSize, f.reserve)
-	c.completes = c.completion.bind(f.b)
+	c.f, c.acts = f, newChains[milestone](milestoneSize, f.Reserve)
+	c.completes = c.completion.Bind(f.b)
 	if c.fromExposure {
 		return []*matcher{c.completes}
 	}
-	c.begins = c.start.bind(f.b)
+	c.begins = c.start.Bind(f.b)
 	return []*matcher{c.begins, c.completes}
 }
 
 // see records start and completion events after the exposure.
 func (c *returnMeasurer) see(r *row, actor uint32, e *exposedEntity) error {
-	at := r.b.Time[r.i]
+	at := r.Batch.Time[r.Index]
 	if at < e.first {
 		return nil
 	}
-	a := milestone{at: at, id: r.b.ID[r.i]}
-	if c.begins != nil && at <= c.f.to+c.window && (c.window == 0 || at <= e.first+c.window) && c.begins.matches(r) {
+	a := milestone{at: at, id: r.Batch.ID[r.Index]}
+	if c.begins != nil && at <= c.f.to+c.window && (c.window == 0 || at <= e.first+c.window) && c.begins.Matches(r) {
 		a.what = 1
 	}
-	if c.completes.matches(r) {
+	if c.completes.Matches(r) {
 		a.what |= 2
 	}
 	if a.what == 0 {
 		return nil
 	}
-	return c.acts.add(actor, a)
+	return c.acts.Add(actor, a)
 }
 
 // finish determines the start of each entity and whether it returned. Entities without a start
@@ -238,8 +238,8 @@ func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 			c.judge(f, &out[actor], milestone{at: f.entities[actor].first, id: f.entities[actor].id}, nil)
 		}
 	}
-	return c.acts.each(func(actor uint32, acts []milestone) error {
-		if err := f.checkContext(actor); err != nil {
+	return c.acts.Each(func(actor uint32, acts []milestone) error {
+		if err := f.CheckContext(actor); err != nil {
 			return err
 		}
 		slices.SortFunc(acts, func(a, b milestone) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
@@ -268,12 +268,12 @@ func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 // whether the window is still open.
 func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
 	unit := metricUnits[c.unit]
-	m.excluded = f.Matured && begin.at+c.end*unit > f.now.UnixMicro()
+	m.excluded = f.Matured && begin.at+c.end*unit > f.Now.UnixMicro()
 	m.value = boolToFloat(slices.ContainsFunc(acts, func(a milestone) bool {
 		if a.what&2 == 0 || a.id == begin.id || a.at < begin.at {
 			return false
 		}
-		since := c.since(f.calendar(), begin.at, a.at)
+		since := c.since(f.Calendar(), begin.at, a.at)
 		return c.begin*unit <= since && since <= c.end*unit
 	}))
 }
@@ -285,9 +285,9 @@ func (c *returnMeasurer) since(cal calendar, from, to int64) int64 {
 	switch interval(c.unit) {
 	case day:
 		const day = 24 * time.Hour
-		return cal.clock(end).Truncate(day).Sub(cal.clock(begin).Truncate(day)).Microseconds()
+		return cal.Clock(end).Truncate(day).Sub(cal.Clock(begin).Truncate(day)).Microseconds()
 	case hour:
-		return cal.startOf(hour, end).Sub(cal.startOf(hour, begin)).Microseconds()
+		return cal.StartOf(hour, end).Sub(cal.StartOf(hour, begin)).Microseconds()
 	}
 	return to - from
 }

@@ -12,7 +12,7 @@ import (
 // keys are the names of the members of JSON objects that a query reads. The index of a name is its
 // slot.
 type keys struct {
-	names []string
+	Names []string
 	// quoted are the names in quotes, for the fast path. It is empty if a name has a character that
 	// JSON may escape, or if there are more than fewKeys names.
 	quoted []string
@@ -21,19 +21,19 @@ type keys struct {
 // fewKeys is the maximum number of names for which extract searches the text of the object.
 const fewKeys = 3
 
-// slot returns the index at which extract stores the value of a name, and adds the name if it is
+// Slot returns the index at which extract stores the value of a name, and adds the name if it is
 // new.
-func (k *keys) slot(name string) int {
-	if i := slices.Index(k.names, name); i >= 0 {
+func (k *keys) Slot(name string) int {
+	if i := slices.Index(k.Names, name); i >= 0 {
 		return i
 	}
-	if len(k.names) == len(k.quoted) {
+	if len(k.Names) == len(k.quoted) {
 		k.quoted = append(k.quoted, `"`+name+`"`)
 	}
-	if k.names = append(k.names, name); len(k.names) > fewKeys || !isPlainKey(name) {
+	if k.Names = append(k.Names, name); len(k.Names) > fewKeys || !isPlainKey(name) {
 		k.quoted = nil
 	}
-	return len(k.names) - 1
+	return len(k.Names) - 1
 }
 
 // isPlainKey reports whether a name is written unchanged in JSON that has no backslashes.
@@ -41,9 +41,9 @@ func isPlainKey(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) < 0
 }
 
-// extract stores the values of the names in out, as JSON text, or "" for a name that does not
+// Extract stores the values of the names in out, as JSON text, or "" for a name that does not
 // exist. If object is not a JSON object, all values are "". Values are substrings of object.
-func (k *keys) extract(object string, out []string) {
+func (k *keys) Extract(object string, out []string) {
 	if len(k.quoted) == 0 || strings.IndexByte(object, '\\') >= 0 {
 		k.extractAll(object, out)
 		return
@@ -112,7 +112,7 @@ func isOutermost(object string, end int) bool {
 func (k *keys) extractAll(object string, out []string) {
 	clear(out)
 	// remaining is used to stop after the last name.
-	remaining := len(k.names)
+	remaining := len(k.Names)
 	i := skipBlanks(object, 0)
 	if i >= len(object) || object[i] != '{' {
 		return
@@ -149,7 +149,7 @@ func (k *keys) find(name string) int {
 	if strings.IndexByte(name, '\\') >= 0 {
 		name = wire.Unquote(`"` + name + `"`)
 	}
-	for i, n := range k.names {
+	for i, n := range k.Names {
 		if n == name {
 			return i
 		}

@@ -18,7 +18,7 @@ const (
 // run: bind records which columns and properties are needed and returns a function that reports
 // whether an event satisfies the condition.
 type condition interface {
-	bind(b *binder) func(*row) bool
+	Bind(b *binder) func(*row) bool
 }
 
 // allOf and anyOf combine conditions by AND and OR. Without conditions, both are true.
@@ -27,8 +27,8 @@ type (
 	anyOf []condition
 )
 
-// bind returns the conjunction of the conditions.
-func (c allOf) bind(b *binder) func(*row) bool {
+// Bind returns the conjunction of the conditions.
+func (c allOf) Bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	switch len(tests) {
 	case 0:
@@ -46,13 +46,13 @@ func (c allOf) bind(b *binder) func(*row) bool {
 	}
 }
 
-// bindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
+// BindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
 // the call for every event.
-func (c allOf) bindOrNil(b *binder) func(*row) bool {
+func (c allOf) BindOrNil(b *binder) func(*row) bool {
 	if !slices.ContainsFunc(c, func(c condition) bool { return !isAlwaysTrue(c) }) {
 		return nil
 	}
-	return c.bind(b)
+	return c.Bind(b)
 }
 
 // isAlwaysTrue reports whether a condition is an AND without any leaf.
@@ -61,8 +61,8 @@ func isAlwaysTrue(c condition) bool {
 	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !isAlwaysTrue(c) })
 }
 
-// bind returns the disjunction of the conditions.
-func (c anyOf) bind(b *binder) func(*row) bool {
+// Bind returns the disjunction of the conditions.
+func (c anyOf) Bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	return func(r *row) bool {
 		for _, holds := range tests {
@@ -78,7 +78,7 @@ func (c anyOf) bind(b *binder) func(*row) bool {
 func bindAll(b *binder, conditions []condition) []func(*row) bool {
 	tests := make([]func(*row) bool, len(conditions))
 	for i, c := range conditions {
-		tests[i] = c.bind(b)
+		tests[i] = c.Bind(b)
 	}
 	return tests
 }
@@ -92,19 +92,19 @@ type valueCondition struct {
 // readKey returns the key of a filter, which is required. A number is accepted and converted to a
 // string.
 func readKey(n node) string {
-	k := n.get("key")
-	if number, ok := k.value.(json.Number); ok {
+	k := n.Get("key")
+	if number, ok := k.Value.(json.Number); ok {
 		return number.String()
 	}
-	name := k.text("")
+	name := k.Text("")
 	if name == "" {
-		k.fail(required, "A filter needs a key.")
+		k.Fail(required, "A filter needs a key.")
 	}
 	return name
 }
 
-// bind returns the comparison with the value of an event.
-func (c *valueCondition) bind(b *binder) func(*row) bool {
+// Bind returns the comparison with the value of an event.
+func (c *valueCondition) Bind(b *binder) func(*row) bool {
 	test, value := c.bindTest(b.run), c.bindValue(b)
 	return func(r *row) bool { return test(value(r)) }
 }
@@ -114,28 +114,28 @@ func eventFilter(n node, p *Project) condition {
 	key := readKey(n)
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
-			return b.elementsChain()
+			return b.ElementsChain()
 		}
-		return b.eventProperty(key)
+		return b.EventProperty(key)
 	}}
 }
 
 // columnFilter parses a filter on a column of the event (event_metadata).
 func columnFilter(n node, p *Project) condition {
 	key := readKey(n)
-	if _, ok := columnGetters[key]; !ok && !n.hasFailed() {
-		n.get("key").fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
+	if _, ok := columnGetters[key]; !ok && !n.HasFailed() {
+		n.Get("key").Fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.
 func groupFilter(n node, p *Project) condition {
-	index := n.get("group_type_index")
-	if index.isAbsent() {
-		index.fail(required, "A filter of type group needs group_type_index.")
+	index := n.Get("group_type_index")
+	if index.IsAbsent() {
+		index.Fail(required, "A filter of type group needs group_type_index.")
 	}
-	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.intInRange(0, maxGroupTypes-1, 0)), readKey(n)}
+	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, maxGroupTypes-1, 0)), readKey(n)}
 }
 
 // groupPropertyCondition compares a property of groups.
@@ -145,24 +145,24 @@ type groupPropertyCondition struct {
 	key       string
 }
 
-// bind evaluates the filter for all groups of the type, and stores the keys of the groups whose
+// Bind evaluates the filter for all groups of the type, and stores the keys of the groups whose
 // result differs from that of an absent property. This way the map stays small, and events with
 // unknown groups get the result for an absent property.
-func (c *groupPropertyCondition) bind(b *binder) func(*row) bool {
+func (c *groupPropertyCondition) Bind(b *binder) func(*row) bool {
 	test := c.bindTest(b.run)
 	absent := test("")
 	differing := map[string]bool{} // keys of groups with the other result
-	one := keys{names: []string{c.key}}
+	one := keys{Names: []string{c.key}}
 	value := make([]string, 1)
-	b.readGroups(c.groupType, func(key, properties string) error {
-		one.extract(properties, value)
+	b.ReadGroups(c.groupType, func(key, properties string) error {
+		one.Extract(properties, value)
 		if test(value[0]) == absent {
 			return nil
 		}
 		differing[key] = true
-		return b.reserve(int64(len(key)) + 64)
+		return b.Reserve(int64(len(key)) + 64)
 	})
-	key := b.groupKey(c.groupType)
+	key := b.GroupKey(c.groupType)
 	return func(r *row) bool {
 		k, _ := textOf(key(r))
 		return differing[k] != absent

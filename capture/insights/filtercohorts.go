@@ -14,40 +14,40 @@ import (
 // cohortFilter parses a filter on current membership of the person in one of several cohorts.
 func cohortFilter(n node, p *Project) condition {
 	c := &cohortCondition{}
-	ids := n.get("value")
+	ids := n.Get("value")
 	list := []node{ids}
-	if _, ok := ids.value.([]any); ok {
-		list = ids.list(maxFilters)
+	if _, ok := ids.Value.([]any); ok {
+		list = ids.List(maxFilters)
 	}
 	for _, id := range list {
-		c.ids = append(c.ids, readCohort(id, p))
+		c.IDs = append(c.IDs, readCohort(id, p))
 	}
-	operator := n.get("operator").choice("in", "in", "exact", "not_in", "is_not")
-	c.negated = operator == "not_in" || operator == "is_not" || n.get("negation").boolean()
+	operator := n.Get("operator").Choice("in", "in", "exact", "not_in", "is_not")
+	c.negated = operator == "not_in" || operator == "is_not" || n.Get("negation").Boolean()
 	return c
 }
 
 // readCohort returns the id of a cohort, which must exist and be supported.
 func readCohort(n node, p *Project) int64 {
-	if text, ok := n.value.(string); ok {
+	if text, ok := n.Value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			n.fail(invalidInput, "Cohort %s does not exist.", describe(text))
+			n.Fail(invalidInput, "Cohort %s does not exist.", describe(text))
 		}
 		return checkCohort(n, p, id)
 	}
-	if n.isAbsent() {
-		n.fail(required, "A filter of type cohort needs a value, the id of a cohort.")
+	if n.IsAbsent() {
+		n.Fail(required, "A filter of type cohort needs a value, the id of a cohort.")
 	}
-	return checkCohort(n, p, n.intInRange(0, 1<<53, 0))
+	return checkCohort(n, p, n.IntInRange(0, 1<<53, 0))
 }
 
 // checkCohort records a fault if the cohort does not exist or is not supported.
 func checkCohort(n node, p *Project, id int64) int64 {
 	if !hasCohort(p, id) {
-		n.fail(invalidInput, "Cohort %d does not exist.", id)
+		n.Fail(invalidInput, "Cohort %d does not exist.", id)
 	} else if why := unsupportedReason(p, id, map[int64]bool{}); why != "" {
-		n.fail(notSupported, "%s", why)
+		n.Fail(notSupported, "%s", why)
 	}
 	return id
 }
@@ -120,19 +120,19 @@ func hasCohort(p *Project, id int64) bool {
 
 // cohortCondition is membership in one of the cohorts, or in no cohort of them if negated.
 type cohortCondition struct {
-	ids     []int64
+	IDs     []int64
 	negated bool
 }
 
-// bind returns the condition for events: it evaluates all persons when it is bound.
-func (c *cohortCondition) bind(b *binder) func(*row) bool {
-	return b.personSet(c.negated, c.bindPerson(b))
+// Bind returns the condition for events: it evaluates all persons when it is bound.
+func (c *cohortCondition) Bind(b *binder) func(*row) bool {
+	return b.PersonSet(c.negated, c.bindPerson(b))
 }
 
 // bindPerson returns the condition for stored persons.
 func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
-	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
-	for i, id := range c.ids {
+	tests := make([]func(*capture.StoredPerson) bool, len(c.IDs))
+	for i, id := range c.IDs {
 		tests[i] = bindCohort(b, id)
 	}
 	return func(p *capture.StoredPerson) bool {
@@ -149,21 +149,21 @@ const membershipSize = 144
 func bindCohort(b *binder, id int64) func(*capture.StoredPerson) bool {
 	// The cohort may refer to static cohorts, the members of which are read now.
 	static, selected := map[capture.UUID][]int64{}, map[int64]bool{}
-	collectCohorts(b.project, id, selected)
-	for _, cohort := range b.project.Definitions.StaticCohorts {
+	collectCohorts(b.Project, id, selected)
+	for _, cohort := range b.Project.Definitions.StaticCohorts {
 		if !selected[cohort] {
 			continue
 		}
-		members, err := b.reader.Members(b.ctx, cohort)
-		b.err = errors.Join(b.err, err, b.reserve(membershipSize*int64(len(members))))
-		if b.err != nil {
+		members, err := b.Reader.Members(b.Context, cohort)
+		b.Err = errors.Join(b.Err, err, b.Reserve(membershipSize*int64(len(members))))
+		if b.Err != nil {
 			break
 		}
 		for _, person := range members {
 			static[person] = append(static[person], cohort)
 		}
 	}
-	in := evaluateAsFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
+	in := evaluateAsFlag(*b.Project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
 	// The subject is reused for all persons.
 	sub := &flags.Subject{Stored: &flags.Stored{}}
 	return func(p *capture.StoredPerson) bool {
@@ -173,6 +173,6 @@ func bindCohort(b *binder, id int64) func(*capture.StoredPerson) bool {
 		}
 		properties, _ := wire.Value([]byte(p.Properties.String())).(map[string]any)
 		*sub.Stored = flags.Stored{Person: properties, CreatedAt: p.CreatedAt, Cohorts: static[p.UUID], Overrides: map[string]string{}}
-		return in(sub, b.now)
+		return in(sub, b.Now)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // readFilters parses a list or a tree of property filters (§3.2.1).
 func readFilters(n node, p *Project) allOf {
 	f := filterReader{project: p}
-	if _, list := n.value.([]any); list {
+	if _, list := n.Value.([]any); list {
 		return f.each(n, -1) // the list itself does not count as a level
 	}
 	return allOf{f.read(n, 0)}
@@ -24,7 +24,7 @@ type filterReader struct {
 // read parses a filter, a list, or a group of filters. Groups are objects with "values"; a list is
 // an AND.
 func (f *filterReader) read(n node, depth int) condition {
-	switch v := n.value.(type) {
+	switch v := n.Value.(type) {
 	case nil:
 		return allOf{}
 	case []any:
@@ -34,25 +34,25 @@ func (f *filterReader) read(n node, depth int) condition {
 		if _, tree := v["values"]; !tree {
 			return f.leaf(n)
 		}
-		switch n.get("type").choice("AND", "AND", "OR") {
+		switch n.Get("type").Choice("AND", "AND", "OR") {
 		case "OR":
-			return anyOf(f.each(n.get("values"), depth))
+			return anyOf(f.each(n.Get("values"), depth))
 		default:
-			return allOf(f.each(n.get("values"), depth))
+			return allOf(f.each(n.Get("values"), depth))
 		}
 	}
-	n.fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.value))
+	n.Fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.Value))
 	return allOf{}
 }
 
 // each parses the elements of a list or group at a depth.
 func (f *filterReader) each(n node, depth int) []condition {
 	if depth >= maxDepth {
-		n.fail(tooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
+		n.Fail(tooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
 		return nil
 	}
 	var out []condition
-	for _, n := range n.list(maxFilters) {
+	for _, n := range n.List(maxFilters) {
 		out = append(out, f.read(n, depth+1))
 	}
 	return out
@@ -62,19 +62,19 @@ func (f *filterReader) each(n node, depth int) []condition {
 func (f *filterReader) leaf(n node) condition {
 	// The limit applies to the whole tree.
 	if f.count++; f.count > maxFilters {
-		n.fail(tooLarge, "A query may have at most %d filters.", maxFilters)
+		n.Fail(tooLarge, "A query may have at most %d filters.", maxFilters)
 	}
-	if m, _ := n.value.(map[string]any); len(m) == 0 {
+	if m, _ := n.Value.(map[string]any); len(m) == 0 {
 		return allOf{}
 	}
-	name := n.get("type").text("event")
+	name := n.Get("type").Text("event")
 	// A filter of type empty is always true.
-	if name == "empty" || n.hasFailed() {
+	if name == "empty" || n.HasFailed() {
 		return allOf{}
 	}
 	newCondition, ok := filterTypes[name]
 	if !ok {
-		n.get("type").fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
+		n.Get("type").Fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
 		return allOf{}
 	}
 	return newCondition(n, f.project)
@@ -94,14 +94,14 @@ func init() {
 // testAccounts returns the project's filters that exclude its own team, if the query requests them
 // with filterTestAccounts.
 func testAccounts(n node, p *Project) condition {
-	if !n.get("filterTestAccounts").boolean() || len(p.TestAccountFilters) == 0 {
+	if !n.Get("filterTestAccounts").Boolean() || len(p.TestAccountFilters) == 0 {
 		return allOf{}
 	}
-	own := node{value: wire.Value(p.TestAccountFilters), attr: "query__filterTestAccounts", fault: n.fault}
+	own := node{Value: wire.Value(p.TestAccountFilters), Attr: "query__filterTestAccounts", Fault: n.Fault}
 	return readFilters(own, p)
 }
 
 // queryConditions returns the conditions that apply to all series of a query.
 func queryConditions(n node, p *Project) allOf {
-	return slices.Concat(readFilters(n.get("properties"), p), allOf{testAccounts(n, p)})
+	return slices.Concat(readFilters(n.Get("properties"), p), allOf{testAccounts(n, p)})
 }

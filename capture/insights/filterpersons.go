@@ -23,8 +23,8 @@ func readPersonFilters(n node, p *Project) allOf {
 // permitted types in the error.
 func readTypedFilters(n node, p *Project, kinds string, one func(condition) bool) allOf {
 	filters := readFilters(n, p)
-	if !n.hasFailed() && !everyCondition(filters, one) {
-		n.fail(notSupported, "Only filters of type %s are possible here.", kinds)
+	if !n.HasFailed() && !everyCondition(filters, one) {
+		n.Fail(notSupported, "Only filters of type %s are possible here.", kinds)
 	}
 	return filters
 }

@@ -25,15 +25,15 @@ type firstEvent struct {
 // firstTime returns a tally of first-time math and extends the scan to all time.
 func (m *measure) firstTime(b *binder, c *counting) tally {
 	c.from = 0
-	b.needs.columns |= IDs
-	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
+	b.Needs.Columns |= IDs
+	return &firstTime{c: c, base: c.series.BindName(b), person: b.Actor(m.Group), matching: m.Basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
 }
 
 // seeFirst keeps the event if it is earlier than the first event of its actor so far. Events with
 // the same time are ordered by id.
 func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	who, ok := t.person(w)
-	if !ok || !t.base.matchesConditions(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
+	if !ok || !t.base.MatchesConditions(w) || t.c.measuring && w.Batch.Time[w.Index] < t.c.since {
 		return nil
 	}
 	if t.c.measuring {
@@ -43,7 +43,7 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 		return nil
 	}
 	// Avoid evaluating the conditions for an event that is not the first.
-	at, id := w.b.Time[w.i], w.b.ID[w.i]
+	at, id := w.Batch.Time[w.Index], w.Batch.ID[w.Index]
 	f := t.firsts[who]
 	if f != nil && (at > f.at || at == f.at && id > f.id) {
 		return nil
@@ -53,7 +53,7 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 		return nil
 	}
 	if f == nil {
-		if err := t.c.reserve(96); err != nil {
+		if err := t.c.Reserve(96); err != nil {
 			return err
 		}
 		f = &firstEvent{}
@@ -66,7 +66,7 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	return t.c.eachValue(w, func(value int) error {
 		room := cap(f.values)
 		f.values = append(f.values, value)
-		return t.c.reserve(8 * int64(cap(f.values)-room))
+		return t.c.Reserve(8 * int64(cap(f.values)-room))
 	})
 }
 
@@ -80,7 +80,7 @@ func (t *firstTime) points(n int) ([][]float64, error) {
 	for _, f := range t.firsts {
 		bucket := 0
 		if t.c.display != total {
-			bucket = t.c.period.find(f.at)
+			bucket = t.c.period.Find(f.at)
 		}
 		if !f.counts || bucket < 0 {
 			continue

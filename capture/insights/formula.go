@@ -24,21 +24,21 @@ const (
 // used. series is the number of series.
 func readFormulas(n node, series int) []formula {
 	var out []formula
-	for _, f := range n.get("formulaNodes").list(maxFormulas) {
-		if text := f.get("formula").text(""); text != "" {
-			out = append(out, readFormula(f.get("formula"), text, f.get("custom_name").text(""), series))
+	for _, f := range n.Get("formulaNodes").List(maxFormulas) {
+		if text := f.Get("formula").Text(""); text != "" {
+			out = append(out, readFormula(f.Get("formula"), text, f.Get("custom_name").Text(""), series))
 		}
 	}
 	if len(out) > 0 {
 		return out
 	}
-	for _, f := range n.get("formulas").list(maxFormulas) {
-		if text := f.text(""); text != "" {
+	for _, f := range n.Get("formulas").List(maxFormulas) {
+		if text := f.Text(""); text != "" {
 			out = append(out, readFormula(f, text, "", series))
 		}
 	}
-	if text := n.get("formula").text(""); len(out) == 0 && text != "" {
-		out = append(out, readFormula(n.get("formula"), text, "", series))
+	if text := n.Get("formula").Text(""); len(out) == 0 && text != "" {
+		out = append(out, readFormula(n.Get("formula"), text, "", series))
 	}
 	return out
 }
@@ -47,12 +47,12 @@ func readFormulas(n node, series int) []formula {
 func readFormula(n node, text, name string, series int) formula {
 	p := &formulaParser{node: n, rest: text, series: series}
 	if len(text) > maxFormula {
-		n.fail(tooLarge, "A formula may have at most %d characters.", maxFormula)
+		n.Fail(tooLarge, "A formula may have at most %d characters.", maxFormula)
 		return formula{}
 	}
 	value := p.sum()
 	if p.space(); p.rest != "" {
-		n.fail(invalidInput, "The formula %s has an unexpected %q.", describe(text), p.rest[:1])
+		n.Fail(invalidInput, "The formula %s has an unexpected %q.", describe(text), p.rest[:1])
 	}
 	return formula{text: text, name: name, value: value}
 }
@@ -90,7 +90,7 @@ func (p *formulaParser) accept(sign string) bool {
 // sum parses terms joined by + and -.
 func (p *formulaParser) sum() term {
 	operand := p.product()
-	for !p.hasFailed() {
+	for !p.HasFailed() {
 		// The closures must refer to the present value of left.
 		a := operand
 		switch {
@@ -110,7 +110,7 @@ func (p *formulaParser) sum() term {
 // product parses factors joined by *, / and %.
 func (p *formulaParser) product() term {
 	operand := p.unary()
-	for !p.hasFailed() {
+	for !p.HasFailed() {
 		// The closures must refer to the present value of left.
 		a := operand
 		switch {
@@ -145,7 +145,7 @@ func (p *formulaParser) unary() term {
 // power parses an atom with an optional exponent; ** is right-associative.
 func (p *formulaParser) power() term {
 	a := p.atom()
-	if p.hasFailed() || !p.accept("**") {
+	if p.HasFailed() || !p.accept("**") {
 		return a
 	}
 	b := p.unary()
@@ -157,13 +157,13 @@ func (p *formulaParser) atom() term {
 	p.space()
 	zero := func([]float64) float64 { return 0 }
 	if p.rest == "" {
-		p.fail(invalidInput, "The formula %s ends too soon.", describe(p.value))
+		p.Fail(invalidInput, "The formula %s ends too soon.", describe(p.Value))
 		return zero
 	}
 	if p.accept("(") {
 		inner := p.sum()
 		if !p.accept(")") {
-			p.fail(invalidInput, "The formula %s lacks a closing parenthesis.", describe(p.value))
+			p.Fail(invalidInput, "The formula %s lacks a closing parenthesis.", describe(p.Value))
 		}
 		return inner
 	}
@@ -174,7 +174,7 @@ func (p *formulaParser) atom() term {
 		p.rest = p.rest[len(word):]
 		i := int(letter - 'a')
 		if len(word) > 1 || i >= p.series {
-			p.fail(invalidInput, "The formula %s has an unknown %q: series are A to %c.", describe(p.value), word, 'A'+rune(p.series-1))
+			p.Fail(invalidInput, "The formula %s has an unknown %q: series are A to %c.", describe(p.Value), word, 'A'+rune(p.series-1))
 			return zero
 		}
 		return func(s []float64) float64 { return s[i] }
@@ -182,7 +182,7 @@ func (p *formulaParser) atom() term {
 	digits := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "0123456789."))]
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
-		p.fail(invalidInput, "The formula %s has an unexpected %q.", describe(p.value), p.rest[:1])
+		p.Fail(invalidInput, "The formula %s has an unexpected %q.", describe(p.Value), p.rest[:1])
 		return zero
 	}
 	p.rest = p.rest[len(digits):]

@@ -15,9 +15,9 @@ import (
 // filters is empty. The error is an [*Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	n, fault := decodeQuery(filters, "filters")
-	n.tracker.what, n.tracker.known = aFilters, olderMembers
+	n.Tracker.What, n.Tracker.Known = aFilters, olderMembers
 	query := older(n)
-	if misspelt := n.tracker.findMisspelled(); misspelt != nil {
+	if misspelt := n.Tracker.FindMisspelled(); misspelt != nil {
 		return nil, misspelt
 	}
 	if *fault != nil {
@@ -32,17 +32,17 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 // older converts filters; it returns nil if there are none.
 func older(n node) map[string]any {
 	filters := unpacked(n)
-	if list, ok := filters.value.([]any); ok && len(list) == 1 {
+	if list, ok := filters.Value.([]any); ok && len(list) == 1 {
 		filters = unpacked(with(filters, list[0]))
 	}
-	if f, ok := filters.value.(map[string]any); !ok || len(f) == 0 {
+	if f, ok := filters.Value.(map[string]any); !ok || len(f) == 0 {
 		return nil
 	}
-	kind := filters.get("insight")
-	name, text := kind.value.(string)
+	kind := filters.Get("insight")
+	name, text := kind.Value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
-	if !ok || !text && !kind.isAbsent() {
-		kind.fail(notSupported, "Insights of type %s are not supported.", describe(kind.value))
+	if !ok || !text && !kind.IsAbsent() {
+		kind.Fail(notSupported, "Insights of type %s are not supported.", describe(kind.Value))
 		return nil
 	}
 	old := &oldFilters{node: filters, query: map[string]any{}}
@@ -91,7 +91,7 @@ var (
 // oldMembers copies members that have a value, under their new names.
 func oldMembers(to map[string]any, from node, names [][2]string) {
 	for _, n := range names {
-		if v := typedValue(from.get(n[0]).value); v != nil {
+		if v := typedValue(from.Get(n[0]).Value); v != nil {
 			to[n[1]] = v
 		}
 	}
@@ -117,7 +117,7 @@ func typedValue(v any) any {
 
 // unpacked decodes a value that may be JSON in a string.
 func unpacked(n node) node {
-	if text, ok := n.value.(string); ok {
+	if text, ok := n.Value.(string); ok {
 		return with(n, wire.Value([]byte(text)))
 	}
 	return n
@@ -125,7 +125,7 @@ func unpacked(n node) node {
 
 // with returns the node with another value.
 func with(n node, value any) node {
-	return node{value: value, attr: n.attr, fault: n.fault, tracker: n.tracker}
+	return node{Value: value, Attr: n.Attr, Fault: n.Fault, Tracker: n.Tracker}
 }
 
 // section adds an object to the query, unless it is empty.
@@ -141,10 +141,10 @@ func (o *oldFilters) common() {
 	oldMembers(dates, o.node, oldDates)
 	o.section("dateRange", dates)
 	oldMembers(o.query, o.node, oldCommon)
-	if typedValue(o.get("filter_test_accounts").value) == true {
+	if typedValue(o.Get("filter_test_accounts").Value) == true {
 		o.query["filterTestAccounts"] = true
 	}
-	if properties := oldProperties(o.get("properties")); properties != nil {
+	if properties := oldProperties(o.Get("properties")); properties != nil {
 		o.query["properties"] = properties
 	}
 }
@@ -164,10 +164,10 @@ func (o *oldFilters) trends() {
 	o.query["series"] = o.series(func(to map[string]any, entity node) { oldMembers(to, entity, oldMath) })
 	filter := map[string]any{}
 	oldMembers(filter, o.node, oldTrends)
-	if formula, _ := o.get("formula").value.(string); formula != "" {
+	if formula, _ := o.Get("formula").Value.(string); formula != "" {
 		filter["formula"] = formula
 	}
-	if name, _ := o.get("display").value.(string); name != "" {
+	if name, _ := o.Get("display").Value.(string); name != "" {
 		if _, supported := displays[name]; supported {
 			filter["display"] = name
 		}
@@ -211,15 +211,15 @@ func (o *oldFilters) funnel() {
 	o.query["series"] = o.series(nil)
 	filter := map[string]any{}
 	oldMembers(filter, o.node, oldFunnel)
-	if days := typedValue(o.get("funnel_window_days").value); days != nil && filter["funnelWindowInterval"] == nil {
+	if days := typedValue(o.Get("funnel_window_days").Value); days != nil && filter["funnelWindowInterval"] == nil {
 		filter["funnelWindowInterval"], filter["funnelWindowIntervalUnit"] = days, "day"
 	}
-	if filter["funnelVizType"] == nil && o.get("display").value == "ActionsLineGraph" {
+	if filter["funnelVizType"] == nil && o.Get("display").Value == "ActionsLineGraph" {
 		filter["funnelVizType"] = funnelTrends
 	}
 	exclusions := []any{}
-	for _, x := range oldObjects(o.get("exclusions")) {
-		step := oldNode(x, x.get("type").value == "actions")
+	for _, x := range oldObjects(o.Get("exclusions")) {
+		step := oldNode(x, x.Get("type").Value == "actions")
 		oldMembers(step, x, [][2]string{{"funnel_from_step", "funnelFromStep"}, {"funnel_to_step", "funnelToStep"}})
 		exclusions = append(exclusions, step)
 	}
@@ -236,17 +236,17 @@ func (o *oldFilters) retention() {
 	filter := map[string]any{}
 	oldMembers(filter, o.node, oldRetention)
 	for from, to := range map[string]string{"target_entity": "targetEntity", "returning_entity": "returningEntity"} {
-		e := unpacked(o.get(from))
-		if m, ok := e.value.(map[string]any); !ok || len(m) == 0 {
+		e := unpacked(o.Get(from))
+		if m, ok := e.Value.(map[string]any); !ok || len(m) == 0 {
 			continue
 		}
-		entity := map[string]any{"id": e.get("id").value}
+		entity := map[string]any{"id": e.Get("id").Value}
 		for _, name := range []string{"type", "name", "custom_name"} {
-			if m := e.get(name); !m.isAbsent() {
-				entity[name] = m.value
+			if m := e.Get(name); !m.IsAbsent() {
+				entity[name] = m.Value
 			}
 		}
-		if properties := oldProperties(e.get("properties")); properties != nil {
+		if properties := oldProperties(e.Get("properties")); properties != nil {
 			entity["properties"] = properties
 		}
 		filter[to] = entity
@@ -256,10 +256,10 @@ func (o *oldFilters) retention() {
 
 // oldObjects returns the objects of a list, or of a list in a JSON string.
 func oldObjects(n node) (out []node) {
-	list, _ := unpacked(n).value.([]any)
+	list, _ := unpacked(n).Value.([]any)
 	for i, v := range list {
 		if _, ok := v.(map[string]any); ok {
-			out = append(out, node{value: v, attr: n.attr + "__" + strconv.Itoa(i), fault: n.fault, tracker: n.tracker})
+			out = append(out, node{Value: v, Attr: n.Attr + "__" + strconv.Itoa(i), Fault: n.Fault, Tracker: n.Tracker})
 		}
 	}
 	return out
@@ -275,10 +275,10 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	}
 	var all []placed
 	for _, kind := range []string{"actions", "events"} {
-		for _, entity := range oldObjects(o.get(kind)) {
-			entity.get("type") // read, because the list implies the type
+		for _, entity := range oldObjects(o.Get(kind)) {
+			entity.Get("type") // read, because the list implies the type
 			order := -1.0
-			if n, ok := typedValue(entity.get("order").value).(json.Number); ok {
+			if n, ok := typedValue(entity.Get("order").Value).(json.Number); ok {
 				order, _ = n.Float64()
 			}
 			all = append(all, placed{order, entity, kind == "actions"})
@@ -298,16 +298,16 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 
 // oldNode converts an event or an action to a node of a series.
 func oldNode(n node, action bool) map[string]any {
-	to := map[string]any{"kind": "EventsNode", "event": n.get("id").value}
+	to := map[string]any{"kind": "EventsNode", "event": n.Get("id").Value}
 	if action {
-		to = map[string]any{"kind": "ActionsNode", "id": typedValue(n.get("id").value)}
+		to = map[string]any{"kind": "ActionsNode", "id": typedValue(n.Get("id").Value)}
 	}
 	for _, name := range []string{"name", "custom_name"} {
-		if text, ok := n.get(name).value.(string); ok && text != "" {
+		if text, ok := n.Get(name).Value.(string); ok && text != "" {
 			to[name] = text
 		}
 	}
-	if properties := oldProperties(n.get("properties")); properties != nil {
+	if properties := oldProperties(n.Get("properties")); properties != nil {
 		to["properties"] = properties
 	}
 	return to
@@ -316,12 +316,12 @@ func oldNode(n node, action bool) map[string]any {
 // breakdown adds the breakdownFilter.
 func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
-	property, kind := o.get("breakdown").value, o.get("breakdown_type").value
-	if several := oldObjects(o.get("breakdowns")); len(several) > 1 {
-		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
+	property, kind := o.Get("breakdown").Value, o.Get("breakdown_type").Value
+	if several := oldObjects(o.Get("breakdowns")); len(several) > 1 {
+		o.Get("breakdowns").Fail(notSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
 	} else if len(several) == 1 {
 		one := several[0]
-		property, kind = one.get("property").value, cmp.Or[any](one.get("type").value, kind)
+		property, kind = one.Get("property").Value, cmp.Or[any](one.Get("type").Value, kind)
 		oldMembers(filter, one, [][2]string{{"normalize_url", "breakdown_normalize_url"}})
 	}
 	if property == nil || property == "" || kind == "undefined" {
@@ -339,7 +339,7 @@ func (o *oldFilters) breakdown() {
 // operators. It returns nil if there are no filters; invalid filters are dropped.
 func oldProperties(n node) any {
 	filters := unpacked(n)
-	switch v := filters.value.(type) {
+	switch v := filters.Value.(type) {
 	case []any:
 		trackFilterMembers(filters)
 		return nilIfEmpty(oldFilterList(v))
@@ -377,7 +377,7 @@ func nilIfEmpty(list []any) any {
 // trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
 func trackFilterMembers(n node) {
-	readFilters(node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}, &Project{})
+	readFilters(node{Value: n.Value, Attr: n.Attr, Fault: new(*Error), Tracker: n.Tracker}, &Project{})
 }
 
 // oldFilterList returns the filters and groups of a list.

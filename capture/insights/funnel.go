@@ -8,7 +8,7 @@ import (
 
 // funnelKinds are the kinds of queries about funnels.
 var funnelKinds = []kind{
-	{name: "FunnelsQuery", parse: parseFunnel},
+	{Name: "FunnelsQuery", Parse: parseFunnel},
 }
 
 // Limits of funnels (§5.4).
@@ -79,16 +79,16 @@ func parseFunnel(n node, p *Project) plan { return readFunnel(n, p) }
 func readFunnel(n node, p *Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
-		dates:      readDateRange(n.get("dateRange")),
+		dates:      readDateRange(n.Get("dateRange")),
 		interval:   readInterval(n, minute, hour, day, week, month),
 		groupType:  readGroupType(n),
-		steps:      readEntities(n.get("series"), p, maxSteps),
-		split:      readSplit(n.get("breakdownFilter").object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
+		steps:      readEntities(n.Get("series"), p, maxSteps),
+		split:      readSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
-		q.maths = append(q.maths, q.steps[i].node.get("math").text("total"))
+		q.maths = append(q.maths, q.steps[i].Node.Get("math").Text("total"))
 	}
-	q.readOptions(n.get("funnelsFilter").object(), p)
+	q.readOptions(n.Get("funnelsFilter").Object(), p)
 	// Only trends have buckets; the period of other funnels is cut to days.
 	if q.viz != funnelTrends {
 		q.interval = day
@@ -102,60 +102,60 @@ func readFunnel(n node, p *Project) *funnelQuery {
 
 // readOptions parses the members of funnelsFilter. The steps must be parsed already.
 func (q *funnelQuery) readOptions(n node, p *Project) {
-	q.viz = n.get("funnelVizType").choice("steps", "steps", timeToConvert, funnelTrends)
-	q.order = n.get("funnelOrderType").choice("ordered", "ordered", strictSteps, unorderedSteps)
-	unit := n.get("funnelWindowIntervalUnit").choice("day", "second", "minute", "hour", "day", "week", "month")
-	q.window = n.get("funnelWindowInterval").intInRange(1, 100_000, 14) * windowUnits[unit].Microseconds()
-	q.attribution = attributions[n.get("breakdownAttributionType").choice("first_touch", "first_touch", "last_touch", "all_events", "step")]
-	q.step = int(n.get("breakdownAttributionValue").intInRange(0, maxSteps, 0))
-	if bins := n.get("binCount"); !bins.isAbsent() {
-		q.bins = int(max(1, min(maxFunnelBins, bins.number(1))))
+	q.viz = n.Get("funnelVizType").Choice("steps", "steps", timeToConvert, funnelTrends)
+	q.order = n.Get("funnelOrderType").Choice("ordered", "ordered", strictSteps, unorderedSteps)
+	unit := n.Get("funnelWindowIntervalUnit").Choice("day", "second", "minute", "hour", "day", "week", "month")
+	q.window = n.Get("funnelWindowInterval").IntInRange(1, 100_000, 14) * windowUnits[unit].Microseconds()
+	q.attribution = attributions[n.Get("breakdownAttributionType").Choice("first_touch", "first_touch", "last_touch", "all_events", "step")]
+	q.step = int(n.Get("breakdownAttributionValue").IntInRange(0, maxSteps, 0))
+	if bins := n.Get("binCount"); !bins.IsAbsent() {
+		q.bins = int(max(1, min(maxFunnelBins, bins.Number(1))))
 	}
 	last := int64(len(q.steps) - 1)
-	q.from, q.to = q.stepOf(n.get("funnelFromStep"), 0), q.stepOf(n.get("funnelToStep"), last)
+	q.from, q.to = q.stepOf(n.Get("funnelFromStep"), 0), q.stepOf(n.Get("funnelToStep"), last)
 	if q.from >= q.to && len(q.steps) > 1 {
-		n.get("funnelToStep").fail(invalidInput, "funnelFromStep must be before funnelToStep.")
+		n.Get("funnelToStep").Fail(invalidInput, "funnelFromStep must be before funnelToStep.")
 	}
 	if q.viz != "steps" && len(q.steps) < 2 {
-		n.get("funnelVizType").fail(invalidInput, "A funnel of this kind needs two steps.")
+		n.Get("funnelVizType").Fail(invalidInput, "A funnel of this kind needs two steps.")
 	}
-	if expression := n.get("funnelAggregateByHogQL"); expression.text("") != "" {
+	if expression := n.Get("funnelAggregateByHogQL"); expression.Text("") != "" {
 		q.actor = hogqlValue(expression, p)
 	}
 	if q.attribution == stepTouch && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
-		n.get("breakdownAttributionValue").fail(invalidInput, "There is no such step, or in any order another than the first.")
+		n.Get("breakdownAttributionValue").Fail(invalidInput, "There is no such step, or in any order another than the first.")
 	}
-	for _, x := range n.get("exclusions").list(maxExclusions) {
-		q.exclude(x.object(), p)
+	for _, x := range n.Get("exclusions").List(maxExclusions) {
+		q.exclude(x.Object(), p)
 	}
 }
 
 // stepOf returns the index of a step, or fallback if it is absent.
 func (q *funnelQuery) stepOf(n node, fallback int64) int {
-	if n.isAbsent() {
+	if n.IsAbsent() {
 		return int(fallback)
 	}
-	return int(n.intInRange(0, int64(len(q.steps)-1), fallback))
+	return int(n.IntInRange(0, int64(len(q.steps)-1), fallback))
 }
 
 // exclude parses one exclusion and validates its steps.
 func (q *funnelQuery) exclude(n node, p *Project) {
-	x := funnelExclusion{readEntity(n, p), exclusion{int(n.get("funnelFromStep").intInRange(0, 1<<20, 0)), int(n.get("funnelToStep").intInRange(0, 1<<20, 0))}}
+	x := funnelExclusion{readEntity(n, p), exclusion{int(n.Get("funnelFromStep").IntInRange(0, 1<<20, 0)), int(n.Get("funnelToStep").IntInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:
-		n.get("funnelToStep").fail(invalidInput, "Exclusion: funnelFromStep must be before funnelToStep.")
+		n.Get("funnelToStep").Fail(invalidInput, "Exclusion: funnelFromStep must be before funnelToStep.")
 		return
 	case x.exclusion.to > last:
-		n.get("funnelToStep").fail(invalidInput, "Exclusion: the funnel has no step %d.", x.exclusion.to)
+		n.Get("funnelToStep").Fail(invalidInput, "Exclusion: the funnel has no step %d.", x.exclusion.to)
 		return
 	case q.order == unorderedSteps && (x.from != 0 || x.exclusion.to != last):
-		n.fail(invalidInput, "Exclusion: in a funnel of any order it must span all steps.")
+		n.Fail(invalidInput, "Exclusion: in a funnel of any order it must span all steps.")
 	}
 	// An exclusion that equals a step between its bounds would make the step unreachable.
 	for i := x.from; i <= x.exclusion.to; i++ {
 		if x.sameAs(&q.steps[i]) {
-			n.fail(invalidInput, "Exclusion: it is the same event or action as step %d, which could then never be completed.", i+1)
+			n.Fail(invalidInput, "Exclusion: it is the same event or action as step %d, which could then never be completed.", i+1)
 		}
 	}
 	q.exclusions = append(q.exclusions, x)
@@ -164,11 +164,11 @@ func (q *funnelQuery) exclude(n node, p *Project) {
 // sameAs reports whether an exclusion matches the events of a step: it is about the same event or
 // action, and has no filters or the same ones.
 func (x *funnelExclusion) sameAs(step *entity) bool {
-	if x.kind() != step.kind() || x.id() != step.id() {
+	if x.Kind() != step.Kind() || x.ID() != step.ID() {
 		return false
 	}
-	return len(x.node.get("properties").list(maxFilters)) == 0 || slices.EqualFunc(
-		[]node{x.node.get("properties"), x.node.get("fixedProperties")},
-		[]node{step.node.get("properties"), step.node.get("fixedProperties")},
-		func(a, b node) bool { return bytes.Equal(a.raw(), b.raw()) })
+	return len(x.Node.Get("properties").List(maxFilters)) == 0 || slices.EqualFunc(
+		[]node{x.Node.Get("properties"), x.Node.Get("fixedProperties")},
+		[]node{step.Node.Get("properties"), step.Node.Get("fixedProperties")},
+		func(a, b node) bool { return bytes.Equal(a.Raw(), b.Raw()) })
 }

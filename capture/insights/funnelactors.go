@@ -14,14 +14,14 @@ var _ interface { // the interfaces of queries about actors
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
 func (q *funnelQuery) ActorFinder(n node) actorFinder {
 	if q.actor != nil {
-		n.get("source").fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
+		n.Get("source").Fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
 	parse := q.reachedStep
 	if q.viz == funnelTrends {
 		parse = q.enteredIn
 	}
 	find := parse(n)
-	texts, anyValue := parseBreakdownValue(n.get("funnelStepBreakdown"))
+	texts, anyValue := parseBreakdownValue(n.Get("funnelStepBreakdown"))
 	return func(r *run) (*actorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
@@ -31,7 +31,7 @@ func (q *funnelQuery) ActorFinder(n node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{groupType: q.groupType}
+		out := &actorSet{GroupType: q.groupType}
 		// last prevents an actor with several breakdown values from being added again.
 		last := -1
 		err = find(f, func(actor, value uint32) error {
@@ -39,10 +39,10 @@ func (q *funnelQuery) ActorFinder(n node) actorFinder {
 				return nil
 			}
 			last = int(actor)
-			out.members = append(out.members, f.actors.member(r, actor))
-			return r.reserve(memberSize)
+			out.Members = append(out.Members, f.actors.Member(r, actor))
+			return r.Reserve(memberSize)
 		})
-		out.sort()
+		out.Sort()
 		return out, err
 	}
 }
@@ -54,10 +54,10 @@ type actorIterator func(f *funnelRun, yield func(actor, value uint32) error) err
 // reachedStep parses funnelStep. A positive step selects the actors that reached it, counted from
 // 1; a negative step -k those that reached step k-1 but not step k.
 func (q *funnelQuery) reachedStep(n node) actorIterator {
-	stepNode := n.get("funnelStep")
-	step := int(stepNode.intInRange(-maxSteps, maxSteps, 0))
+	stepNode := n.Get("funnelStep")
+	step := int(stepNode.IntInRange(-maxSteps, maxSteps, 0))
 	if step == 0 || step == -1 || max(step, -step) > len(q.steps) {
-		stepNode.fail(invalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
+		stepNode.Fail(invalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
 	}
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		return f.eachReached(func(actor, value uint32, times []int64) error {
@@ -73,14 +73,14 @@ func (q *funnelQuery) reachedStep(n node) actorIterator {
 // enteredIn parses the bucket of a funnel over time, and whether to select the actors that did not
 // convert.
 func (q *funnelQuery) enteredIn(n node) actorIterator {
-	start := n.get("funnelTrendsEntrancePeriodStart")
-	if start.isAbsent() {
-		start.fail(required, "Actors of a funnel over time need the start of a period.")
+	start := n.Get("funnelTrendsEntrancePeriodStart")
+	if start.IsAbsent() {
+		start.Fail(required, "Actors of a funnel over time need the start of a period.")
 	}
 	when := readDate(start, false)
-	dropped := n.get("funnelTrendsDropOff").boolean()
+	dropped := n.Get("funnelTrendsDropOff").Boolean()
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
-		target := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())
+		target := f.period.Find(f.Calendar().Resolve(when, f.Now).UnixMicro())
 		return f.eachEntrance(func(actor, value uint32, bucket, reached int) error {
 			// An actor enters only by reaching the first of the two steps.
 			if bucket == target && reached > f.from && reached > f.to != dropped {
@@ -98,33 +98,33 @@ func (f *funnelRun) matchValue(texts []string, anyValue bool) (func(value uint32
 	switch {
 	case anyValue || !f.isGrouped():
 		return func(uint32) bool { return true }, nil
-	case f.split.isByCohort():
+	case f.split.IsByCohort():
 		return f.inCohort(texts), nil
 	case !slices.Contains(texts, "Other"):
-		return func(value uint32) bool { return slices.Equal(f.values.list(value), texts) }, nil
+		return func(value uint32) bool { return slices.Equal(f.values.List(value), texts) }, nil
 	}
 	sums, err := f.stepSums()
 	if err != nil {
 		return nil, err
 	}
-	top, _ := sums.ranked(moreConverted, (*funnelTally).merge)
+	top, _ := sums.Ranked(moreConverted, (*funnelTally).merge)
 	listed := map[uint32]bool{}
 	for _, g := range top {
-		listed[g.value] = true
+		listed[g.Value] = true
 	}
 	return func(value uint32) bool { return !listed[value] }, nil
 }
 
 // inCohort returns a function that reports whether a set of cohorts contains the cohort with an id.
 func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
-	i := f.split.cohort(id)
-	return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }
+	i := f.split.Cohort(id)
+	return func(set uint32) bool { return i >= 0 && f.values.InSet(set, i) }
 }
 
 // Options returns the breakdown values of a funnel, by which its actors can be selected.
 func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 	// Without a breakdown there are no values to select.
-	if q.split.kind == "" {
+	if q.split.Kind == "" {
 		return map[string]any{"breakdown": nil}, nil
 	}
 	f, err := q.read(r)
@@ -136,9 +136,9 @@ func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 		return nil, err
 	}
 	list := []option{}
-	top, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	top, rest := sums.Ranked(moreConverted, (*funnelTally).merge)
 	for _, g := range top {
-		name, id := f.label(g.value, false)
+		name, id := f.label(g.Value, false)
 		list = append(list, f.option(name, id))
 	}
 	if rest != nil {

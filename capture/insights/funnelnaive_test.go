@@ -10,20 +10,20 @@ import (
 // to speed. It does not use walkers.
 
 type naiveEvent struct {
-	at         int64
-	steps      []int // from 1
-	exclusions []int
-	barred     bool // cannot be the first event of an attempt in any order
+	At         int64
+	Steps      []int // from 1
+	Exclusions []int
+	Barred     bool // cannot be the first event of an attempt in any order
 }
 
 type naiveFunnel struct {
-	steps, window int
-	strict        bool
-	exclusions    []naiveExclusion
+	Steps, Window int
+	Strict        bool
+	Exclusions    []naiveExclusion
 }
 
 // naiveExclusion excludes events between two steps, which are counted from 0, as in the query.
-type naiveExclusion struct{ from, to int }
+type naiveExclusion struct{ From, To int }
 
 type naiveAttempt struct {
 	start   int64
@@ -39,14 +39,14 @@ type naiveState struct {
 }
 
 func (f naiveFunnel) appliesAfter(e naiveEvent, j int) bool {
-	return slices.ContainsFunc(e.exclusions, func(x int) bool { return f.exclusions[x].from < j && j <= f.exclusions[x].to })
+	return slices.ContainsFunc(e.Exclusions, func(x int) bool { return f.Exclusions[x].From < j && j <= f.Exclusions[x].To })
 }
 
 // canContinue reports whether rule 2 permits step k.
 func (f naiveFunnel) canContinue(s *naiveState, k int, micros int64) bool {
 	before, ok := s.open[k-1]
 	after, reached := s.open[k]
-	return ok && micros-before.start <= int64(f.window) && !(reached && after.start == before.start)
+	return ok && micros-before.start <= int64(f.Window) && !(reached && after.start == before.start)
 }
 
 func (f naiveFunnel) step(s *naiveState, k, number int, micros int64, once bool) {
@@ -71,13 +71,13 @@ func (f naiveFunnel) step(s *naiveState, k, number int, micros int64, once bool)
 }
 
 func (f naiveFunnel) exclude(s *naiveState, e naiveEvent, j int) {
-	if !f.appliesAfter(e, j) || !f.canContinue(s, j+1, e.at) {
+	if !f.appliesAfter(e, j) || !f.canContinue(s, j+1, e.At) {
 		return
 	}
 	spoiled := s.open[j]
 	spoiled.spoiled = true
 	s.open[j] = spoiled
-	if s.best == j && e.at-s.furthest.start <= int64(f.window) {
+	if s.best == j && e.At-s.furthest.start <= int64(f.Window) {
 		s.furthest.spoiled = true
 	}
 }
@@ -85,8 +85,8 @@ func (f naiveFunnel) exclude(s *naiveState, e naiveEvent, j int) {
 // same reports whether all events match the same steps and exclusions.
 func (f naiveFunnel) same(events []naiveEvent) bool {
 	text := func(e naiveEvent) string {
-		out := fmt.Sprint(e.steps)
-		for j := 1; j <= f.steps; j++ {
+		out := fmt.Sprint(e.Steps)
+		for j := 1; j <= f.Steps; j++ {
 			out += fmt.Sprint(f.appliesAfter(e, j))
 		}
 		return out
@@ -99,36 +99,36 @@ func (f naiveFunnel) same(events []naiveEvent) bool {
 	return true
 }
 
-func (f naiveFunnel) walk(events []naiveEvent) (int, []int64) {
+func (f naiveFunnel) Walk(events []naiveEvent) (int, []int64) {
 	s := &naiveState{open: map[int]naiveAttempt{}}
-	done := func() bool { _, ok := s.open[f.steps]; return ok }
+	done := func() bool { _, ok := s.open[f.Steps]; return ok }
 	for i := 0; i < len(events); {
 		var group []naiveEvent
 		for _, e := range events[i:] {
-			if e.at == events[i].at {
+			if e.At == events[i].At {
 				group = append(group, e)
 			}
 		}
 		if f.same(group) {
 			for n, e := range group {
-				for k := f.steps; k >= 1; k-- { // from the highest to the lowest
+				for k := f.Steps; k >= 1; k-- { // from the highest to the lowest
 					f.exclude(s, e, k-1)
-					if slices.Contains(e.steps, k) {
-						f.step(s, k, i+n, e.at, false)
+					if slices.Contains(e.Steps, k) {
+						f.step(s, k, i+n, e.At, false)
 					}
 				}
-				if f.strict {
-					maps.DeleteFunc(s.open, func(k int, _ naiveAttempt) bool { return !slices.Contains(e.steps, k) })
+				if f.Strict {
+					maps.DeleteFunc(s.open, func(k int, _ naiveAttempt) bool { return !slices.Contains(e.Steps, k) })
 				}
 				if done() {
 					return s.result()
 				}
 			}
 		} else {
-			for k := 1; k <= f.steps; k++ {
+			for k := 1; k <= f.Steps; k++ {
 				for n, e := range group {
-					if slices.Contains(e.steps, k) {
-						f.step(s, k, i+n, e.at, true)
+					if slices.Contains(e.Steps, k) {
+						f.step(s, k, i+n, e.At, true)
 					}
 					if done() {
 						return s.result()
@@ -169,7 +169,7 @@ func naiveUnordered(steps, window int, events []naiveEvent) (int, []int64) {
 		var fronts []int64
 		for _, q := range queues {
 			if len(q) > 0 {
-				fronts = append(fronts, q[0].at)
+				fronts = append(fronts, q[0].At)
 			}
 		}
 		if len(fronts) > best {
@@ -181,7 +181,7 @@ func naiveUnordered(steps, window int, events []naiveEvent) (int, []int64) {
 	for i, e := range events {
 		for {
 			k, first := oldest()
-			if k < 0 || e.at-first.at <= int64(window) && !full() {
+			if k < 0 || e.At-first.At <= int64(window) && !full() {
 				break
 			}
 			note()
@@ -189,19 +189,19 @@ func naiveUnordered(steps, window int, events []naiveEvent) (int, []int64) {
 				return best, times
 			}
 			queues[k] = queues[k][1:]
-			for k, first = oldest(); k >= 0 && first.barred; k, first = oldest() {
+			for k, first = oldest(); k >= 0 && first.Barred; k, first = oldest() {
 				queues[k] = queues[k][1:]
 			}
 		}
-		if len(e.exclusions) > 0 {
+		if len(e.Exclusions) > 0 {
 			queues = make([][]queued, steps)
 			continue
 		}
-		if k, _ := oldest(); k < 0 && e.barred {
+		if k, _ := oldest(); k < 0 && e.Barred {
 			continue
 		}
 		to := -1
-		for _, step := range e.steps {
+		for _, step := range e.Steps {
 			if q := queues[step-1]; len(q) == 0 {
 				to = step - 1
 				break

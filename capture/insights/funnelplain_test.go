@@ -197,18 +197,18 @@ type plainWalk struct {
 // funnels all events, with their breakdown values.
 func (f *plainFunnel) considerEvents(all, ever []act) (events []naiveEvent, values []string) {
 	for _, a := range all {
-		e := naiveEvent{at: a.at.UnixMicro()}
+		e := naiveEvent{At: a.at.UnixMicro()}
 		for k, n := range f.nodes {
 			// The first event of the name ever, if it passes the step's filters.
 			first := slices.IndexFunc(ever, func(a act) bool { return a.name == n.name })
 			if n.matches(a) && (!n.first || ever[first].order == a.order) {
-				e.steps = append(e.steps, k+1)
+				e.Steps = append(e.Steps, k+1)
 			}
 		}
 		if f.excluded && a.name == "x" {
-			e.exclusions = []int{0}
+			e.Exclusions = []int{0}
 		}
-		if len(e.steps)+len(e.exclusions) > 0 || f.order == "strict" {
+		if len(e.Steps)+len(e.Exclusions) > 0 || f.order == "strict" {
 			events, values = append(events, e), append(values, a.value())
 		}
 	}
@@ -233,16 +233,16 @@ func (f *plainFunnel) walks(events []naiveEvent, values []string) []plainWalk {
 		walk := plainWalk{value: value}
 		had := false
 		for i, e := range events {
-			isStep := slices.Contains(e.steps, f.step+1) || f.order == "unordered" && len(e.steps) > 0
+			isStep := slices.Contains(e.Steps, f.step+1) || f.order == "unordered" && len(e.Steps) > 0
 			switch {
 			case values[i] == value:
 				had = had || isStep || f.attribution == "all_events"
 			case f.attribution == "all_events":
 				continue
 			case f.order == "unordered":
-				e.barred = true
+				e.Barred = true
 			default:
-				e.steps = slices.DeleteFunc(slices.Clone(e.steps), func(k int) bool { return k == f.step+1 })
+				e.Steps = slices.DeleteFunc(slices.Clone(e.Steps), func(k int) bool { return k == f.step+1 })
 			}
 			walk.events = append(walk.events, e)
 		}
@@ -259,11 +259,11 @@ func (f *plainFunnel) walk(events []naiveEvent) []int64 {
 		_, times := naiveUnordered(len(f.nodes), window, events)
 		return times
 	}
-	naive := naiveFunnel{steps: len(f.nodes), window: window, strict: f.order == "strict"}
+	naive := naiveFunnel{Steps: len(f.nodes), Window: window, Strict: f.order == "strict"}
 	if f.excluded {
-		naive.exclusions = []naiveExclusion{{from: 0, to: len(f.nodes) - 1}}
+		naive.Exclusions = []naiveExclusion{{From: 0, To: len(f.nodes) - 1}}
 	}
-	_, times := naive.walk(events)
+	_, times := naive.Walk(events)
 	return times
 }
 
@@ -322,10 +322,10 @@ func (f *plainFunnel) enteredDays(events []naiveEvent) map[int]int {
 		from, to := plainFirst.AddDate(0, 0, d).UnixMicro(), plainFirst.AddDate(0, 0, d+1).UnixMicro()
 		only := slices.Clone(events)
 		for i := range only {
-			if e := &only[i]; e.at < from || e.at >= to {
-				e.barred = true
+			if e := &only[i]; e.At < from || e.At >= to {
+				e.Barred = true
 				if f.order != "unordered" {
-					e.steps = slices.DeleteFunc(slices.Clone(e.steps), func(k int) bool { return k == 1 })
+					e.Steps = slices.DeleteFunc(slices.Clone(e.Steps), func(k int) bool { return k == 1 })
 				}
 			}
 		}

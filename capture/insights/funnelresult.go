@@ -39,13 +39,13 @@ type funnelLine struct {
 	BreakdownValue any       `json:"breakdown_value,omitempty"`
 }
 
-// run computes the funnel in the form that funnelVizType selects.
-func (q *funnelQuery) run(r *run) (*Result, error) {
+// Run computes the funnel in the form that funnelVizType selects.
+func (q *funnelQuery) Run(r *run) (*Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{From: f.period.from, To: f.period.to}
+	result := &Result{From: f.period.From, To: f.period.To}
 	switch q.viz {
 	case timeToConvert:
 		result.Results, err = f.bins()
@@ -66,7 +66,7 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 		if len(times) <= f.to {
 			return nil
 		}
-		if err := f.reserve(16); err != nil { // with the spare capacity of append
+		if err := f.Reserve(16); err != nil { // with the spare capacity of append
 			return err
 		}
 		took = append(took, times[f.to]-times[f.from])
@@ -87,31 +87,31 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 // values beyond the limit; value is not used then, except for cohorts, which are not limited.
 func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	switch {
-	case f.split.isByCohort():
-		c := f.split.cohorts[value]
-		return c.name, c.id
-	case other && f.split.kind == "group":
+	case f.split.IsByCohort():
+		c := f.split.Cohorts[value]
+		return c.Name, c.ID
+	case other && f.split.Kind == "group":
 		return "Other", "Other"
 	case other:
 		return []string{"Other"}, []string{"Other"}
 	}
-	list := f.values.list(value)
-	if f.split.kind == "group" && len(list) == 1 {
+	list := f.values.List(value)
+	if f.split.Kind == "group" && len(list) == 1 {
 		return list[0], list[0]
 	}
 	return list, list
 }
 
 // isGrouped reports whether the funnel has a breakdown.
-func (f *funnelRun) isGrouped() bool { return f.split.kind != "" }
+func (f *funnelRun) isGrouped() bool { return f.split.Kind != "" }
 
 // stepSums returns the counts of each breakdown value.
 func (f *funnelRun) stepSums() (*groupedSums[*funnelTally], error) {
 	sums := newGroupedSums(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	return sums, f.eachReached(func(_, value uint32, times []int64) error {
 		gaps := 0
-		err := sums.add(value, func(t *funnelTally) { gaps += t.add(times) })
-		return cmp.Or(err, f.reserve(16*int64(gaps))) // with the spare capacity of append
+		err := sums.Add(value, func(t *funnelTally) { gaps += t.add(times) })
+		return cmp.Or(err, f.Reserve(16*int64(gaps))) // with the spare capacity of append
 	})
 }
 
@@ -123,27 +123,27 @@ func (f *funnelRun) stepsResult() (any, error) {
 	}
 	// Without a breakdown, all actors have the value 0.
 	if !f.isGrouped() {
-		sum, err := sums.sumOf(0)
+		sum, err := sums.SumOf(0)
 		if err != nil {
 			return nil, err
 		}
 		return f.stepList(sum), nil
 	}
 	out := [][]funnelStep{}
-	top, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	top, rest := sums.Ranked(moreConverted, (*funnelTally).merge)
 	// The row of the other values is inserted by its counts, after rows with equal counts.
 	if rest != nil {
-		at := slices.IndexFunc(top, func(g group[*funnelTally]) bool { return moreConverted(g.sum, rest.sum) > 0 })
+		at := slices.IndexFunc(top, func(g group[*funnelTally]) bool { return moreConverted(g.Sum, rest.Sum) > 0 })
 		if at < 0 {
 			at = len(top)
 		}
 		top = slices.Insert(top, at, *rest)
 	}
 	for _, g := range top {
-		list := f.stepList(g.sum)
+		list := f.stepList(g.Sum)
 		// Every step of a row has the breakdown value.
 		for i := range list {
-			list[i].Breakdown, list[i].BreakdownValue = f.label(g.value, g.other)
+			list[i].Breakdown, list[i].BreakdownValue = f.label(g.Value, g.Other)
 		}
 		out = append(out, list)
 	}
@@ -155,7 +155,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 	out := make([]funnelStep, len(f.steps))
 	for i := range f.steps {
 		e := &f.steps[i]
-		s := funnelStep{ActionID: e.id(), Name: e.id(), CustomName: e.customName, Order: i, People: []string{}, Count: t.counts[i], Type: e.kind()}
+		s := funnelStep{ActionID: e.ID(), Name: e.ID(), CustomName: e.CustomName, Order: i, People: []string{}, Count: t.counts[i], Type: e.Kind()}
 		switch {
 		// Steps in any order have numbers instead of names.
 		case f.order == unorderedSteps:
@@ -163,8 +163,8 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 			if i == 0 {
 				s.Name = "Completed 1 step"
 			}
-		case e.action != 0:
-			s.ActionID, s.Name = e.action, e.label(f.run)
+		case e.Action != 0:
+			s.ActionID, s.Name = e.Action, e.Label(f.run)
 		}
 		s.Average, s.Median = t.times(i)
 		out[i] = s
@@ -174,52 +174,52 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 
 // trends returns one line, or with a breakdown one for each value in the order of the values.
 func (f *funnelRun) trends() (any, error) {
-	n := f.period.len()
+	n := f.period.Len()
 	sums := newGroupedSums(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
 	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
-		return sums.add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
+		return sums.Add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
 	})
 	if err != nil {
 		return nil, err
 	}
 	if !f.isGrouped() {
-		sum, err := sums.sumOf(0)
+		sum, err := sums.SumOf(0)
 		if err != nil {
 			return nil, err
 		}
 		return f.lines([]*conversion{sum})
 	}
-	top, rest := sums.ranked(moreEntered, (*conversion).merge)
+	top, rest := sums.Ranked(moreEntered, (*conversion).merge)
 	// The rank determines which values are listed; their order is that of the values.
-	slices.SortFunc(top, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
+	slices.SortFunc(top, func(a, b group[*conversion]) int { return sums.Compare(a.Value, b.Value) })
 	if rest != nil {
 		top = append(top, *rest)
 	}
 	counts := make([]*conversion, len(top))
 	for i := range top {
-		counts[i] = top[i].sum
+		counts[i] = top[i].Sum
 	}
 	out, err := f.lines(counts)
 	// out is nil after an error.
 	for i := range out {
-		_, out[i].BreakdownValue = f.label(top[i].value, top[i].other)
+		_, out[i].BreakdownValue = f.label(top[i].Value, top[i].Other)
 	}
 	return out, err
 }
 
 // lines returns the lines of the result, and checks the limit of their total size.
 func (f *funnelRun) lines(conversions []*conversion) ([]funnelLine, error) {
-	cells := len(conversions) * f.period.len()
+	cells := len(conversions) * f.period.Len()
 	if cells > maxCells {
 		return nil, tooManyCells()
 	}
-	if err := f.reserve(answerCell*int64(cells) + rowSize*int64(len(conversions))); err != nil {
+	if err := f.Reserve(answerCell*int64(cells) + rowSize*int64(len(conversions))); err != nil {
 		return nil, err
 	}
-	days, labels := f.period.days(), f.period.labels(f.period.from, f.period.to)
+	days, labels := f.period.Days(), f.period.Labels(f.period.From, f.period.To)
 	out := make([]funnelLine, len(conversions))
 	for i, c := range conversions {
-		out[i] = funnelLine{Count: f.period.len(), Data: c.percents(), Days: days, Labels: labels}
+		out[i] = funnelLine{Count: f.period.Len(), Data: c.percents(), Days: days, Labels: labels}
 	}
 	return out, nil
 }

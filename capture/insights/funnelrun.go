@@ -20,20 +20,20 @@ type funnelRun struct {
 
 // read scans the events of the funnel's range and collects those that can matter, by actor.
 func (q *funnelQuery) read(r *run) (*funnelRun, error) {
-	period, err := r.periodOf(q.dates, bucketing{unit: q.interval, single: q.viz != funnelTrends})
+	period, err := r.PeriodOf(q.dates, bucketing{Unit: q.interval, Single: q.viz != funnelTrends})
 	if err != nil {
 		return nil, err
 	}
-	f := &funnelRun{funnelQuery: q, run: r, period: period, acts: newChains[occurrence](occurrenceSize, r.reserve)}
+	f := &funnelRun{funnelQuery: q, run: r, period: period, acts: newChains[occurrence](occurrenceSize, r.Reserve)}
 	for _, x := range q.exclusions {
 		f.exclusions = append(f.exclusions, x.exclusion)
 	}
-	s := Scan{From: period.from.UnixMicro(), To: period.to.UnixMicro(), Columns: IDs}
-	b := &binder{run: r, from: s.From, to: s.To}
+	s := Scan{From: period.From.UnixMicro(), To: period.To.UnixMicro(), Columns: IDs}
+	b := &binder{run: r, From: s.From, To: s.To}
 	// Bind everything before the scan, since binding determines which columns are needed.
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
-	holds := q.conditions.bind(b)
+	holds := q.conditions.Bind(b)
 	f.values = newNumberer(b, &q.split)
 	firsts, err := f.firsts(b)
 	if err != nil {
@@ -46,17 +46,17 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	if strict {
 		s.Names = nil
 	}
-	return f, b.scanBound(s, func(row *row) error {
+	return f, b.ScanBound(s, func(row *row) error {
 		match := uint32(0)
 		for i, m := range marks {
-			if m.matches(row) {
+			if m.Matches(row) {
 				match |= q.bit(i)
 			}
 		}
 		if match == 0 && !strict || !holds(row) {
 			return nil
 		}
-		actor, ok := f.actors.number(row)
+		actor, ok := f.actors.Number(row)
 		if !ok {
 			return nil
 		}
@@ -66,7 +66,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 		if match == 0 && !strict {
 			return nil
 		}
-		return f.acts.add(actor, occurrence{time: row.b.Time[row.i], id: row.b.ID[row.i], match: match, value: f.values.number(row)})
+		return f.acts.Add(actor, occurrence{time: row.Batch.Time[row.Index], id: row.Batch.ID[row.Index], match: match, value: f.values.Number(row)})
 	})
 }
 
@@ -83,10 +83,10 @@ func (q *funnelQuery) bit(mark int) uint32 {
 func (q *funnelQuery) marks(b *binder) []*matcher {
 	var out []*matcher
 	for i := range q.steps {
-		out = append(out, q.steps[i].bind(b))
+		out = append(out, q.steps[i].Bind(b))
 	}
 	for i := range q.exclusions {
-		out = append(out, q.exclusions[i].bind(b))
+		out = append(out, q.exclusions[i].Bind(b))
 	}
 	return out
 }
@@ -94,9 +94,9 @@ func (q *funnelQuery) marks(b *binder) []*matcher {
 // bindActors returns the actors of the funnel for a scan.
 func (q *funnelQuery) bindActors(b *binder) *actors {
 	if q.actor != nil {
-		return b.actorsBy(q.actor(b))
+		return b.ActorsBy(q.actor(b))
 	}
-	return b.actors(q.groupType)
+	return b.Actors(q.groupType)
 }
 
 // firstEvents has the first event of each actor, over all time, that matches a step with a
@@ -116,7 +116,7 @@ func (s stamp) before(o stamp) bool { return s.time < o.time || s.time == o.time
 
 // clearUnlessFirst clears the bit of the step, unless the event is the first of its actor.
 func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
-	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.b.Time[r.i], r.b.ID[r.i]}) {
+	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.Batch.Time[r.Index], r.Batch.ID[r.Index]}) {
 		return match
 	}
 	return match &^ f.step
@@ -127,27 +127,27 @@ func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
 func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 	var out []*firstEvents
 	for i := range f.steps {
-		step := f.steps[i].bindName
+		step := f.steps[i].BindName
 		switch f.maths[i] {
 		case "first_time_for_user":
 		case "first_time_for_user_with_filters":
-			step = f.steps[i].bind
+			step = f.steps[i].Bind
 		default:
 			continue
 		}
-		history := &binder{run: f.run, from: math.MinInt64, to: b.to}
+		history := &binder{run: f.run, From: math.MinInt64, To: b.To}
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.scanBound(Scan{From: math.MinInt64, To: b.to, Names: eventNames(m), Columns: IDs}, func(r *row) error {
-			if !m.matches(r) {
+		err := history.ScanBound(Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: IDs}, func(r *row) error {
+			if !m.Matches(r) {
 				return nil
 			}
 			actor, ok := number(r)
 			if !ok {
 				return nil
 			}
-			return found.see(actor, stamp{r.b.Time[r.i], r.b.ID[r.i]}, f.reserve)
+			return found.see(actor, stamp{r.Batch.Time[r.Index], r.Batch.ID[r.Index]}, f.Reserve)
 		})
 		if err != nil {
 			return nil, err
@@ -161,16 +161,16 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 // its own, so the numbers are mapped by their keys.
 func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 	a := f.bindActors(b)
-	if a.keys == nil {
-		return a.number
+	if a.Keys == nil {
+		return a.Number
 	}
 	return func(r *row) (uint32, bool) {
-		n, ok := a.number(r)
+		n, ok := a.Number(r)
 		if !ok {
 			return 0, false
 		}
-		n, err := f.actors.keys.number(a.keys.all[n])
-		b.setErr(err)
+		n, err := f.actors.Keys.Number(a.Keys.All[n])
+		b.SetErr(err)
 		return n, true
 	}
 }
@@ -206,22 +206,22 @@ func (f *funnelRun) walker() walker {
 func (f *funnelRun) each(yield func(actor, value uint32, events []occurrence) error) error {
 	// Events are copied while they are sorted and attributed; at most twice the longest list is in
 	// use at a time.
-	parts := 2 * occurrenceSize * f.acts.longest()
-	defer func() { _ = f.reserve(-parts) }()
-	if err := f.reserve(parts); err != nil {
+	parts := 2 * occurrenceSize * f.acts.Longest()
+	defer func() { _ = f.Reserve(-parts) }()
+	if err := f.Reserve(parts); err != nil {
 		return err
 	}
 	// Without a breakdown, and for cohorts, all events of an actor have the same value.
 	v := &attributor{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
-	if f.split.kind == "" || f.split.isByCohort() {
+	if f.split.Kind == "" || f.split.IsByCohort() {
 		v.attribution = firstTouch
 	}
-	return f.acts.each(func(actor uint32, events []occurrence) error {
-		if err := f.checkContext(actor); err != nil {
+	return f.acts.Each(func(actor uint32, events []occurrence) error {
+		if err := f.CheckContext(actor); err != nil {
 			return err
 		}
 		events = sortOccurrences(events)
-		if f.split.isByCohort() {
+		if f.split.IsByCohort() {
 			return yield(actor, events[0].value, events)
 		}
 		return v.each(events, func(value uint32, events []occurrence) error { return yield(actor, value, events) })
@@ -243,7 +243,7 @@ func (f *funnelRun) eachReached(yield func(actor, value uint32, times []int64) e
 // eachEntrance calls yield for each bucket in which an actor began an attempt, with the number of
 // steps that the furthest attempt reached.
 func (f *funnelRun) eachEntrance(yield func(actor, value uint32, bucket, reached int) error) error {
-	n := &entrances{starts: f.period.starts, end: f.period.end, window: f.window, anyOrder: f.order == unorderedSteps, walker: f.walker()}
+	n := &entrances{starts: f.period.Starts, end: f.period.End, window: f.window, anyOrder: f.order == unorderedSteps, walker: f.walker()}
 	return f.each(func(actor, value uint32, events []occurrence) error {
 		return n.each(events, func(bucket, reached int) error { return yield(actor, value, bucket, reached) })
 	})

@@ -12,11 +12,11 @@ func TestWalkersFollowTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 25))
 	full, spoiled := 0, 0
 	for n := range 30_000 {
-		f := naiveFunnel{steps: 1 + random.IntN(5), window: 1 + random.IntN(12), strict: n%3 == 1}
-		if n%3 != 1 && f.steps > 1 {
+		f := naiveFunnel{Steps: 1 + random.IntN(5), Window: 1 + random.IntN(12), Strict: n%3 == 1}
+		if n%3 != 1 && f.Steps > 1 {
 			for range random.IntN(3) {
-				from := random.IntN(f.steps - 1)
-				f.exclusions = append(f.exclusions, naiveExclusion{from: from, to: from + 1 + random.IntN(f.steps-1-from)})
+				from := random.IntN(f.Steps - 1)
+				f.Exclusions = append(f.Exclusions, naiveExclusion{From: from, To: from + 1 + random.IntN(f.Steps-1-from)})
 			}
 		}
 		events := randomWalk(random, &f, n%3 == 2)
@@ -25,24 +25,24 @@ func TestWalkersFollowTheText(t *testing.T) {
 			occurrences[i] = occurrenceOf(e, int64(i))
 		}
 		var exclusions []exclusion
-		for _, x := range f.exclusions {
-			exclusions = append(exclusions, exclusion(x))
+		for _, x := range f.Exclusions {
+			exclusions = append(exclusions, exclusion{from: x.From, to: x.To})
 		}
-		var w walker = newAttempts(f.steps, int64(f.window), f.strict, exclusions)
-		reached, times := f.walk(events)
+		var w walker = newAttempts(f.Steps, int64(f.Window), f.Strict, exclusions)
+		reached, times := f.Walk(events)
 		if n%3 == 2 {
-			w = newUnorderedWalker(f.steps, int64(f.window))
-			reached, times = naiveUnordered(f.steps, f.window, events)
+			w = newUnorderedWalker(f.Steps, int64(f.Window))
+			reached, times = naiveUnordered(f.Steps, f.Window, events)
 		}
 		w.walk(occurrences[:len(occurrences)/2]) // a walker is reused
 		got, gotTimes := w.walk(occurrences)
 		if got != reached || !slices.Equal(gotTimes, times) {
 			t.Fatalf("%+v of %+v\nreached %d at %v, want %d at %v", f, events, got, gotTimes, reached, times)
 		}
-		if reached == f.steps && reached > 2 {
+		if reached == f.Steps && reached > 2 {
 			full++
 		}
-		if reached == 0 && len(f.exclusions) > 0 {
+		if reached == 0 && len(f.Exclusions) > 0 {
 			spoiled++
 		}
 	}
@@ -52,14 +52,14 @@ func TestWalkersFollowTheText(t *testing.T) {
 }
 
 func occurrenceOf(e naiveEvent, id int64) occurrence {
-	o := occurrence{time: e.at, id: id}
-	for _, k := range e.steps {
+	o := occurrence{time: e.At, id: id}
+	for _, k := range e.Steps {
 		o.match |= 1 << (k - 1)
 	}
-	for _, x := range e.exclusions {
+	for _, x := range e.Exclusions {
 		o.match |= 1 << (firstExclusion + x)
 	}
-	if e.barred {
+	if e.Barred {
 		o.match |= cannotBegin
 	}
 	return o
@@ -70,18 +70,18 @@ func randomWalk(random *rand.Rand, f *naiveFunnel, anyOrder bool) []naiveEvent {
 	now := int64(0)
 	for i := range events {
 		now += int64(random.IntN(4)) * int64(random.IntN(2))
-		events[i].at = now
-		for k := 1; k <= f.steps; k++ {
-			if random.IntN(f.steps+1) == 0 {
-				events[i].steps = append(events[i].steps, k)
+		events[i].At = now
+		for k := 1; k <= f.Steps; k++ {
+			if random.IntN(f.Steps+1) == 0 {
+				events[i].Steps = append(events[i].Steps, k)
 			}
 		}
-		for x := range f.exclusions {
+		for x := range f.Exclusions {
 			if random.IntN(6) == 0 {
-				events[i].exclusions = append(events[i].exclusions, x)
+				events[i].Exclusions = append(events[i].Exclusions, x)
 			}
 		}
-		events[i].barred = anyOrder && random.IntN(3) == 0
+		events[i].Barred = anyOrder && random.IntN(3) == 0
 	}
 	return events
 }

@@ -4,11 +4,11 @@ import "slices"
 
 // group is the sum of one breakdown value of a result.
 type group[T any] struct {
-	// value is the number of the value; for a breakdown by cohorts it is the index of the cohort.
-	value uint32
-	// other is true for the sum of the values beyond the limit.
-	other bool
-	sum   T
+	// Value is the number of the value; for a breakdown by cohorts it is the index of the cohort.
+	Value uint32
+	// Other is true for the sum of the values beyond the limit.
+	Other bool
+	Sum   T
 }
 
 // groupedSums sums actors by the values of a split. For a split by cohorts, an actor counts for
@@ -30,20 +30,20 @@ func newGroupedSums[T any](r *run, s *split, values *numberer, size int, create 
 	return &groupedSums[T]{r, s, values, create, int64(size), map[uint32]T{}}
 }
 
-// add calls to with each sum for which a value counts.
-func (g *groupedSums[T]) add(value uint32, to func(T)) error {
-	if !g.split.isByCohort() {
-		sum, err := g.sumOf(value)
+// Add calls to with each sum for which a value counts.
+func (g *groupedSums[T]) Add(value uint32, to func(T)) error {
+	if !g.split.IsByCohort() {
+		sum, err := g.SumOf(value)
 		if err == nil {
 			to(sum)
 		}
 		return err
 	}
-	for i := range g.split.cohorts {
-		if !g.values.inSet(value, i) {
+	for i := range g.split.Cohorts {
+		if !g.values.InSet(value, i) {
 			continue
 		}
-		sum, err := g.sumOf(uint32(i))
+		sum, err := g.SumOf(uint32(i))
 		if err != nil {
 			return err
 		}
@@ -52,11 +52,11 @@ func (g *groupedSums[T]) add(value uint32, to func(T)) error {
 	return nil
 }
 
-// sumOf returns the sum of a value, and creates it if necessary.
-func (g *groupedSums[T]) sumOf(value uint32) (T, error) {
+// SumOf returns the sum of a value, and creates it if necessary.
+func (g *groupedSums[T]) SumOf(value uint32) (T, error) {
 	sum, ok := g.sums[value]
 	if !ok {
-		if err := g.run.reserve(g.size + 64); err != nil {
+		if err := g.run.Reserve(g.size + 64); err != nil {
 			return sum, err
 		}
 		sum = g.make()
@@ -65,33 +65,33 @@ func (g *groupedSums[T]) sumOf(value uint32) (T, error) {
 	return sum, nil
 }
 
-// ranked returns the groups, ordered by order and then by value. If there are more than the limit
+// Ranked returns the groups, ordered by order and then by value. If there are more than the limit
 // of the split, the groups beyond it are merged into rest; their sums are modified. Cohorts are not
 // limited.
-func (g *groupedSums[T]) ranked(order func(a, b T) int, merge func(to, from T)) (top []group[T], rest *group[T]) {
+func (g *groupedSums[T]) Ranked(order func(a, b T) int, merge func(to, from T)) (top []group[T], rest *group[T]) {
 	for value, sum := range g.sums {
-		top = append(top, group[T]{value: value, sum: sum})
+		top = append(top, group[T]{Value: value, Sum: sum})
 	}
 	slices.SortFunc(top, func(a, b group[T]) int {
-		if c := order(a.sum, b.sum); c != 0 {
+		if c := order(a.Sum, b.Sum); c != 0 {
 			return c
 		}
-		return g.compare(a.value, b.value)
+		return g.Compare(a.Value, b.Value)
 	})
 	limit := g.split.limit
-	if g.split.isByCohort() || len(top) <= limit {
+	if g.split.IsByCohort() || len(top) <= limit {
 		return top, nil
 	}
-	rest = &group[T]{other: true, sum: top[limit].sum}
+	rest = &group[T]{Other: true, Sum: top[limit].Sum}
 	for _, o := range top[limit+1:] {
-		merge(rest.sum, o.sum)
+		merge(rest.Sum, o.Sum)
 	}
 	return top[:limit], rest
 }
 
-// compare orders values by their strings, and cohorts by their index.
-func (g *groupedSums[T]) compare(a, b uint32) int {
-	if g.split.isByCohort() {
+// Compare orders values by their strings, and cohorts by their index.
+func (g *groupedSums[T]) Compare(a, b uint32) int {
+	if g.split.IsByCohort() {
 		return int(a) - int(b)
 	}
 	return g.values.compare(a, b)

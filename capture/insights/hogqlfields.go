@@ -34,7 +34,7 @@ func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
 // columnField returns a field that is a column of a batch.
 func columnField(t hogql.Type, c Columns, value cellOf) hogqlField {
 	return simpleField(t, func(b *binder) cellOf {
-		b.needs.columns |= c
+		b.Needs.Columns |= c
 		return value
 	})
 }
@@ -64,33 +64,33 @@ var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_i
 
 func init() {
 	hogqlFields = map[string]hogqlField{
-		"uuid":           columnField(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.b.UUID[r.i].String()) }),
-		"event":          columnField(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.b.Name[r.i]) }),
-		"timestamp":      columnField(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.b.Time[r.i]) }),
-		"created_at":     columnField(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.b.CreatedAt[r.i]) }),
-		"distinct_id":    columnField(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.b.DistinctID[r.i]) }),
-		"elements_chain": columnField(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.b.Elements[r.i]) }),
-		"person_mode":    columnField(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.b.Mode[r.i].String()) }),
+		"uuid":           columnField(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
+		"event":          columnField(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
+		"timestamp":      columnField(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.Time[r.Index]) }),
+		"created_at":     columnField(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.CreatedAt[r.Index]) }),
+		"distinct_id":    columnField(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
+		"elements_chain": columnField(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
+		"person_mode":    columnField(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
 		"person_id":      simpleField(hogql.UUIDType, personText),
 		"team_id": simpleField(hogql.IntType, func(b *binder) cellOf {
-			return func(*row) hogql.Value { return hogql.IntOf(b.project.ID) }
+			return func(*row) hogql.Value { return hogql.IntOf(b.Project.ID) }
 		}),
 		"properties": {typ: propertiesType, bind: func(b *binder, rest []string) cellOf {
 			if len(rest) == 0 {
-				b.needs.columns |= Properties
-				return func(r *row) hogql.Value { return hogql.TextOf(r.b.Properties[r.i]) }
+				b.Needs.Columns |= Properties
+				return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
 			}
-			return nestedProperty(b.eventProperty(rest[0]), rest)
+			return nestedProperty(b.EventProperty(rest[0]), rest)
 		}},
 		"person":  {typ: personField, bind: bindPersonField},
 		"session": {typ: sessionField, bind: bindSessionField},
 	}
 	// Properties that are fields of their own.
 	for _, name := range []string{"$session_id", "$window_id"} {
-		hogqlFields[name] = propertyField(func(b *binder) getter { return b.eventProperty(name) })
+		hogqlFields[name] = propertyField(func(b *binder) getter { return b.EventProperty(name) })
 	}
 	for i := range maxGroupTypes {
-		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *binder) getter { return b.groupKey(i) })
+		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *binder) getter { return b.GroupKey(i) })
 		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return bindGroupField(b, i, rest) }}
 	}
 }
@@ -98,16 +98,16 @@ func init() {
 // personText returns the UUID of the event's person. The string of each person is created only on
 // first use.
 func personText(b *binder) cellOf {
-	person := b.people()
+	person := b.People()
 	var texts []string
 	return func(r *row) hogql.Value {
 		n := person(r)
 		for int(n) >= len(texts) {
 			texts = append(texts, make([]string, len(texts)+1024)...)
-			b.setErr(b.reserve(int64(len(texts)/2) * 52))
+			b.SetErr(b.Reserve(int64(len(texts)/2) * 52))
 		}
 		if texts[n] == "" {
-			texts[n] = b.personID(n).String()
+			texts[n] = b.PersonID(n).String()
 		}
 		return hogql.UUIDOf(texts[n])
 	}
@@ -138,28 +138,28 @@ func bindPersonField(b *binder, rest []string) cellOf {
 	case rest[0] == "created_at":
 		return personCreated(b)
 	case len(rest) > 1:
-		return nestedProperty(b.personProperty(rest[1]), rest[1:])
-	case b.mode == modeOverrideJoined || b.mode == modeDisabled:
+		return nestedProperty(b.PersonProperty(rest[1]), rest[1:])
+	case b.Mode == modeOverrideJoined || b.Mode == modeDisabled:
 		return profileText(b)
 	}
-	b.needs.columns |= PersonProperties
-	return func(r *row) hogql.Value { return hogql.TextOf(r.b.PersonProperties[r.i]) }
+	b.Needs.Columns |= PersonProperties
+	return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.PersonProperties[r.Index]) }
 }
 
 // profileText returns the properties of the event's person as JSON, with their current values.
 func profileText(b *binder) cellOf {
 	texts := map[capture.UUID]string{}
-	b.readProfiles(func(p *capture.StoredPerson) error {
+	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		text := p.Properties.String()
-		if err := b.reserve(int64(len(text)) + 96); err != nil {
+		if err := b.Reserve(int64(len(text)) + 96); err != nil {
 			return err
 		}
 		texts[p.UUID] = text
 		return nil
 	})
-	person := b.people()
+	person := b.People()
 	return func(r *row) hogql.Value {
-		if text, ok := texts[b.personID(person(r))]; ok {
+		if text, ok := texts[b.PersonID(person(r))]; ok {
 			return hogql.TextOf(text)
 		}
 		return hogql.TextOf("{}")
@@ -168,12 +168,12 @@ func profileText(b *binder) cellOf {
 
 // personCreated returns when the event's person was created; null if the person no longer exists.
 func personCreated(b *binder) cellOf {
-	person := b.people()
-	if b.mode != modeNoOverride {
+	person := b.People()
+	if b.Mode != modeNoOverride {
 		// The reader returns this time together with the persons.
-		b.needs.columns |= PeopleCreated
+		b.Needs.Columns |= PeopleCreated
 		return func(r *row) hogql.Value {
-			if p := b.reader.Person(person(r)); p.Exists {
+			if p := b.Reader.Person(person(r)); p.Exists {
 				return hogql.TimeOf(p.CreatedAt)
 			}
 			return hogql.Value{}
@@ -182,12 +182,12 @@ func personCreated(b *binder) cellOf {
 	// In this mode persons are those of the time of the event, which the reader cannot look up by
 	// number.
 	created := map[capture.UUID]int64{}
-	b.readProfiles(func(p *capture.StoredPerson) error {
+	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		created[p.UUID] = p.CreatedAt.UnixMicro()
-		return b.reserve(64)
+		return b.Reserve(64)
 	})
 	return func(r *row) hogql.Value {
-		if at, ok := created[b.personID(person(r))]; ok {
+		if at, ok := created[b.PersonID(person(r))]; ok {
 			return hogql.TimeOf(at)
 		}
 		return hogql.Value{}
@@ -209,15 +209,15 @@ func groupField(rest []string) (hogql.Type, bool) {
 // bindGroupField returns the function that reads a field of the event's group of a type; null if there
 // is no such group.
 func bindGroupField(b *binder, groupType int, rest []string) cellOf {
-	key := b.groupKey(groupType)
+	key := b.GroupKey(groupType)
 	// A single property does not need the other data of the groups.
 	if rest[0] == "properties" && len(rest) > 1 {
-		return nestedProperty(b.groupProperty(groupType, rest[1]), rest[1:])
+		return nestedProperty(b.GroupProperty(groupType, rest[1]), rest[1:])
 	}
 	values := map[string]hogql.Value{}
-	b.setErr(b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+	b.SetErr(b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error {
 		v := groupTableFields[rest[0]].value(g, nil)
-		if err := b.reserve(int64(len(g.Key)+len(v.Text())) + 120); err != nil {
+		if err := b.Reserve(int64(len(g.Key)+len(v.Text())) + 120); err != nil {
 			return err
 		}
 		values[g.Key] = v
@@ -244,21 +244,21 @@ func sessionField(rest []string) (hogql.Type, bool) {
 // bindSessionField returns the function that reads a field of the event's session; null if the event
 // has no session.
 func bindSessionField(b *binder, rest []string) cellOf {
-	id := b.eventProperty("$session_id")
+	id := b.EventProperty("$session_id")
 	if rest[0] == "id" {
 		return func(r *row) hogql.Value { return hogql.Property(id(r)) }
 	}
 	// Sessions are read when the field is bound.
-	sessions := b.sessions()
+	sessions := b.Sessions()
 	return func(r *row) hogql.Value {
 		s := sessions[id(r)]
 		switch {
 		case s == nil:
 			return hogql.Value{}
 		case rest[0] == "$start_timestamp":
-			return hogql.TimeOf(s.start)
+			return hogql.TimeOf(s.Start)
 		case rest[0] == "$end_timestamp":
-			return hogql.TimeOf(s.end)
+			return hogql.TimeOf(s.End)
 		}
 		return hogql.Property(sessionValues[rest[0]](s))
 	}
@@ -313,7 +313,7 @@ func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, fi
 			cells = append(cells, boolCell(filters))
 		case f.Cohort != "":
 			id, _ := strconv.ParseInt(f.Cohort, 10, 64)
-			cells = append(cells, boolCell(b.personSet(false, bindCohort(b, id))))
+			cells = append(cells, boolCell(b.PersonSet(false, bindCohort(b, id))))
 		case extra[f.Path[0]].bind != nil && len(f.Path) == 1:
 			cells = append(cells, extra[f.Path[0]].bind(b, nil))
 		default:
@@ -321,13 +321,13 @@ func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, fi
 		}
 	}
 	// The id orders rows with the same time.
-	b.needs.columns |= IDs
+	b.Needs.Columns |= IDs
 	// The row is reused: it reads fields from the current event when an expression fetches them.
 	var event *row
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}
 	return func(r *row) *hogql.Row {
 		event = r
-		out.Time, out.ID = r.b.Time[r.i], r.b.ID[r.i]
+		out.Time, out.ID = r.Batch.Time[r.Index], r.Batch.ID[r.Index]
 		return out
 	}
 }

@@ -11,18 +11,18 @@ import (
 // expression is a HogQL expression over events, with its place in the query.
 type expression struct {
 	*hogql.Expr
-	attr    string
-	project *Project
+	Attr    string
+	Project *Project
 }
 
 // readExpression parses an expression and compiles it to find errors. aggregate is true if the
 // expression must be an aggregate.
 func readExpression(n node, p *Project, aggregate bool) *expression {
-	if n.isAbsent() {
-		n.fail(required, "This field is required.")
+	if n.IsAbsent() {
+		n.Fail(required, "This field is required.")
 	}
-	text := n.text("")
-	if n.hasFailed() {
+	text := n.Text("")
+	if n.HasFailed() {
 		return nil
 	}
 	expr, err := hogql.ParseExpr(text)
@@ -36,24 +36,24 @@ func readExpression(n node, p *Project, aggregate bool) *expression {
 		}
 	}
 	failWith(n, err)
-	return &expression{expr, n.attr, p}
+	return &expression{expr, n.Attr, p}
 }
 
 // setEvalErr records an error of evaluating an expression. The scan continues until the end of the
 // batch and then fails.
 func setEvalErr(b *binder, err error, x *expression) {
-	if err != nil && b.fault == nil {
-		b.fault = withAttr(err, x.attr)
+	if err != nil && b.Fault == nil {
+		b.Fault = withAttr(err, x.Attr)
 	}
 }
 
 // program returns a function that evaluates an expression without aggregates for an event. It
 // returns nil after a compile error.
 func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value) {
-	scope := eventScope(x.project, nil)
+	scope := eventScope(x.Project, nil)
 	program, err := x.Compile(scope, hogqlContext(b.run))
 	if err != nil {
-		b.setErr(withAttr(err, x.attr))
+		b.SetErr(withAttr(err, x.Attr))
 		return nil
 	}
 	fill := bindEventRow(b, scope, nil, nil)
@@ -66,14 +66,14 @@ func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value)
 
 // hogqlFilter parses a filter whose key is an expression.
 func hogqlFilter(n node, p *Project) condition {
-	return &hogqlCondition{readExpression(n.get("key"), p, false)}
+	return &hogqlCondition{readExpression(n.Get("key"), p, false)}
 }
 
 // hogqlCondition is an expression as a condition; null is false.
 type hogqlCondition struct{ *expression }
 
-// bind returns the condition for a run.
-func (c *hogqlCondition) bind(b *binder) func(*row) bool {
+// Bind returns the condition for a run.
+func (c *hogqlCondition) Bind(b *binder) func(*row) bool {
 	eval := c.program(b)
 	return func(r *row) bool {
 		if eval == nil {
@@ -106,14 +106,14 @@ func hogqlValue(n node, p *Project) func(b *binder) getter {
 
 // hogqlContext returns the context in which the expressions of a run are compiled.
 func hogqlContext(r *run) hogql.Context {
-	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
+	return hogql.Context{Now: r.Now, Zone: r.Zone, WeekStart: r.Project.WeekStart, Reserve: r.Reserve, Check: r.Context.Err}
 }
 
 // failWith records err as the fault of the query, at this node, unless a fault is recorded.
 func failWith(n node, err error) {
 	var e *Error
-	if errors.As(withAttr(err, n.attr), &e) && *n.fault == nil {
-		*n.fault = e
+	if errors.As(withAttr(err, n.Attr), &e) && *n.Fault == nil {
+		*n.Fault = e
 	}
 }
 

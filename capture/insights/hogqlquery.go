@@ -25,38 +25,38 @@ type hogqlQuery struct {
 
 // parseHogQL parses a HogQLQuery and compiles it to report errors.
 func parseHogQL(n node, p *Project) plan {
-	q := &hogqlQuery{text: n.get("query").text("")}
-	if n.get("query").isAbsent() {
-		n.get("query").fail(required, "This field is required.")
+	q := &hogqlQuery{text: n.Get("query").Text("")}
+	if n.Get("query").IsAbsent() {
+		n.Get("query").Fail(required, "This field is required.")
 	}
-	if n.hasFailed() {
+	if n.HasFailed() {
 		return q
 	}
 	statement, err := hogql.ParseSelect(q.text)
 	if err != nil {
-		failWith(n.get("query"), err)
+		failWith(n.Get("query"), err)
 		return q
 	}
 	q.statement = statement
 	q.read(n, p)
 	// The time does not matter, because the compiled query is discarded.
 	_, err = statement.Compile(hogqlScope(p, statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
-	failWith(n.get("query"), err)
+	failWith(n.Get("query"), err)
 	return q
 }
 
 // read parses the members besides the text of the query.
 func (q *hogqlQuery) read(n node, p *Project) {
-	q.values, _ = n.get("values").object().value.(map[string]any)
+	q.values, _ = n.Get("values").Object().Value.(map[string]any)
 	q.variables = map[string]any{}
 	// Variables are by id and have their name as a member.
-	variables, _ := n.get("variables").object().value.(map[string]any)
+	variables, _ := n.Get("variables").Object().Value.(map[string]any)
 	for id := range variables {
-		name, value := readVariable(n.get("variables").get(id))
+		name, value := readVariable(n.Get("variables").Get(id))
 		q.variables[name] = value
 	}
-	filters := n.get("filters").object()
-	properties := filters.get("properties")
+	filters := n.Get("filters").Object()
+	properties := filters.Get("properties")
 	// Which filters are possible depends on the table.
 	switch q.statement.Table {
 	case "persons":
@@ -68,16 +68,16 @@ func (q *hogqlQuery) read(n node, p *Project) {
 		})
 	default:
 		q.filters = append(readFilters(properties, p), testAccounts(filters, p))
-		dates := filters.get("dateRange").object()
-		q.from, q.to = readDate(dates.get("date_from"), true), readLastDate(dates.get("date_to"))
+		dates := filters.Get("dateRange").Object()
+		q.from, q.to = readDate(dates.Get("date_from"), true), readLastDate(dates.Get("date_to"))
 	}
 }
 
 // readVariable returns the name and the value of a variable.
 func readVariable(n node) (string, any) {
-	v := n.object()
-	name, value := v.get("code_name").text(""), v.get("value").value
-	if v.get("isNull").boolean() {
+	v := n.Object()
+	name, value := v.Get("code_name").Text(""), v.Get("value").Value
+	if v.Get("isNull").Boolean() {
 		value = nil
 	}
 	return name, value
@@ -89,9 +89,9 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 	return c
 }
 
-// run feeds the rows of the table to the compiled query and encodes its result.
-func (q *hogqlQuery) run(r *run) (*Result, error) {
-	scope := hogqlScope(r.project, q.statement.Table)
+// Run feeds the rows of the table to the compiled query and encodes its result.
+func (q *hogqlQuery) Run(r *run) (*Result, error) {
+	scope := hogqlScope(r.Project, q.statement.Table)
 	query, err := q.statement.Compile(scope, q.context(hogqlContext(r)))
 	if err != nil {
 		return nil, withAttr(err, "query__query")
@@ -128,11 +128,11 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 // match.
 func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scope) error {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64) // the range of {filters}, in microseconds; both bounds are inclusive
-	if q.from.form != noDate && q.from.form != allTime {
-		from = b.calendar().resolve(q.from, b.now).UnixMicro()
+	if q.from.Form != noDate && q.from.Form != allTime {
+		from = b.Calendar().Resolve(q.from, b.Now).UnixMicro()
 	}
-	if q.to.form != noDate {
-		to = b.calendar().resolve(q.to, b.now).UnixMicro() - 1
+	if q.to.Form != noDate {
+		to = b.Calendar().Resolve(q.to, b.Now).UnixMicro() - 1
 	}
 	s := Scan{Names: query.Names()}
 	s.From, s.To = query.Range()
@@ -143,15 +143,15 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	setRange(b, s)
 	holds := func(*row) bool { return true }
 	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
-		holds = q.filters.bind(b)
+		holds = q.filters.Bind(b)
 	}
 	fill := bindEventRow(b, scope, nil, func(r *row) bool {
-		at := r.b.Time[r.i]
+		at := r.Batch.Time[r.Index]
 		return from <= at && at <= to && holds(r)
 	})
 	// The conditions of the query exclude every name.
 	if s.Names != nil && len(s.Names) == 0 {
-		return b.err
+		return b.Err
 	}
 	return scanHogQL(b, s, query, nil, fill)
 }
@@ -170,27 +170,27 @@ type metadataError struct {
 // parseMetadata parses a HogQLMetadata. It parses the query as a HogQLQuery, and distinguishes
 // errors of the text, which are the result, from errors of other members, which are faults.
 func parseMetadata(n node, p *Project) plan {
-	if language := n.get("language").text("hogQL"); language != "hogQL" {
-		n.get("language").fail(notSupported, "The language %s is not supported.", describe(language))
+	if language := n.Get("language").Text("hogQL"); language != "hogQL" {
+		n.Get("language").Fail(notSupported, "The language %s is not supported.", describe(language))
 	}
-	if n.get("query").isAbsent() {
-		n.get("query").fail(required, "This field is required.")
+	if n.Get("query").IsAbsent() {
+		n.Get("query").Fail(required, "This field is required.")
 	}
-	if n.hasFailed() {
+	if n.HasFailed() {
 		return nil
 	}
 	// The fault of the query is separate from that of the other members.
 	inner := n
-	inner.fault = new(*Error)
+	inner.Fault = new(*Error)
 	parseHogQL(inner, p)
-	if fault := *inner.fault; fault != nil && fault.Line == 0 { // an error of another member
-		*n.fault = fault
+	if fault := *inner.Fault; fault != nil && fault.Line == 0 { // an error of another member
+		*n.Fault = fault
 	}
-	return &metadata{*inner.fault}
+	return &metadata{*inner.Fault}
 }
 
-// run returns the error of the text. It does not read any events.
-func (m *metadata) run(*run) (*Result, error) {
+// Run returns the error of the text. It does not read any events.
+func (m *metadata) Run(*run) (*Result, error) {
 	errors := []metadataError{}
 	if m.fault != nil {
 		errors = append(errors, metadataError{m.fault.Start, m.fault.End, m.fault.Detail})

@@ -20,28 +20,28 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
 	}
 	n, fault := decodeQuery(query, "query")
-	if text, ok := n.value.(string); ok { // a JSON text of such an object
-		n.value = wire.Value([]byte(text))
+	if text, ok := n.Value.(string); ok { // a JSON text of such an object
+		n.Value = wire.Value([]byte(text))
 	}
-	if n.isAbsent() {
+	if n.IsAbsent() {
 		return nil, newError(required, "query", "This field is required.")
 	}
-	if _, ok := n.value.(map[string]any); !ok {
-		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
+	if _, ok := n.Value.(map[string]any); !ok {
+		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.Value))
 	}
 	n = unwrap(n)
-	name := n.get("kind").text("")
+	name := n.Get("kind").Text("")
 	if *fault == nil && name == "" {
-		n.fail(invalidInput, `A query needs a "kind".`)
+		n.Fail(invalidInput, `A query needs a "kind".`)
 	}
 	kind, ok := findKind(name)
 	if !ok {
-		n.get("kind").fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
+		n.Get("kind").Fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
 	}
 	if *fault != nil {
 		return nil, *fault
 	}
-	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kind.parse(n, p)}
+	q := &Query{Kind: name, Source: n.Raw(), project: p, plan: kind.Parse(n, p)}
 	var err error
 	switch plan := q.plan.(type) {
 	case experimentPlan:
@@ -52,15 +52,15 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
+	q.mode = n.Get("modifiers").Object().Get("personsOnEventsMode").Choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
 	// A misspelled member is reported before other faults, since it is often their cause.
-	if fault := n.tracker.findMisspelled(); fault != nil {
+	if fault := n.Tracker.FindMisspelled(); fault != nil {
 		return nil, fault
 	}
 	if *fault != nil {
 		return nil, *fault
 	}
-	q.Ignored = n.tracker.listIgnored()
+	q.Ignored = n.Tracker.ListIgnored()
 	return q, nil
 }
 
@@ -90,15 +90,15 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 		return nil, err
 	}
 	r := newRun(ctx, reader, q.project, o)
-	r.mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
+	r.Mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
 	// Close the reader even if the plan panics.
 	defer func() {
 		if err = errors.Join(err, reader.Close()); err != nil {
-			result, err = nil, r.explain(err)
+			result, err = nil, r.Explain(err)
 		}
 	}()
-	if result, err = q.plan.run(r); err == nil {
-		result.Read, err = r.read, r.fault
+	if result, err = q.plan.Run(r); err == nil {
+		result.Read, err = r.Read, r.Fault
 	}
 	return result, err
 }

@@ -14,7 +14,7 @@ func init() {
 func Kinds() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
-		names[i] = k.name
+		names[i] = k.Name
 	}
 	slices.Sort(names)
 	return names
@@ -22,7 +22,7 @@ func Kinds() []string {
 
 // findKind returns the kind with a name.
 func findKind(name string) (kind, bool) {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.Name == name })
 	if i < 0 {
 		return kind{}, false
 	}

@@ -4,8 +4,8 @@ import "slices"
 
 // lifecycleKinds are the kinds of queries about lifecycle and stickiness.
 var lifecycleKinds = []kind{
-	{name: "LifecycleQuery", parse: parseLifecycle},
-	{name: "StickinessQuery", parse: parseStickiness},
+	{Name: "LifecycleQuery", Parse: parseLifecycle},
+	{Name: "StickinessQuery", Parse: parseStickiness},
 }
 
 // lifecycle is a LifecycleQuery (§2.7): how many persons are new, return, return after a pause, or
@@ -31,16 +31,16 @@ const (
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
 func parseLifecycle(n node, p *Project) plan {
-	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.get("dateRange")), conditions: queryConditions(n, p)}
-	series := n.get("series")
-	if list, _ := series.value.([]any); len(list) > 1 {
-		series.fail(invalidInput, "A LifecycleQuery has one series.")
+	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
+	series := n.Get("series")
+	if list, _ := series.Value.([]any); len(list) > 1 {
+		series.Fail(invalidInput, "A LifecycleQuery has one series.")
 	}
 	if entities := readEntities(series, p, maxSeries); len(entities) > 0 {
 		l.entity = entities[0]
 	}
-	n.rejectMembers("aggregation_group_type_index")
-	n.get("lifecycleFilter").object()
+	n.RejectMembers("aggregation_group_type_index")
+	n.Get("lifecycleFilter").Object()
 	return l
 }
 
@@ -51,9 +51,9 @@ type stay struct {
 	status int
 }
 
-// run counts the persons by status and bucket. Dormant persons are counted as negative numbers.
-func (l *lifecycle) run(r *run) (*Result, error) {
-	p, err := r.period(l.dates, l.interval)
+// Run counts the persons by status and bucket. Dormant persons are counted as negative numbers.
+func (l *lifecycle) Run(r *run) (*Result, error) {
+	p, err := r.Period(l.dates, l.interval)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func (l *lifecycle) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.reserve(answerCell * int64(len(lifecycleStatuses)*p.len())); err != nil {
+	if err := r.Reserve(answerCell * int64(len(lifecycleStatuses)*p.Len())); err != nil {
 		return nil, err
 	}
-	data := makeRows(len(lifecycleStatuses), p.len(), func(int) float64 { return 0 })
+	data := makeRows(len(lifecycleStatuses), p.Len(), func(int) float64 { return 0 })
 	for _, s := range stays {
 		if s.status == statusDormant {
 			data[s.status][s.bucket]--
@@ -72,19 +72,19 @@ func (l *lifecycle) run(r *run) (*Result, error) {
 			data[s.status][s.bucket]++
 		}
 	}
-	label := l.entity.label(r)
+	label := l.entity.Label(r)
 	results := make([]*lifecycleRow, len(data))
 	for i, points := range data {
 		results[i] = &lifecycleRow{
-			Status: lifecycleStatuses[i], Data: toNumbers(points), Days: p.days(), Labels: p.labels(p.from, p.to),
+			Status: lifecycleStatuses[i], Data: toNumbers(points), Days: p.Days(), Labels: p.Labels(p.From, p.To),
 			Count: number(sum(points)), Label: label + " - " + lifecycleStatuses[i],
-			Action: l.entity.describe(r, 0, p.instants()),
+			Action: l.entity.Describe(r, 0, p.Instants()),
 		}
 		// Results always have the math total, whatever the query has.
 		math := "total"
 		results[i].Action.Math = &math
 	}
-	return &Result{Results: results, From: p.from, To: p.to}, nil
+	return &Result{Results: results, From: p.From, To: p.To}, nil
 }
 
 // lifecycleRow is one row of the result: a status.
@@ -101,14 +101,14 @@ type lifecycleRow struct {
 // stays returns the status of each person in the buckets of the range. It scans one bucket before
 // the range, to recognize persons that return, and one after it.
 func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
-	if p.len() == 0 {
+	if p.Len() == 0 {
 		return nil, nil
 	}
 	// around is the range with one more bucket before and after it.
-	c := r.calendar()
-	before := c.startOf(l.interval, p.start(0).Add(-1))
-	after := c.next(l.interval, c.next(l.interval, p.start(p.len()-1)))
-	around, err := c.bucketsBetween(l.interval, before, after.Add(-1))
+	c := r.Calendar()
+	before := c.StartOf(l.interval, p.Start(0).Add(-1))
+	after := c.Next(l.interval, c.Next(l.interval, p.Start(p.Len()-1)))
+	around, err := c.BucketsBetween(l.interval, before, after.Add(-1))
 	if err != nil {
 		return nil, err
 	}
@@ -116,67 +116,67 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.reserve(48 * int64(len(cells))); err != nil { // up to two stays for each cell
+	if err := r.Reserve(48 * int64(len(cells))); err != nil { // up to two stays for each cell
 		return nil, err
 	}
 	// The cells are sorted by person and bucket, so the previous cell is the person's previous
 	// bucket. Buckets of cells are one greater than those of stays.
 	out := make([]stay, 0, 2*len(cells))
 	for i, at := range cells {
-		first := i == 0 || cells[i-1].actor != at.actor
+		first := i == 0 || cells[i-1].Actor != at.Actor
 		status := statusResurrecting
 		switch {
 		// The person's first event in the scan: the person is new if created in this bucket,
 		// otherwise resurrecting.
 		case first:
-			if created := createdAt(r, at.actor); around.find(created) == int(at.bucket) {
+			if created := createdAt(r, at.Actor); around.Find(created) == int(at.Bucket) {
 				status = statusNew
 			}
-		case cells[i-1].bucket+1 == at.bucket:
+		case cells[i-1].Bucket+1 == at.Bucket:
 			status = statusReturning
 		}
-		out = append(out, stay{at.actor, int(at.bucket) - 1, status})
+		out = append(out, stay{at.Actor, int(at.Bucket) - 1, status})
 		// A person without events in the next bucket is dormant in it.
-		if last := i+1 == len(cells) || cells[i+1].actor != at.actor; last || cells[i+1].bucket != at.bucket+1 {
-			out = append(out, stay{at.actor, int(at.bucket), statusDormant})
+		if last := i+1 == len(cells) || cells[i+1].Actor != at.Actor; last || cells[i+1].Bucket != at.Bucket+1 {
+			out = append(out, stay{at.Actor, int(at.Bucket), statusDormant})
 		}
 	}
-	return slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.len() }), nil
+	return slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.Len() }), nil
 }
 
 // createdAt returns when the person with a number was created, in microseconds since 1970. It
 // returns -1 if persons are those of the time of the event, which have no such time.
 func createdAt(r *run, number uint32) int64 {
-	if r.mode == modeNoOverride {
+	if r.Mode == modeNoOverride {
 		return -1
 	}
-	return r.reader.Person(number).CreatedAt
+	return r.Reader.Person(number).CreatedAt
 }
 
 // active returns the buckets in which each person has an event, sorted by person and bucket.
 func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	b := &binder{run: r}
-	b.from, b.to = around.starts[0], around.end-1
-	m := l.entity.bind(b)
-	common, person := l.conditions.bind(b), b.people()
-	if b.err != nil {
-		return nil, b.err
+	b.From, b.To = around.Starts[0], around.End-1
+	m := l.entity.Bind(b)
+	common, person := l.conditions.Bind(b), b.People()
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	b.needs.columns |= PeopleCreated
-	seen := set{reserve: r.reserve}
-	w := newRow(&b.needs)
-	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
+	b.Needs.Columns |= PeopleCreated
+	seen := set{Reserve: r.Reserve}
+	w := newRow(&b.Needs)
+	err := r.Scan(Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *Batch) error {
 		for i := range batch.Len() {
-			w.moveTo(batch, i)
-			if !m.matches(w) || !common(w) {
+			w.MoveTo(batch, i)
+			if !m.Matches(w) || !common(w) {
 				continue
 			}
 			// Events of persons that no longer exist do not count.
 			n := person(w)
-			if r.mode != modeNoOverride && !r.reader.Person(n).Exists {
+			if r.Mode != modeNoOverride && !r.Reader.Person(n).Exists {
 				continue
 			}
-			if err := seen.put(cell{value: 0, bucket: uint32(around.find(batch.Time[i])), actor: n}); err != nil {
+			if err := seen.Put(cell{Value: 0, Bucket: uint32(around.Find(batch.Time[i])), Actor: n}); err != nil {
 				return err
 			}
 		}
@@ -185,8 +185,8 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.reserve(12 * int64(seen.n)); err != nil {
+	if err := r.Reserve(12 * int64(seen.Len)); err != nil {
 		return nil, err
 	}
-	return seen.sorted(), nil
+	return seen.Sorted(), nil
 }

@@ -14,13 +14,13 @@ var _ interface { // the interfaces of queries about actors
 
 // ActorFinder finds the persons with a status in a bucket.
 func (l *lifecycle) ActorFinder(n node) actorFinder {
-	status := slices.Index(lifecycleStatuses, n.get("status").choice("new", lifecycleStatuses...))
-	if n.get("day").isAbsent() {
-		n.get("day").fail(required, "Actors of a LifecycleQuery need a day.")
+	status := slices.Index(lifecycleStatuses, n.Get("status").Choice("new", lifecycleStatuses...))
+	if n.Get("day").IsAbsent() {
+		n.Get("day").Fail(required, "Actors of a LifecycleQuery need a day.")
 	}
-	when := readDate(n.get("day"), false)
+	when := readDate(n.Get("day"), false)
 	return func(r *run) (*actorSet, error) {
-		p, err := r.period(l.dates, l.interval)
+		p, err := r.Period(l.dates, l.interval)
 		if err != nil {
 			return nil, err
 		}
@@ -28,11 +28,11 @@ func (l *lifecycle) ActorFinder(n node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		bucket := p.find(r.calendar().resolve(when, r.now).UnixMicro())
-		out := &actorSet{groupType: -1}
+		bucket := p.Find(r.Calendar().Resolve(when, r.Now).UnixMicro())
+		out := &actorSet{GroupType: -1}
 		for _, s := range stays {
 			if s.bucket == bucket && s.status == status {
-				out.members = append(out.members, member{person: r.personID(s.person)})
+				out.Members = append(out.Members, member{Person: r.PersonID(s.person)})
 			}
 		}
 		return out, nil
@@ -47,17 +47,17 @@ var _ interface { // the interfaces of queries about actors
 // ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.
 func (s *stickiness) ActorFinder(n node) actorFinder {
-	days := n.get("day").intInRange(1, maxBuckets, 1)
-	series := int(n.get("series").intInRange(0, int64(max(0, len(s.series)-1)), 0))
+	days := n.Get("day").IntInRange(1, maxBuckets, 1)
+	series := int(n.Get("series").IntInRange(0, int64(max(0, len(s.series)-1)), 0))
 	// In a cumulative result, a column includes all larger numbers of intervals.
 	fallback := "exact"
 	if s.cumulative {
 		fallback = "gte"
 	}
-	operator := n.get("operator").choice(fallback, "exact", "gte", "lte")
-	attr := fmt.Sprintf("%s__series__%d__math_hogql", n.get("source").attr, series)
+	operator := n.Get("operator").Choice(fallback, "exact", "gte", "lte")
+	attr := fmt.Sprintf("%s__series__%d__math_hogql", n.Get("source").Attr, series)
 	return func(r *run) (*actorSet, error) {
-		p, err := r.period(s.dates, s.interval)
+		p, err := r.Period(s.dates, s.interval)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (s *stickiness) ActorFinder(n node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{groupType: s.series[series].math.group}
+		out := &actorSet{GroupType: s.series[series].Math.Group}
 		for who, n := range active {
 			// Skip the actor unless the number is equal, or the operator permits a larger or
 			// smaller number.
@@ -75,17 +75,17 @@ func (s *stickiness) ActorFinder(n node) actorFinder {
 			m := member{}
 			switch {
 			case keys == nil:
-				m.person = r.personID(who)
-			case out.groupType >= 0:
-				m.group = keys.all[who]
+				m.Person = r.PersonID(who)
+			case out.GroupType >= 0:
+				m.Group = keys.All[who]
 			default: // the value of an expression
-				id, ok := wire.ParseUUID(keys.all[who])
+				id, ok := wire.ParseUUID(keys.All[who])
 				if !ok {
-					return nil, newError(notSupported, attr, "Actors of a series whose math is an expression are only available if the expression is a person id, such as person_id, not %s.", describe(keys.all[who]))
+					return nil, newError(notSupported, attr, "Actors of a series whose math is an expression are only available if the expression is a person id, such as person_id, not %s.", describe(keys.All[who]))
 				}
-				m.person = id
+				m.Person = id
 			}
-			out.members = append(out.members, m)
+			out.Members = append(out.Members, m)
 		}
 		return out, nil
 	}

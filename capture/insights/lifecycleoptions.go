@@ -7,13 +7,13 @@ import (
 
 // Options returns the buckets and statuses of a lifecycle.
 func (l *lifecycle) Options(r *run) (map[string]any, error) {
-	p, err := r.period(l.dates, l.interval)
+	p, err := r.Period(l.dates, l.interval)
 	if err != nil {
 		return nil, err
 	}
 	days, statuses := []option{}, []option{}
-	for i, label := range p.labels(p.from, p.to) {
-		days = append(days, option{Label: label, Value: p.start(i).Format(time.RFC3339)})
+	for i, label := range p.Labels(p.From, p.To) {
+		days = append(days, option{Label: label, Value: p.Start(i).Format(time.RFC3339)})
 	}
 	for _, s := range lifecycleStatuses {
 		statuses = append(statuses, option{Label: strings.ToUpper(s[:1]) + s[1:], Value: s})
@@ -23,7 +23,7 @@ func (l *lifecycle) Options(r *run) (map[string]any, error) {
 
 // Options returns the numbers of intervals and the series of stickiness.
 func (s *stickiness) Options(r *run) (map[string]any, error) {
-	p, err := r.period(s.dates, s.interval)
+	p, err := r.Period(s.dates, s.interval)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *stickiness) Options(r *run) (map[string]any, error) {
 		days = append(days, option{Label: label, Value: i + 1})
 	}
 	for i := range s.series {
-		series = append(series, option{Label: s.series[i].label(r), Value: i})
+		series = append(series, option{Label: s.series[i].Label(r), Value: i})
 	}
 	return map[string]any{"day": days, "series": series}, nil
 }

@@ -32,7 +32,7 @@ const cleanedPathExact = "is_cleaned_path_exact"
 // readComparison parses and validates the operator and value of a filter.
 func readComparison(n node, p *Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
-	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
+	c := comparison{node: n, operator: n.Get("operator").Text(string(flags.Exact)), value: n.Get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
 	// Building the test records the faults of the filter.
 	c.test()
 	return c
@@ -66,15 +66,15 @@ func (c *comparison) isNegative() bool {
 func (c *comparison) test() func(raw string, now time.Time) bool {
 	info, ok := c.flagOperator()
 	if !ok && c.operator != cleanedPathExact {
-		c.get("operator").fail(invalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
+		c.Get("operator").Fail(invalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
 		return nil
 	}
 	// An empty list of values does not restrict the result.
-	if l, isList := c.value.value.([]any); isList && len(l) == 0 && (info.Name == flags.Exact || info.Name == flags.IsNot) {
+	if l, isList := c.value.Value.([]any); isList && len(l) == 0 && (info.Name == flags.Exact || info.Name == flags.IsNot) {
 		return func(string, time.Time) bool { return true }
 	}
-	if c.value.isAbsent() && info.Name != flags.IsSet && info.Name != flags.IsNotSet {
-		c.value.fail(required, "Operator %q of the property %s needs a value.", c.operator, c.property())
+	if c.value.IsAbsent() && info.Name != flags.IsSet && info.Name != flags.IsNotSet {
+		c.value.Fail(required, "Operator %q of the property %s needs a value.", c.operator, c.property())
 		return nil
 	}
 	if !ok {
@@ -93,22 +93,22 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	if operator == flags.Regex || operator == flags.NotRegex {
 		for _, raw := range c.jsonTexts() {
 			if text, _ := textOf(raw); len(text) > maxPattern {
-				c.value.fail(tooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
+				c.value.Fail(tooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
 				return nil
 			}
 		}
 	}
-	f, err := flags.NewFilter(flags.Property{Operator: operator, Value: c.value.value, HasValue: true}, c.settings)
+	f, err := flags.NewFilter(flags.Property{Operator: operator, Value: c.value.Value, HasValue: true}, c.settings)
 	var fault *flags.DefinitionError
 	if errors.As(err, &fault) {
-		c.get(fault.Path).fail(invalidInput, "Operator %q of the property %s: %s.", c.operator, c.property(), fault.Problem)
+		c.Get(fault.Path).Fail(invalidInput, "Operator %q of the property %s: %s.", c.operator, c.property(), fault.Problem)
 		return nil
 	}
 	return f
 }
 
 // property describes the key of the filter in error messages.
-func (c *comparison) property() string { return describe(c.get("key").value) }
+func (c *comparison) property() string { return describe(c.Get("key").Value) }
 
 // bindTest returns the test for one run. If matching a regular expression takes too long, the run
 // fails.
@@ -117,31 +117,31 @@ func (c *comparison) bindTest(r *run) func(raw string) bool {
 		f := c.filter(info.Name)
 		return func(raw string) bool {
 			// After the timeout, do not try the other events of the batch.
-			if r.fault != nil {
+			if r.Fault != nil {
 				return false
 			}
-			holds := f.HoldsJSON(raw, r.now)
+			holds := f.HoldsJSON(raw, r.Now)
 			if f.TimedOut() {
-				r.fault = newError(tooLarge, c.value.attr, "The regular expression of the property %s takes too long to evaluate.", c.property())
+				r.Fault = newError(tooLarge, c.value.Attr, "The regular expression of the property %s takes too long to evaluate.", c.property())
 			}
 			return holds
 		}
 	}
 	test := c.test()
-	return func(raw string) bool { return test(raw, r.now) }
+	return func(raw string) bool { return test(raw, r.Now) }
 }
 
 // jsonTexts returns the values of the filter as JSON text: the elements of a list, or the single
 // value. Null is left out.
 func (c *comparison) jsonTexts() []string {
-	list, ok := c.value.value.([]any)
+	list, ok := c.value.Value.([]any)
 	if !ok {
-		list = []any{c.value.value}
+		list = []any{c.value.Value}
 	}
 	var out []string
 	for _, v := range list {
 		if v != nil {
-			out = append(out, string(node{value: v}.raw()))
+			out = append(out, string(node{Value: v}.Raw()))
 		}
 	}
 	return out
@@ -154,12 +154,12 @@ const maxPattern = 1000
 // after a fault.
 func readPattern(n node, text string) *boundedre.Pattern {
 	if len(text) > maxPattern {
-		n.fail(tooLarge, "A regular expression may have at most %d bytes.", maxPattern)
+		n.Fail(tooLarge, "A regular expression may have at most %d bytes.", maxPattern)
 		return nil
 	}
 	p, err := boundedre.Compile("(?s)" + text)
 	if err != nil {
-		n.fail(invalidInput, "%s is not a valid regular expression (RE2): %v.", describe(text), err)
+		n.Fail(invalidInput, "%s is not a valid regular expression (RE2): %v.", describe(text), err)
 	}
 	return p
 }
@@ -190,7 +190,7 @@ type cleaning struct {
 func (c *comparison) cleanedPath() func(raw string) bool {
 	texts := c.jsonTexts()
 	if len(texts) != 1 {
-		c.value.fail(invalidInput, "Operator %q of the property %s takes one value.", c.operator, describe(c.get("key").value))
+		c.value.Fail(invalidInput, "Operator %q of the property %s takes one value.", c.operator, describe(c.Get("key").Value))
 		return nil
 	}
 	v, _ := textOf(texts[0])

@@ -156,7 +156,7 @@ func TestFilters_Rejected(t *testing.T) {
 // Selectors of §3.2.6.
 func TestElements_Selectors(t *testing.T) {
 	chain := parseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
-	if len(chain) != 3 || chain[0].attributes["text"] != `Say "hi"` || len(chain[1].classes) != 2 {
+	if len(chain) != 3 || chain[0].Attributes["text"] != `Say "hi"` || len(chain[1].Classes) != 2 {
 		t.Fatalf("the chain is %+v", chain)
 	}
 	for selector, want := range map[string]bool{

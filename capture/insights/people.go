@@ -20,16 +20,16 @@ type personPropertyCondition struct {
 	key string
 }
 
-// bind uses the properties at the time of the event or the current ones, according to the mode of
+// Bind uses the properties at the time of the event or the current ones, according to the mode of
 // the run.
-func (c *personPropertyCondition) bind(b *binder) func(*row) bool {
+func (c *personPropertyCondition) Bind(b *binder) func(*row) bool {
 	test := c.bindTest(b.run)
-	if c.key == "distinct_id" || b.mode == modeOverrideJoined || b.mode == modeDisabled {
-		return b.personSet(test(""), c.bindPerson(b))
+	if c.key == "distinct_id" || b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
+		return b.PersonSet(test(""), c.bindPerson(b))
 	}
-	b.needs.columns |= PersonProperties
-	slot := b.needs.person.slot(c.key)
-	return func(r *row) bool { return test(r.personProperty(slot)) }
+	b.Needs.Columns |= PersonProperties
+	slot := b.Needs.Person.Slot(c.key)
+	return func(r *row) bool { return test(r.PersonProperty(slot)) }
 }
 
 // bindPerson returns the condition for stored persons, with their current properties.
@@ -49,6 +49,6 @@ func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPers
 
 // sessionFilter parses a filter on a value of the event's session.
 func sessionFilter(n node, p *Project) condition {
-	key := readSessionName(n.get("key"), readKey(n))
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.sessionValue(key) }}
+	key := readSessionName(n.Get("key"), readKey(n))
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.SessionValue(key) }}
 }

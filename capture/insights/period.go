@@ -4,7 +4,7 @@ import "time"
 
 // period is a date range with resolved dates (§3.1.2) and its buckets.
 type period struct {
-	from, to time.Time
+	From, To time.Time
 	// first is the time from which events count (§3.1.3). It may be before from, since the first
 	// bucket may begin earlier. Events count up to to, inclusive.
 	first time.Time
@@ -14,53 +14,53 @@ type period struct {
 
 // bucketing defines how a period is divided.
 type bucketing struct {
-	unit interval
+	Unit interval
 	// exact is true if events count from the start of the period instead of that of the first
 	// bucket.
 	exact bool
-	// single requests one bucket, because the result covers the period as a whole.
-	single bool
+	// Single requests one bucket, because the result covers the period as a whole.
+	Single bool
 }
 
-// countedRange returns the range of events that count, in microseconds since 1970; both bounds are
+// CountedRange returns the range of events that count, in microseconds since 1970; both bounds are
 // inclusive.
-func (p *period) countedRange() (from, to int64) { return p.first.UnixMicro(), p.to.UnixMicro() }
+func (p *period) CountedRange() (from, to int64) { return p.first.UnixMicro(), p.To.UnixMicro() }
 
-// calendar returns the calendar of the project.
-func (r *run) calendar() calendar { return calendar{zone: r.zone, weekStart: r.project.WeekStart} }
+// Calendar returns the calendar of the project.
+func (r *run) Calendar() calendar { return calendar{Zone: r.Zone, WeekStart: r.Project.WeekStart} }
 
-// period resolves a date range and divides it into intervals.
-func (r *run) period(d dateRange, i interval) (*period, error) {
-	return r.periodOf(d, bucketing{unit: i})
+// Period resolves a date range and divides it into intervals.
+func (r *run) Period(d dateRange, i interval) (*period, error) {
+	return r.PeriodOf(d, bucketing{Unit: i})
 }
 
-// periodOf is like period for results that may need a single bucket only. It sets how.exact itself.
-func (r *run) periodOf(d dateRange, how bucketing) (*period, error) {
-	i := how.unit
-	from, err := r.dateFrom(d, i)
+// PeriodOf is like period for results that may need a single bucket only. It sets how.exact itself.
+func (r *run) PeriodOf(d dateRange, how bucketing) (*period, error) {
+	i := how.Unit
+	from, err := r.DateFrom(d, i)
 	if err != nil {
 		return nil, err
 	}
-	how.exact = d.explicit || d.from.form == relative && (i == hour || i == minute || i == day && d.from.unit == 'h')
-	return r.newPeriod(how, from, r.dateTo(d, i))
+	how.exact = d.Explicit || d.From.Form == relative && (i == hour || i == minute || i == day && d.From.Unit == 'h')
+	return r.newPeriod(how, from, r.DateTo(d, i))
 }
 
 // newPeriod returns the period between two instants.
 func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error) {
-	c := r.calendar()
-	p = &period{from: from, to: to, bucketing: how, first: from}
+	c := r.Calendar()
+	p = &period{From: from, To: to, bucketing: how, first: from}
 	switch {
 	case how.exact:
-	case how.unit == week:
-		p.first = c.startOf(day, from)
+	case how.Unit == week:
+		p.first = c.StartOf(day, from)
 	default:
-		p.first = c.startOf(how.unit, from)
+		p.first = c.StartOf(how.Unit, from)
 	}
-	if how.single {
-		p.buckets = c.oneBucket(how.unit, from, to)
+	if how.Single {
+		p.buckets = c.OneBucket(how.Unit, from, to)
 		return p, nil
 	}
-	p.buckets, err = c.bucketsBetween(how.unit, from, to)
+	p.buckets, err = c.BucketsBetween(how.Unit, from, to)
 	return p, err
 }
 
@@ -68,87 +68,87 @@ func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error
 // from 1970 or 2000; one such event would add thousands of empty days to a chart.
 var firstEver = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// dateFrom resolves the start of a range (§3.1.2): 7 days ago by default, and for "all" the first
+// DateFrom resolves the start of a range (§3.1.2): 7 days ago by default, and for "all" the first
 // event. A relative date is cut to the start of the day or hour, unless the interval is a minute.
-func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
-	c := r.calendar()
-	week := date{form: relative, count: 7, unit: 'd'}
-	switch d.from.form {
+func (r *run) DateFrom(d dateRange, i interval) (time.Time, error) {
+	c := r.Calendar()
+	week := date{Form: relative, Count: 7, Unit: 'd'}
+	switch d.From.Form {
 	case noDate:
-		return c.startOf(day, c.resolve(week, r.now)), nil
+		return c.StartOf(day, c.Resolve(week, r.Now)), nil
 	case allTime:
-		at, some, err := r.reader.Earliest(r.ctx, firstEver.UnixMicro())
+		at, some, err := r.Reader.Earliest(r.Context, firstEver.UnixMicro())
 		if err != nil || !some {
-			return c.startOf(day, c.resolve(week, r.now)), err
+			return c.StartOf(day, c.Resolve(week, r.Now)), err
 		}
 		return time.UnixMicro(at), nil
 	case relative:
-		t := c.resolve(d.from, r.now)
+		t := c.Resolve(d.From, r.Now)
 		switch {
-		case d.from.edge != "" || i == minute:
+		case d.From.Edge != "" || i == minute:
 			return t, nil
-		case d.from.unit == 'h':
-			return c.startOf(hour, t), nil
+		case d.From.Unit == 'h':
+			return c.StartOf(hour, t), nil
 		}
-		return c.startOf(day, t), nil
+		return c.StartOf(day, t), nil
 	}
-	return c.resolve(d.from, r.now), nil
+	return c.Resolve(d.From, r.Now), nil
 }
 
-// dateTo resolves the end of a range (§3.1.2): now by default. Unless the dates are explicit, it is
+// DateTo resolves the end of a range (§3.1.2): now by default. Unless the dates are explicit, it is
 // extended to the end of the day, or for short intervals to the end of the interval.
-func (r *run) dateTo(d dateRange, i interval) time.Time {
-	c := r.calendar()
-	t := r.now
-	if d.to.form != noDate {
-		t = c.resolve(d.to, r.now)
+func (r *run) DateTo(d dateRange, i interval) time.Time {
+	c := r.Calendar()
+	t := r.Now
+	if d.To.Form != noDate {
+		t = c.Resolve(d.To, r.Now)
 	}
-	loose := d.to.form == noDate || d.to.form == relative
+	loose := d.To.Form == noDate || d.To.Form == relative
 	switch {
-	case d.explicit:
+	case d.Explicit:
 	case i == hour || i == minute:
 		if loose {
-			return c.endOf(i, t)
+			return c.EndOf(i, t)
 		}
 	default:
-		return c.endOf(day, t)
+		return c.EndOf(day, t)
 	}
 	return t
 }
 
-// previousPeriod returns the period with which p is compared (§3.1.4). to is compare_to; if it is a
+// PreviousPeriod returns the period with which p is compared (§3.1.4). to is compare_to; if it is a
 // relative date, the period is moved back by it, otherwise by the length of p.
-func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
-	c := r.calendar()
+func (r *run) PreviousPeriod(p *period, d dateRange, to date) (*period, error) {
+	c := r.Calendar()
 	// Compute with local times, so that a change of the clock does not shift the period.
-	f, t := c.clock(p.from), c.clock(p.to)
+	f, t := c.Clock(p.From), c.Clock(p.To)
 	length := t.Sub(f)
 	var from, until time.Time
-	switch edge := edgeUnits[d.from.unit]; {
-	case to.form == relative:
+	switch edge := edgeUnits[d.From.Unit]; {
+	case to.Form == relative:
 		from = subtractOnCalendar(f, to)
 		until = from.Add(length)
 	// "This month" and the like are compared with the whole previous month.
-	case d.from.form == relative && d.from.edge == "Start" && d.from.count == 0 && edge != hour && edge != day && d.to.form == noDate:
-		end := p.from
-		start := c.startOf(edge, end.Add(-time.Microsecond))
+	case d.From.Form == relative && d.From.Edge == "Start" && d.From.Count == 0 && edge != hour && edge != day && d.To.Form == noDate:
+		end := p.From
+		start := c.StartOf(edge, end.Add(-time.Microsecond))
 		return r.newPeriod(p.bucketing, start, end.Add(-time.Microsecond))
-	case p.interval == minute:
+	case p.Interval == minute:
 		from, until = f.Add(-length), f
 	default:
 		from = atTimeOf(f.Add(-length), f)
 		// A range of whole weeks is compared with the same weekdays.
-		if p.interval == day && isMultipleOfWeeks(d.from) && d.to.form == noDate {
+		if p.Interval == day && isMultipleOfWeeks(d.From) && d.To.Form == noDate {
 			from = from.AddDate(0, 0, 1)
 		}
 		until = from.Add(length)
-		if p.interval == hour {
+		if p.Interval == hour {
 			until = until.Truncate(time.Hour).Add(t.Sub(t.Truncate(time.Hour)))
 		} else {
 			until = atTimeOf(until, t)
 		}
 	}
-	return r.newPeriod(p.bucketing, c.local(from), c.local(until))
+	return r.newPeriod(p.bucketing, c.Local(from), c.Local(until))
 }
 
 // atTimeOf returns the day of d with the time of day of t, both local times.
@@ -160,5 +160,5 @@ func atTimeOf(d, t time.Time) time.Time {
 // isMultipleOfWeeks reports whether a range begins a whole number of weeks ago, counted in days.
 // The default, 7 days, is one.
 func isMultipleOfWeeks(d date) bool {
-	return d.form == noDate || d.form == relative && d.unit == 'd' && d.edge == "" && d.count > 0 && d.count%7 == 0
+	return d.Form == noDate || d.Form == relative && d.Unit == 'd' && d.Edge == "" && d.Count > 0 && d.Count%7 == 0
 }

@@ -11,7 +11,7 @@ import (
 
 // retentionKinds are the kinds of queries about retention.
 var retentionKinds = []kind{
-	{name: "RetentionQuery", parse: parseRetention},
+	{Name: "RetentionQuery", Parse: parseRetention},
 }
 
 // retentionQuery is a RetentionQuery (§2.6). Actors enter a row by the target event, and return in
@@ -40,31 +40,31 @@ var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": wee
 
 // readRetention is parseRetention with the concrete type.
 func readRetention(n node, p *Project) *retentionQuery {
-	f := n.get("retentionFilter").object()
-	f.get("timeWindowMode").choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
-	if f.get("timeWindowMode").text("") == "24_hour_windows" {
-		f.rejectMembers("timeWindowMode")
+	f := n.Get("retentionFilter").Object()
+	f.Get("timeWindowMode").Choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
+	if f.Get("timeWindowMode").Text("") == "24_hour_windows" {
+		f.RejectMembers("timeWindowMode")
 	}
 	q := &retentionQuery{
-		target:     retentionEntity(f.get("targetEntity").object(), p),
-		returning:  retentionEntity(f.get("returningEntity").object(), p),
+		target:     retentionEntity(f.Get("targetEntity").Object(), p),
+		returning:  retentionEntity(f.Get("returningEntity").Object(), p),
 		conditions: queryConditions(n, p),
-		dates:      readDateRange(n.get("dateRange")),
-		interval:   retentionPeriods[f.get("period").choice("Day", "Hour", "Day", "Week", "Month")],
+		dates:      readDateRange(n.Get("dateRange")),
+		interval:   retentionPeriods[f.Get("period").Choice("Day", "Hour", "Day", "Week", "Month")],
 		groupType:  readGroupType(n),
-		split:      readSplit(n.get("breakdownFilter").object(), p, 1, "event", "person", "cohort"),
+		split:      readSplit(n.Get("breakdownFilter").Object(), p, 1, "event", "person", "cohort"),
 	}
-	q.sameEntities = bytes.Equal(q.target.node.raw(), q.returning.node.raw())
-	q.intervals = int(f.get("totalIntervals").intInRange(1, maxColumns, 8))
+	q.sameEntities = bytes.Equal(q.target.Node.Raw(), q.returning.Node.Raw())
+	q.intervals = int(f.Get("totalIntervals").IntInRange(1, maxColumns, 8))
 	q.rule = retentionRule{
 		columns:    q.intervals,
-		firstTime:  f.get("retentionType").choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
-		cumulative: f.get("cumulative").boolean(),
-		minimum:    uint32(f.get("minimumOccurrences").intInRange(1, math.MaxInt32, 1)),
+		firstTime:  f.Get("retentionType").Choice("retention_recurring", "retention_recurring", "retention_first_time") == "retention_first_time",
+		cumulative: f.Get("cumulative").Boolean(),
+		minimum:    uint32(f.Get("minimumOccurrences").IntInRange(1, math.MaxInt32, 1)),
 	}
 	// Brackets replace the columns of totalIntervals.
-	for _, b := range f.get("retentionCustomBrackets").list(maxColumns - 1) {
-		q.rule.brackets = append(q.rule.brackets, int(b.intInRange(1, maxBuckets, 1)))
+	for _, b := range f.Get("retentionCustomBrackets").List(maxColumns - 1) {
+		q.rule.brackets = append(q.rule.brackets, int(b.IntInRange(1, maxBuckets, 1)))
 		q.rule.columns = 1 + len(q.rule.brackets)
 	}
 	q.amount = readRetentionAmount(f)
@@ -78,13 +78,13 @@ const maxColumns = 100
 // default is $pageview.
 func retentionEntity(n node, p *Project) entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
-	if m, ok := n.value.(map[string]any); ok && len(m) > 0 {
+	if m, ok := n.Value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
-		if n.get("type").choice("events", "events", "actions") == "actions" {
+		if n.Get("type").Choice("events", "events", "actions") == "actions" {
 			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
 		}
 	}
-	return readEntity(node{value: series, attr: n.attr, fault: n.fault}, p)
+	return readEntity(node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
 }
 
 // retentionRun is one run of a RetentionQuery. Its buckets are the rows.
@@ -105,17 +105,17 @@ type retentionRun struct {
 
 // rows returns the intervals that are rows of the result.
 func (q *retentionQuery) rows(r *run) (*buckets, error) {
-	c := r.calendar()
-	end := c.next(q.interval, c.startOf(q.interval, r.dateTo(q.dates, q.interval)))
-	begin := c.subtractIntervals(q.interval, end, q.intervals)
-	if q.dates.from.form != noDate {
-		from, err := r.dateFrom(q.dates, q.interval)
+	c := r.Calendar()
+	end := c.Next(q.interval, c.StartOf(q.interval, r.DateTo(q.dates, q.interval)))
+	begin := c.SubtractIntervals(q.interval, end, q.intervals)
+	if q.dates.From.Form != noDate {
+		from, err := r.DateFrom(q.dates, q.interval)
 		if err != nil {
 			return nil, err
 		}
-		begin = c.startOf(q.interval, from)
+		begin = c.StartOf(q.interval, from)
 	}
-	return c.bucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
+	return c.BucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
 }
 
 // read scans the events and collects in which intervals actors have target and returning events.
@@ -124,17 +124,17 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.reserve)}
-	if rows.len()*q.rule.columns > maxCells {
+	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.Reserve)}
+	if rows.Len()*q.rule.columns > maxCells {
 		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
 	}
-	if rows.len() == 0 {
+	if rows.Len() == 0 {
 		return f, nil
 	}
-	b := &binder{run: r, from: rows.starts[0], to: rows.end - 1}
-	target, returning := q.target.bind(b), q.returning.bind(b)
-	holds := q.conditions.bind(b)
-	f.actors = b.actors(q.groupType)
+	b := &binder{run: r, From: rows.Starts[0], To: rows.End - 1}
+	target, returning := q.target.Bind(b), q.returning.Bind(b)
+	holds := q.conditions.Bind(b)
+	f.actors = b.Actors(q.groupType)
 	f.values = newNumberer(b, &q.split)
 	if q.amount != nil {
 		// amounts are stored for each event.
@@ -142,24 +142,24 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	// addRow counts an event as target event, returning event, or both.
 	addRow := func(row *row) error {
-		p := presence{target: target.matches(row)}
+		p := presence{target: target.Matches(row)}
 		returns := p.target
 		if !q.sameEntities {
-			returns = returning.matches(row)
+			returns = returning.Matches(row)
 		}
 		if !p.target && !returns || !holds(row) {
 			return nil
 		}
 		// Interval 0 is before the first row: only target events matter there, for first-time
 		// retention.
-		if p.interval = uint16(1 + rows.find(row.b.Time[row.i])); p.interval > 0 && returns {
+		if p.interval = uint16(1 + rows.Find(row.Batch.Time[row.Index])); p.interval > 0 && returns {
 			p.returns = 1
 		}
-		actor, ok := f.actors.number(row)
+		actor, ok := f.actors.Number(row)
 		if !ok {
 			return nil
 		}
-		p.value = f.values.number(row)
+		p.value = f.values.Number(row)
 		if f.amounts != nil {
 			if err := f.amounts.add(f, row, actor, p); err != nil {
 				return err
@@ -169,11 +169,11 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	// First-time retention needs to find out whether an actor had a target event before the range.
 	if q.rule.firstTime {
-		if err := b.scanBound(Scan{From: math.MinInt64, To: b.from - 1, Names: eventNames(target)}, addRow); err != nil {
+		if err := b.ScanBound(Scan{From: math.MinInt64, To: b.From - 1, Names: eventNames(target)}, addRow); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.scanBound(Scan{From: b.from, To: b.to, Names: eventNames(target, returning)}, addRow); err != nil {
+	if err := b.ScanBound(Scan{From: b.From, To: b.To, Names: eventNames(target, returning)}, addRow); err != nil {
 		return nil, err
 	}
 	return f, f.close()
@@ -182,7 +182,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 // add counts an event in the open presence of the actor, if it is for the same interval and value;
 // otherwise it begins a new one.
 func (f *retentionRun) add(actor uint32, p presence) (err error) {
-	if f.open, err = growTo(f.open, actor, presenceSize, f.reserve); err != nil {
+	if f.open, err = growTo(f.open, actor, presenceSize, f.Reserve); err != nil {
 		return err
 	}
 	last := &f.open[actor]
@@ -191,7 +191,7 @@ func (f *retentionRun) add(actor uint32, p presence) (err error) {
 		return nil
 	}
 	if !last.isEmpty() {
-		err = f.acts.add(actor, *last)
+		err = f.acts.Add(actor, *last)
 	}
 	*last = p
 	return err
@@ -203,7 +203,7 @@ func (f *retentionRun) close() error {
 		if p.isEmpty() {
 			continue
 		}
-		if err := f.acts.add(uint32(actor), p); err != nil {
+		if err := f.acts.Add(uint32(actor), p); err != nil {
 			return err
 		}
 	}
@@ -214,8 +214,8 @@ func (f *retentionRun) close() error {
 // each calls yield for each row that an actor is in, with the columns in which it counts,
 // separately for each breakdown value. For a breakdown by cohorts, a value is a set of cohorts.
 func (f *retentionRun) each(yield func(actor, value uint32, row int, columns []int) error) error {
-	return f.acts.each(func(actor uint32, acts []presence) error {
-		if err := f.checkContext(actor); err != nil {
+	return f.acts.Each(func(actor uint32, acts []presence) error {
+		if err := f.CheckContext(actor); err != nil {
 			return err
 		}
 		acts = joinPresences(acts)
@@ -250,46 +250,46 @@ type retentionCell struct {
 	Label  string  `json:"label"`
 }
 
-// run computes the cells for each breakdown value.
-func (q *retentionQuery) run(r *run) (*Result, error) {
+// Run computes the cells for each breakdown value.
+func (q *retentionQuery) Run(r *run) (*Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
 	}
 	out := []retentionRow{}
-	if f.len() == 0 {
+	if f.Len() == 0 {
 		return &Result{Results: out}, nil
 	}
-	result := &Result{From: f.start(0), To: time.UnixMicro(f.end - 1).In(r.zone)}
+	result := &Result{From: f.Start(0), To: time.UnixMicro(f.End - 1).In(r.Zone)}
 	sums, err := f.sums()
 	if err != nil {
 		return nil, err
 	}
 	// Without a breakdown, the only value is 0.
-	if q.split.kind == "" {
-		sum, err := sums.sumOf(0)
+	if q.split.Kind == "" {
+		sum, err := sums.SumOf(0)
 		if err != nil {
 			return nil, err
 		}
-		if err := f.reserve(answerCell * int64(f.len()*q.rule.columns)); err != nil {
+		if err := f.Reserve(answerCell * int64(f.Len()*q.rule.columns)); err != nil {
 			return nil, err
 		}
 		result.Results = f.table(out, sum, nil)
 		return result, nil
 	}
-	top, rest := sums.ranked(moreEntering, (*retentionCells).merge)
+	top, rest := sums.Ranked(moreEntering, (*retentionCells).merge)
 	if rest != nil {
 		top = append(top, *rest)
 	}
-	if f.len()*q.rule.columns*len(top) > maxCells {
+	if f.Len()*q.rule.columns*len(top) > maxCells {
 		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", maxCells)
 	}
-	if err := f.reserve(answerCell * int64(f.len()*q.rule.columns*len(top))); err != nil {
+	if err := f.Reserve(answerCell * int64(f.Len()*q.rule.columns*len(top))); err != nil {
 		return nil, err
 	}
 	for _, g := range top {
-		value := f.label(g.value, g.other)
-		out = f.table(out, g.sum, &value)
+		value := f.label(g.Value, g.Other)
+		out = f.table(out, g.Sum, &value)
 	}
 	result.Results = out
 	return result, nil
@@ -297,7 +297,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 
 // sums returns the cells of each breakdown value.
 func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
-	n, k := f.len(), f.rule.columns
+	n, k := f.Len(), f.rule.columns
 	size := 8 * n * k
 	if f.amounts != nil {
 		size *= 2
@@ -310,7 +310,7 @@ func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
 		return c
 	})
 	return sums, f.each(func(actor, value uint32, row int, columns []int) error {
-		return sums.add(value, func(c *retentionCells) {
+		return sums.Add(value, func(c *retentionCells) {
 			c.add(row, columns)
 			if f.amounts != nil {
 				f.amounts.cells(f, actor, value, row, func(column int, sum float64) { c.amounts[row*k+column] += sum })
@@ -327,12 +327,12 @@ func (f *retentionRun) label(value uint32, other bool) string {
 	switch {
 	case other:
 		return otherValue
-	case !f.split.isByCohort():
-		return f.values.all[value]
-	case f.split.cohorts[value].id == 0:
+	case !f.split.IsByCohort():
+		return f.values.All[value]
+	case f.split.Cohorts[value].ID == 0:
 		return "all"
 	}
-	return strconv.FormatInt(f.split.cohorts[value].id, 10)
+	return strconv.FormatInt(f.split.Cohorts[value].ID, 10)
 }
 
 // table appends the rows of one breakdown value to to. value is nil without a breakdown.
@@ -350,7 +350,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 		}
 		first = last + 1
 	}
-	for s, date := range f.instants() {
+	for s, date := range f.Instants() {
 		row := retentionRow{Label: period + strconv.Itoa(s), Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
 		for k, n := range c.row(s) {
 			row.Values[k] = retentionCell{Count: n, Label: columns[k]}

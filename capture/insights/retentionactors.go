@@ -12,11 +12,11 @@ var _ interface { // the interfaces of queries about actors
 
 // ActorFinder finds the actors in a row of retention, with the columns in which each returned.
 func (q *retentionQuery) ActorFinder(n node) actorFinder {
-	if n.get("interval").isAbsent() {
-		n.get("interval").fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
+	if n.Get("interval").IsAbsent() {
+		n.Get("interval").Fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
-	rowIndex := int(n.get("interval").intInRange(0, maxBuckets, 0))
-	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
+	rowIndex := int(n.Get("interval").IntInRange(0, maxBuckets, 0))
+	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
 	return func(r *run) (*actorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
@@ -26,7 +26,7 @@ func (q *retentionQuery) ActorFinder(n node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{groupType: q.groupType}
+		out := &actorSet{GroupType: q.groupType}
 		// each yields the breakdown values of an actor one after the other; an actor is added only
 		// once.
 		last := -1
@@ -36,16 +36,16 @@ func (q *retentionQuery) ActorFinder(n node) actorFinder {
 			}
 			if int(actor) != last {
 				last = int(actor)
-				out.members = append(out.members, f.actors.member(r, actor))
+				out.Members = append(out.Members, f.actors.Member(r, actor))
 			}
 			// An actor may be in the row with several values; their columns are merged.
-			m := &out.members[len(out.members)-1]
-			m.appearances = append(m.appearances, columns...)
-			slices.Sort(m.appearances)
-			m.appearances = slices.Compact(m.appearances)
-			return r.reserve(memberSize + 8*int64(len(columns)))
+			m := &out.Members[len(out.Members)-1]
+			m.Appearances = append(m.Appearances, columns...)
+			slices.Sort(m.Appearances)
+			m.Appearances = slices.Compact(m.Appearances)
+			return r.Reserve(memberSize + 8*int64(len(columns)))
 		})
-		out.sort()
+		out.Sort()
 		return out, err
 	}
 }
@@ -54,22 +54,22 @@ func (q *retentionQuery) ActorFinder(n node) actorFinder {
 // texts. The value "other" selects the values that the result does not list.
 func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uint32) bool, error) {
 	switch {
-	case anyValue || f.split.kind == "":
+	case anyValue || f.split.Kind == "":
 		return func(uint32) bool { return true }, nil
-	case f.split.isByCohort():
-		i := f.split.cohort(texts)
-		return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }, nil
+	case f.split.IsByCohort():
+		i := f.split.Cohort(texts)
+		return func(set uint32) bool { return i >= 0 && f.values.InSet(set, i) }, nil
 	case !slices.Contains(texts, otherValue):
-		return func(value uint32) bool { return slices.Equal(f.values.list(value), texts) }, nil
+		return func(value uint32) bool { return slices.Equal(f.values.List(value), texts) }, nil
 	}
 	sums, err := f.sums()
 	if err != nil {
 		return nil, err
 	}
-	top, _ := sums.ranked(moreEntering, (*retentionCells).merge)
+	top, _ := sums.Ranked(moreEntering, (*retentionCells).merge)
 	listed := map[uint32]bool{}
 	for _, g := range top {
-		listed[g.value] = true
+		listed[g.Value] = true
 	}
 	return func(value uint32) bool { return !listed[value] }, nil
 }
@@ -81,7 +81,7 @@ func (q *retentionQuery) Options(r *run) (map[string]any, error) {
 		return nil, err
 	}
 	list := []option{}
-	for i := range rows.len() {
+	for i := range rows.Len() {
 		list = append(list, option{Label: periodNames[q.interval] + " " + strconv.Itoa(i), Value: i})
 	}
 	return map[string]any{"interval": list}, nil

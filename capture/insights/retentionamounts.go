@@ -16,25 +16,25 @@ type retentionAmount struct {
 // readRetentionAmount parses aggregationType and the members that belong to it. It returns nil if
 // only actors are counted.
 func readRetentionAmount(f node) *retentionAmount {
-	kind := f.get("aggregationType").choice("count", "count", "sum", "avg")
-	property := f.get("aggregationProperty").text("")
-	isPerson := f.get("aggregationPropertyType").choice("event", "event", "person") == "person"
+	kind := f.Get("aggregationType").Choice("count", "count", "sum", "avg")
+	property := f.Get("aggregationProperty").Text("")
+	isPerson := f.Get("aggregationPropertyType").Choice("event", "event", "person") == "person"
 	if kind == "count" || property == "" {
 		return nil
 	}
-	if f.get("cumulative").boolean() {
-		f.get("aggregationType").fail(notSupported, "The %s of a property is not supported in cumulative retention.", kind)
+	if f.Get("cumulative").Boolean() {
+		f.Get("aggregationType").Fail(notSupported, "The %s of a property is not supported in cumulative retention.", kind)
 	}
-	target, returning := f.get("targetEntity"), f.get("returningEntity")
+	target, returning := f.Get("targetEntity"), f.Get("returningEntity")
 	return &retentionAmount{
 		bindValue: func(b *binder) getter {
 			if isPerson {
-				return b.personProperty(property)
+				return b.PersonProperty(property)
 			}
-			return b.eventProperty(property)
+			return b.EventProperty(property)
 		},
 		average: kind == "avg",
-		within:  target.get("id").value != returning.get("id").value || target.get("type").text("events") != returning.get("type").text("events"),
+		within:  target.Get("id").Value != returning.Get("id").Value || target.Get("type").Text("events") != returning.Get("type").Text("events"),
 	}
 }
 
@@ -74,11 +74,11 @@ func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
 	if a.byKey[key] == nil {
 		size += 64
 	}
-	if err := f.reserve(size); err != nil {
+	if err := f.Reserve(size); err != nil {
 		return err
 	}
 	n, _ := numberOf(a.value(w))
-	a.byKey[key] = append(a.byKey[key], eventAmount{w.b.Time[w.i], n, p.target, p.returns > 0})
+	a.byKey[key] = append(a.byKey[key], eventAmount{w.Batch.Time[w.Index], n, p.target, p.returns > 0})
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, yield fun
 	}
 	// The later columns have the returning events of intervals with at least the minimum number of
 	// them.
-	for interval := row + 1; interval < f.len(); interval++ {
+	for interval := row + 1; interval < f.Len(); interval++ {
 		column := f.rule.column(interval - row)
 		if column >= f.rule.columns {
 			return

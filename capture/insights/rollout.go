@@ -45,35 +45,35 @@ const maxRolloutMetrics = 20
 // not affect the other metrics.
 func parseRollout(n node, p *Project) plan {
 	q := &rolloutQuery{
-		flag: n.get("flag_key").text(""), hash: flags.Hash(n.get("hash").text("")), controlFirst: n.get("control_first").boolean(),
-		from: n.get("from").number(0), border: n.get("border").number(0), to: n.get("to").number(1),
-		tests: testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p),
-		since: readInstant(n.get("since")), at: readInstant(n.get("as_of")), settled: readInstant(n.get("settled_at")),
+		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
+		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
+		tests: testAccounts(node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
+		since: readInstant(n.Get("since")), at: readInstant(n.Get("as_of")), settled: readInstant(n.Get("settled_at")),
 	}
 	if q.flag == "" {
-		n.get("flag_key").fail(required, "This field is required.")
+		n.Get("flag_key").Fail(required, "This field is required.")
 	}
-	for _, v := range n.get("arms").list(2) {
-		q.variants = append(q.variants, v.text(""))
+	for _, v := range n.Get("arms").List(2) {
+		q.variants = append(q.variants, v.Text(""))
 	}
 	if len(q.variants) == 1 {
-		n.get("arms").fail(invalidInput, "Expected the treatment and the control, or nothing.")
+		n.Get("arms").Fail(invalidInput, "Expected the treatment and the control, or nothing.")
 	}
-	if g := n.get("group_type_index"); !g.isAbsent() {
-		index := int(g.intInRange(0, maxGroupTypes-1, 0))
+	if g := n.Get("group_type_index"); !g.IsAbsent() {
+		index := int(g.IntInRange(0, maxGroupTypes-1, 0))
 		q.group = &index
 	}
-	for _, m := range n.get("metrics").list(maxRolloutMetrics) {
-		own, fault := decodeQuery(m.raw(), m.attr)
-		read := rolloutMetric{metric: readMetric(own.object(), p)}
+	for _, m := range n.Get("metrics").List(maxRolloutMetrics) {
+		own, fault := decodeQuery(m.Raw(), m.Attr)
+		read := rolloutMetric{metric: readMetric(own.Object(), p)}
 		switch {
 		case *fault != nil:
 		case read.window == 0:
-			own.get("conversion_window").fail(required, "A metric of a rollout needs a conversion_window.")
+			own.Get("conversion_window").Fail(required, "A metric of a rollout needs a conversion_window.")
 		case read.kind == experiments.Retention:
-			own.get("metric_type").fail(invalidChoice, "retention is not one of mean, funnel, ratio.")
+			own.Get("metric_type").Fail(invalidChoice, "retention is not one of mean, funnel, ratio.")
 		case slices.ContainsFunc(read.sides, func(s metricSource) bool { return s.cut.lower != nil || s.cut.upper != nil }):
-			own.fail(notSupported, "Outlier handling is not supported in rollouts.")
+			own.Fail(notSupported, "Outlier handling is not supported in rollouts.")
 		}
 		read.fault = *fault
 		q.metrics = append(q.metrics, read)
@@ -118,15 +118,15 @@ type population struct {
 	integrity experiments.Integrity
 }
 
-// run reads the exposures and computes each metric for the two arms.
-func (q *rolloutQuery) run(r *run) (*Result, error) {
+// Run reads the exposures and computes each metric for the two arms.
+func (q *rolloutQuery) Run(r *run) (*Result, error) {
 	x := trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
 	// An activation that is never bound: it marks the exposures as final, so that funnels do not
 	// count further exposure events as their start.
-	e := exposure{entity: flagExposures(r.project, q.flag), activation: &entity{}}
-	e.conditions = append(e.conditions, q.tests)
+	e := exposure{entity: flagExposures(r.Project, q.flag), activation: &entity{}}
+	e.Conditions = append(e.Conditions, q.tests)
 	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
 	f.to = q.at.UnixMicro()
 	if err := f.read(); err != nil {
@@ -163,23 +163,23 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 // another arm than the hash determines.
 func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
-	f.b.needs.columns |= DistinctIDs
-	f.response = f.b.eventProperty("$feature_flag_response")
-	return f.b.scanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
-		if !f.matcher.matches(r) {
+	f.b.Needs.Columns |= DistinctIDs
+	f.response = f.b.EventProperty("$feature_flag_response")
+	return f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+		if !f.matcher.Matches(r) {
 			return nil
 		}
 		reported, counts := f.reportedArm(r)
 		if !counts {
 			return nil
 		}
-		actor, ok := f.actors.number(r)
+		actor, ok := f.actors.Number(r)
 		if !ok {
 			return nil
 		}
-		id := r.b.DistinctID[r.i]
-		if f.actors.keys != nil {
-			id = f.actors.keys.all[actor]
+		id := r.Batch.DistinctID[r.Index]
+		if f.actors.Keys != nil {
+			id = f.actors.Keys.All[actor]
 		}
 		// The arm is computed, not reported: clients send an exposure only when they first read a
 		// value, so reports favor entities that changed arms (§4.4).
@@ -188,7 +188,7 @@ func (f *population) read() error {
 			return nil
 		}
 		// Earlier reports may be based on older definitions.
-		if r.b.Time[r.i] > settled {
+		if r.Batch.Time[r.Index] > settled {
 			f.integrity.Checked++
 			if reported != arm {
 				f.integrity.Disagree++
@@ -216,7 +216,7 @@ func (f *population) reportedArm(r *row) (int, bool) {
 // before the step has settled. It does so on the first call only.
 func (f *population) setAnchors() error {
 	if f.first == nil {
-		if err := f.reserve(8 * int64(len(f.entities))); err != nil {
+		if err := f.Reserve(8 * int64(len(f.entities))); err != nil {
 			return err
 		}
 		f.first = make([]int64, len(f.entities))
@@ -254,7 +254,7 @@ func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measuremen
 	if m.fault != nil {
 		return experiments.Measurement{Error: m.fault.Detail}, nil
 	}
-	err = f.releaseAfter(func() (err error) {
+	err = f.ReleaseAfter(func() (err error) {
 		out, err = f.sums(m)
 		return err
 	})
@@ -267,9 +267,9 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
-	err = own.b.scanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
+	err = own.b.ScanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := own.entity(r)
-		if at := r.b.Time[r.i]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
+		if at := r.Batch.Time[r.Index]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
 			return nil
 		}
 		return a.measure.see(r, actor, e)
@@ -280,7 +280,7 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	if a.entities, err = own.ordered(); err != nil {
 		return out, err
 	}
-	if err := f.reserve(figuresSize * int64(len(own.entities))); err != nil {
+	if err := f.Reserve(figuresSize * int64(len(own.entities))); err != nil {
 		return out, err
 	}
 	a.measured = make([]figures, len(own.entities))

@@ -11,12 +11,12 @@ func TestChains_OneActorIsCounted(t *testing.T) {
 		return nil
 	})
 	for i := range int64(100_000) {
-		if err := c.add(uint32(i%2), i); err != nil {
+		if err := c.Add(uint32(i%2), i); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := held
-	if err := c.each(func(uint32, []int64) error { return nil }); err != nil {
+	if err := c.Each(func(uint32, []int64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if held != before || most < before+50_000*8 {

@@ -36,16 +36,16 @@ func FuzzExtract(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, object string) {
 		k := keys{}
-		k.slot("a")
-		k.slot("b")
+		k.Slot("a")
+		k.Slot("b")
 		out := make([]string, 2)
-		k.extract(object, out) // never panics
+		k.Extract(object, out) // never panics
 		var want map[string]json.RawMessage
 		plain, escaped := max(strings.Count(object, `"a"`), strings.Count(object, `"b"`)), strings.Count(object, `\u`)
 		if json.Unmarshal([]byte(object), &want) != nil || want == nil || plain+escaped > 1 { // the same name may occur twice
 			return
 		}
-		for i, name := range k.names {
+		for i, name := range k.Names {
 			if got := strings.TrimSpace(out[i]); got != string(want[name]) {
 				t.Errorf("%q of %s: %q, want %q", name, object, got, want[name])
 			}

@@ -23,9 +23,9 @@ func TestDates_RangesOfDaysByName(t *testing.T) {
 			continue
 		}
 		for _, i := range []interval{hour, day, week} {
-			p, err := r.period(d, i)
-			if err != nil || !p.from.Equal(parseInstant(t, tt.from)) || tt.to != "" && !p.to.Equal(parseInstant(t, tt.to)) {
-				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.from.UTC(), p.to.UTC(), err, tt.from, tt.to)
+			p, err := r.Period(d, i)
+			if err != nil || !p.From.Equal(parseInstant(t, tt.from)) || tt.to != "" && !p.To.Equal(parseInstant(t, tt.to)) {
+				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.From.UTC(), p.To.UTC(), err, tt.from, tt.to)
 			}
 		}
 	}
@@ -54,13 +54,13 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 	} {
 		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		p, err := r.period(readDateRange(n), tt.interval)
+		p, err := r.Period(readDateRange(n), tt.interval)
 		if err != nil || *fault != nil {
 			t.Errorf("%s: %v, %v", name, err, *fault)
 			continue
 		}
-		if !p.from.Equal(parseInstant(t, tt.from)) || !p.to.Equal(parseInstant(t, tt.to)) || !p.first.Equal(parseInstant(t, tt.cut)) || p.len() != tt.buckets {
-			t.Errorf("%s: %s to %s, from %s, %d buckets; want %+v", name, p.from.UTC(), p.to.UTC(), p.first.UTC(), p.len(), tt)
+		if !p.From.Equal(parseInstant(t, tt.from)) || !p.To.Equal(parseInstant(t, tt.to)) || !p.first.Equal(parseInstant(t, tt.cut)) || p.Len() != tt.buckets {
+			t.Errorf("%s: %s to %s, from %s, %d buckets; want %+v", name, p.From.UTC(), p.To.UTC(), p.first.UTC(), p.Len(), tt)
 		}
 	}
 }
@@ -91,16 +91,16 @@ func TestPeriod_Comparison(t *testing.T) {
 		if tt.to != "" {
 			to, _ = parseDate(tt.to, false)
 		}
-		p, err := r.period(readDateRange(n), tt.interval)
+		p, err := r.Period(readDateRange(n), tt.interval)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := r.previousPeriod(p, readDateRange(n), to)
+		before, err := r.PreviousPeriod(p, readDateRange(n), to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !before.from.Equal(parseInstant(t, tt.from)) || !before.to.Equal(parseInstant(t, tt.until)) {
-			t.Errorf("%s: %s to %s, want %s to %s", name, before.from.UTC().Format(time.RFC3339Nano), before.to.UTC().Format(time.RFC3339Nano), tt.from, tt.until)
+		if !before.From.Equal(parseInstant(t, tt.from)) || !before.To.Equal(parseInstant(t, tt.until)) {
+			t.Errorf("%s: %s to %s, want %s to %s", name, before.From.UTC().Format(time.RFC3339Nano), before.To.UTC().Format(time.RFC3339Nano), tt.from, tt.until)
 		}
 	}
 }

@@ -3,11 +3,11 @@ package insights
 // plan is a parsed query of a particular kind. run must not modify the plan in a way that affects
 // other runs.
 type plan interface {
-	run(r *run) (*Result, error)
+	Run(r *run) (*Result, error)
 }
 
 // kind is a kind of queries: its name and the parser of its queries.
 type kind struct {
-	name  string
-	parse func(n node, p *Project) plan
+	Name  string
+	Parse func(n node, p *Project) plan
 }

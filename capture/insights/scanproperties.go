@@ -6,22 +6,22 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// groupProperty returns a property of the event's group, with its current value. It reads all
+// GroupProperty returns a property of the event's group, with its current value. It reads all
 // groups of the type when it is bound.
-func (b *binder) groupProperty(groupType int, name string) getter {
+func (b *binder) GroupProperty(groupType int, name string) getter {
 	values := map[string]string{}
-	one, value := keys{names: []string{name}}, make([]string, 1)
-	b.readGroups(groupType, func(key, properties string) error {
-		if one.extract(properties, value); value[0] == "" {
+	one, value := keys{Names: []string{name}}, make([]string, 1)
+	b.ReadGroups(groupType, func(key, properties string) error {
+		if one.Extract(properties, value); value[0] == "" {
 			return nil
 		}
-		if err := b.reserve(int64(len(key)+len(value[0])) + 96); err != nil {
+		if err := b.Reserve(int64(len(key)+len(value[0])) + 96); err != nil {
 			return err
 		}
 		values[key] = strings.Clone(value[0])
 		return nil
 	})
-	key := b.groupKey(groupType)
+	key := b.GroupKey(groupType)
 	return func(r *row) string {
 		k, _ := textOf(key(r))
 		return values[k]
@@ -32,28 +32,28 @@ func (b *binder) groupProperty(groupType int, name string) getter {
 // persons when it is bound.
 func (b *binder) profileProperty(name string) getter {
 	values := map[capture.UUID]string{}
-	b.readProfiles(func(p *capture.StoredPerson) error {
+	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		value, ok := p.Properties.Get(name)
 		if !ok {
 			return nil
 		}
-		if err := b.reserve(int64(len(value)) + 96); err != nil {
+		if err := b.Reserve(int64(len(value)) + 96); err != nil {
 			return err
 		}
 		values[p.UUID] = strings.Clone(value) // a copy, so that the other properties can be freed
 		return nil
 	})
-	person := b.people()
-	return func(r *row) string { return values[b.personID(person(r))] }
+	person := b.People()
+	return func(r *row) string { return values[b.PersonID(person(r))] }
 }
 
-// personProperty returns the getter of a person property, according to the mode of the run: the
+// PersonProperty returns the getter of a person property, according to the mode of the run: the
 // value at the time of the event or the current one.
-func (b *binder) personProperty(name string) getter {
-	if b.mode == modeOverrideJoined || b.mode == modeDisabled {
+func (b *binder) PersonProperty(name string) getter {
+	if b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
 		return b.profileProperty(name)
 	}
-	b.needs.columns |= PersonProperties
-	slot := b.needs.person.slot(name)
-	return func(r *row) string { return r.personProperty(slot) }
+	b.Needs.Columns |= PersonProperties
+	slot := b.Needs.Person.Slot(name)
+	return func(r *row) string { return r.PersonProperty(slot) }
 }

@@ -12,7 +12,7 @@ import (
 
 // session is the set of events with one $session_id (§3.2.5).
 type session struct { // start and end are in microseconds since 1970
-	start, end int64 // microseconds since 1970
+	Start, End int64 // microseconds since 1970
 	pageviews  int64
 	// entry and exit are the first and the last URL.
 	entry, exit sessionURL
@@ -25,15 +25,15 @@ type sessionURL struct {
 	at, id int64
 }
 
-// seconds returns the duration of the session in seconds, rounded down.
-func (s *session) seconds() int64 { return (s.end - s.start) / 1e6 }
+// Seconds returns the duration of the session in seconds, rounded down.
+func (s *session) Seconds() int64 { return (s.End - s.Start) / 1e6 }
 
 // sessionValues are the values of sessions that filters and breakdowns can use, as JSON text. Add
 // new values here.
 var sessionValues = map[string]func(s *session) string{
-	"$session_duration":  func(s *session) string { return strconv.FormatInt(s.seconds(), 10) },
-	"$start_timestamp":   func(s *session) string { return timeText(s.start) },
-	"$end_timestamp":     func(s *session) string { return timeText(s.end) },
+	"$session_duration":  func(s *session) string { return strconv.FormatInt(s.Seconds(), 10) },
+	"$start_timestamp":   func(s *session) string { return timeText(s.Start) },
+	"$end_timestamp":     func(s *session) string { return timeText(s.End) },
 	"$entry_current_url": func(s *session) string { return s.entry.url },
 	"$exit_current_url":  func(s *session) string { return s.exit.url },
 	"$entry_pathname":    func(s *session) string { return pathOf(s.entry.url) },
@@ -61,8 +61,8 @@ func pathOf(raw string) string {
 
 // readSessionName validates the name of a value of sessions and returns it.
 func readSessionName(n node, name string) string {
-	if _, ok := sessionValues[name]; !ok && !n.hasFailed() {
-		n.fail(notSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
+	if _, ok := sessionValues[name]; !ok && !n.HasFailed() {
+		n.Fail(notSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
 	}
 	return name
 }

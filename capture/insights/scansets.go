@@ -10,26 +10,26 @@ import (
 type set struct {
 	// The length of table is zero or a power of two.
 	table []cell
-	// n is the number of cells.
-	n       int
-	reserve func(int64) error
+	// Len is the number of cells.
+	Len     int
+	Reserve func(int64) error
 }
 
-// put adds a cell. It does nothing if the set already contains the cell.
-func (s *set) put(c cell) error {
+// Put adds a cell. It does nothing if the set already contains the cell.
+func (s *set) Put(c cell) error {
 	// The table is at most three quarters full, so that find always meets a free entry.
-	if 4*(s.n+1) > 3*len(s.table) {
+	if 4*(s.Len+1) > 3*len(s.table) {
 		if err := s.grow(); err != nil {
 			return err
 		}
 	}
-	c.bucket++
+	c.Bucket++
 	i := s.find(c)
-	if s.table[i].bucket != 0 {
+	if s.table[i].Bucket != 0 {
 		return nil
 	}
 	s.table[i] = c
-	s.n++
+	s.Len++
 	return nil
 }
 
@@ -38,9 +38,9 @@ func (s *set) put(c cell) error {
 func (s *set) find(c cell) uint64 {
 	mask := uint64(len(s.table) - 1)
 	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
-	h := (uint64(c.actor)<<32 | uint64(c.bucket)<<12 ^ uint64(c.value)) * 0x9E3779B97F4A7C15
+	h := (uint64(c.Actor)<<32 | uint64(c.Bucket)<<12 ^ uint64(c.Value)) * 0x9E3779B97F4A7C15
 	i := (h ^ h>>29) & mask
-	for s.table[i].bucket != 0 && s.table[i] != c {
+	for s.table[i].Bucket != 0 && s.table[i] != c {
 		i = (i + 1) & mask
 	}
 	return i
@@ -49,38 +49,38 @@ func (s *set) find(c cell) uint64 {
 // grow doubles the table and inserts all entries again.
 func (s *set) grow() error {
 	size := max(1024, 2*len(s.table))
-	if err := s.reserve(12 * int64(size-len(s.table))); err != nil {
+	if err := s.Reserve(12 * int64(size-len(s.table))); err != nil {
 		return err
 	}
 	old := s.table
 	s.table = make([]cell, size)
 	for _, c := range old {
-		if c.bucket != 0 {
+		if c.Bucket != 0 {
 			s.table[s.find(c)] = c
 		}
 	}
 	return nil
 }
 
-// each calls visit for all cells, in no particular order.
-func (s *set) each(visit func(cell)) {
+// Each calls visit for all cells, in no particular order.
+func (s *set) Each(visit func(cell)) {
 	for _, c := range s.table {
-		if c.bucket != 0 {
-			c.bucket--
+		if c.Bucket != 0 {
+			c.Bucket--
 			visit(c)
 		}
 	}
 }
 
-// sorted returns all cells, sorted by value, actor and bucket.
-func (s *set) sorted() []cell {
-	all := make([]cell, 0, s.n)
-	s.each(func(c cell) { all = append(all, c) })
+// Sorted returns all cells, sorted by value, actor and bucket.
+func (s *set) Sorted() []cell {
+	all := make([]cell, 0, s.Len)
+	s.Each(func(c cell) { all = append(all, c) })
 	slices.SortFunc(all, func(a, b cell) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.actor, b.actor), cmp.Compare(a.bucket, b.bucket))
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.Bucket, b.Bucket))
 	})
 	return all
 }
 
 // cell identifies an actor in a bucket of a breakdown value.
-type cell struct{ value, bucket, actor uint32 }
+type cell struct{ Value, Bucket, Actor uint32 }

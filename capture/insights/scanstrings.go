@@ -6,26 +6,26 @@ import "strings"
 // counted with reserve.
 type stringTable struct {
 	numbers map[string]uint32
-	all     []string
-	reserve func(bytes int64) error
+	All     []string
+	Reserve func(bytes int64) error
 }
 
 // newStringTable returns an empty table that counts its memory with reserve.
 func newStringTable(reserve func(bytes int64) error) *stringTable {
-	return &stringTable{numbers: map[string]uint32{}, reserve: reserve}
+	return &stringTable{numbers: map[string]uint32{}, Reserve: reserve}
 }
 
-// number returns the number of text and adds it if it is new. The table stores a copy, so the
+// Number returns the number of text and adds it if it is new. The table stores a copy, so the
 // caller may reuse the memory of text. The number is valid even if an error is returned.
-func (t *stringTable) number(text string) (uint32, error) {
+func (t *stringTable) Number(text string) (uint32, error) {
 	if n, ok := t.numbers[text]; ok {
 		return n, nil
 	}
-	n := uint32(len(t.all))
+	n := uint32(len(t.All))
 	text = strings.Clone(text)
 	t.numbers[text] = n
-	t.all = append(t.all, text)
-	return n, t.reserve(int64(len(text)) + 72)
+	t.All = append(t.All, text)
+	return n, t.Reserve(int64(len(text)) + 72)
 }
 
 // interner assigns consecutive numbers, from 0, to the distinct strings of a value.
@@ -34,12 +34,12 @@ type interner struct {
 	value getter
 }
 
-// number returns the number of the event's string, and false if the value is missing or empty.
-func (in *interner) number(r *row) (uint32, bool) {
+// Number returns the number of the event's string, and false if the value is missing or empty.
+func (in *interner) Number(r *row) (uint32, bool) {
 	text, _ := textOf(in.value(r))
 	if text == "" {
 		return 0, false
 	}
-	n, _ := in.stringTable.number(text) // the scan checks the memory limit after the batch
+	n, _ := in.stringTable.Number(text) // the scan checks the memory limit after the batch
 	return n, true
 }

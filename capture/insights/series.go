@@ -12,132 +12,134 @@ const maxSeries = 26
 
 // entity is an EventsNode or ActionsNode (§2.2): it defines which events belong to a series.
 type entity struct {
-	node node
-	// event is the event name; nil matches every event. It is nil for actions. Events with a name
-	// in moreEvents belong to the series too.
-	event      *string
-	moreEvents []string
-	// action is the id of an action; 0: not an action.
-	action int64
-	// name and customName are the members of the query, which results contain.
-	name, customName *string
-	// conditions are the filters of the node.
-	conditions allOf
-	project    *Project
+	Node node
+	// Event is the event name; nil matches every event. It is nil for actions. Events with a name
+	// in MoreEvents belong to the series too.
+	Event      *string
+	MoreEvents []string
+	// Action is the id of an action; 0: not an action.
+	Action int64
+	// name and CustomName are the members of the query, which results contain.
+	name, CustomName *string
+	// Conditions are the filters of the node.
+	Conditions allOf
+	Project    *Project
 }
 
 // readEntities parses the nodes of a series, of which there must be at least one.
 func readEntities(n node, p *Project, limit int) []entity {
-	list := n.list(limit)
+	list := n.List(limit)
 	if len(list) == 0 {
-		n.fail(required, "A query needs at least one series.")
+		n.Fail(required, "A query needs at least one series.")
 	}
 	out := make([]entity, len(list))
 	for i, m := range list {
-		out[i] = readEntity(m.object(), p)
+		out[i] = readEntity(m.Object(), p)
 	}
 	return out
 }
 
 // readEntity parses one node.
 func readEntity(n node, p *Project) entity {
-	e := entity{node: n, project: p, name: n.get("name").optionalText(), customName: n.get("custom_name").optionalText()}
-	switch kind := n.get("kind").text(""); kind {
+	e := entity{Node: n, Project: p, name: n.Get("name").OptionalText(), CustomName: n.Get("custom_name").OptionalText()}
+	switch kind := n.Get("kind").Text(""); kind {
 	case "EventsNode":
-		e.event = n.get("event").optionalText()
+		e.Event = n.Get("event").OptionalText()
 	case "ActionsNode":
-		e.action = n.get("id").intInRange(1, 1<<53, 0)
-		if n.get("id").isAbsent() {
-			n.get("id").fail(required, "An ActionsNode needs the id of an action.")
+		e.Action = n.Get("id").IntInRange(1, 1<<53, 0)
+		if n.Get("id").IsAbsent() {
+			n.Get("id").Fail(required, "An ActionsNode needs the id of an action.")
 		}
 	case "":
-		n.fail(invalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
+		n.Fail(invalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
 	default:
-		n.get("kind").fail(notSupported, "Series of kind %q are not supported: use EventsNode or ActionsNode.", wire.Shorten(kind, 100))
+		n.Get("kind").Fail(notSupported, "Series of kind %q are not supported: use EventsNode or ActionsNode.", wire.Shorten(kind, 100))
 	}
-	if n.get("optionalInFunnel").boolean() {
-		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")
+	if n.Get("optionalInFunnel").Boolean() {
+		n.Get("optionalInFunnel").Fail(notSupported, "Optional steps are not supported.")
 	}
-	n.rejectMembers("math_property_revenue_currency")
-	e.conditions = slices.Concat(readFilters(n.get("properties"), p), readFilters(n.get("fixedProperties"), p))
+	n.RejectMembers("math_property_revenue_currency")
+	e.Conditions = slices.Concat(readFilters(n.Get("properties"), p), readFilters(n.Get("fixedProperties"), p))
 	return e
 }
 
-// id returns the name of the event or the id of the action in the form of results, nil for every
+// ID returns the name of the event or the id of the action in the form of results, nil for every
 // event.
-func (e *entity) id() any {
+func (e *entity) ID() any {
 	switch {
-	case e.action != 0:
-		return strconv.FormatInt(e.action, 10)
-	case e.event == nil:
+	case e.Action != 0:
+		return strconv.FormatInt(e.Action, 10)
+	case e.Event == nil:
 		return nil
 	}
-	return *e.event
+	return *e.Event
 }
 
-// kind returns the type of the entity in results.
-func (e *entity) kind() string {
-	if e.action != 0 {
+// Kind returns the type of the entity in results.
+func (e *entity) Kind() string {
+	if e.Action != 0 {
 		return "actions"
 	}
 	return "events"
 }
 
-// label returns the name of the event or the action.
-func (e *entity) label(r *run) string {
+// Label returns the name of the event or the action.
+func (e *entity) Label(r *run) string {
 	switch {
-	case e.action != 0:
-		if a, ok := r.project.Actions[e.action]; ok {
+	case e.Action != 0:
+		if a, ok := r.Project.Actions[e.Action]; ok {
 			return a.Name
 		}
-		return strconv.FormatInt(e.action, 10)
-	case e.event == nil:
+		return strconv.FormatInt(e.Action, 10)
+	case e.Event == nil:
 		return "All events"
 	}
-	return *e.event
+	return *e.Event
 }
 
 // matcher reports whether an event belongs to an entity.
 type matcher struct {
-	// names are the permitted event names; nil permits any.
-	names []string
-	// holds are the other conditions; nil is always true.
-	holds func(*row) bool
+	// Names are the permitted event names; nil permits any.
+	Names []string
+	// Holds are the other conditions; nil is always true.
+	Holds func(*row) bool
 }
 
-// matchesConditions reports whether an event with one of the names satisfies the other conditions.
-func (m *matcher) matchesConditions(r *row) bool { return m.holds == nil || m.holds(r) }
+// MatchesConditions reports whether an event with one of the names satisfies the other conditions.
+func (m *matcher) MatchesConditions(r *row) bool { return m.Holds == nil || m.Holds(r) }
 
-// matchesName reports whether an event has one of the names.
-func (m *matcher) matchesName(b *Batch, i int) bool {
-	return m.names == nil || slices.Contains(m.names, b.Name[i])
+// MatchesName reports whether an event has one of the names.
+func (m *matcher) MatchesName(b *Batch, i int) bool {
+	return m.Names == nil || slices.Contains(m.Names, b.Name[i])
 }
 
-// matches reports whether the event of a row belongs to the entity.
-func (m *matcher) matches(r *row) bool { return m.matchesName(r.b, r.i) && m.matchesConditions(r) }
+// Matches reports whether the event of a row belongs to the entity.
+func (m *matcher) Matches(r *row) bool {
+	return m.MatchesName(r.Batch, r.Index) && m.MatchesConditions(r)
+}
 
-// bind binds the entity with its own filters. Conditions of the whole query are bound separately,
+// Bind binds the entity with its own filters. Conditions of the whole query are bound separately,
 // once for all series.
-func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
+func (e *entity) Bind(b *binder) *matcher { return e.bindWith(b, e.Conditions) }
 
-// bindName binds the entity without its filters. First-time maths use it to find the first event.
-func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
+// BindName binds the entity without its filters. First-time maths use it to find the first event.
+func (e *entity) BindName(b *binder) *matcher { return e.bindWith(b, nil) }
 
 // bindWith binds the event or action of the entity with other filters.
 func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 	m := &matcher{}
-	if e.event != nil {
-		m.names = append([]string{*e.event}, e.moreEvents...)
+	if e.Event != nil {
+		m.Names = append([]string{*e.Event}, e.MoreEvents...)
 	}
-	if e.action == 0 {
-		m.holds = conditions.bindOrNil(b)
+	if e.Action == 0 {
+		m.Holds = conditions.BindOrNil(b)
 	} else {
-		steps, names := bindAction(b, e.action, e.node)
-		m.names = names
-		m.holds = allOf{steps, conditions}.bindOrNil(b)
+		steps, names := bindAction(b, e.Action, e.Node)
+		m.Names = names
+		m.Holds = allOf{steps, conditions}.BindOrNil(b)
 	}
-	if m.names != nil {
-		b.needs.columns |= Names
+	if m.Names != nil {
+		b.Needs.Columns |= Names
 	}
 	return m
 }
@@ -147,10 +149,10 @@ func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 func eventNames(ms ...*matcher) []string {
 	out := []string{}
 	for _, m := range ms {
-		if m.names == nil {
+		if m.Names == nil {
 			return nil
 		}
-		out = append(out, m.names...)
+		out = append(out, m.Names...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -159,12 +161,12 @@ func eventNames(ms ...*matcher) []string {
 // bindAction returns the steps of an action as a condition, and the names of the events that they can
 // match; nil means any name.
 func bindAction(b *binder, id int64, n node) (condition, []string) {
-	a, ok := b.project.Actions[id]
+	a, ok := b.Project.Actions[id]
 	if !ok {
-		b.err = newError(invalidInput, n.attr+"__id", "Action %d does not exist.", id)
+		b.Err = newError(invalidInput, n.Attr+"__id", "Action %d does not exist.", id)
 		return allOf{}, nil
 	}
-	return readSteps(a.Steps, b.project)
+	return readSteps(a.Steps, b.Project)
 }
 
 // action describes the series of a row in the result.
@@ -182,16 +184,16 @@ type action struct {
 	Days           []string       `json:"days,omitempty"`
 }
 
-// describe returns the action of a series. order is its index in the query.
-func (e *entity) describe(r *run, order int, days []string) *action {
-	a := &action{ID: e.id(), Type: e.kind(), Order: order, Name: e.label(r), CustomName: e.customName, Properties: map[string]any{}, Days: days}
+// Describe returns the action of a series. order is its index in the query.
+func (e *entity) Describe(r *run, order int, days []string) *action {
+	a := &action{ID: e.ID(), Type: e.Kind(), Order: order, Name: e.Label(r), CustomName: e.CustomName, Properties: map[string]any{}, Days: days}
 	// The name in the query takes precedence.
 	if e.name != nil {
 		a.Name = *e.name
 	}
-	a.Math, a.MathProperty, a.MathHogQL = e.node.get("math").optionalText(), e.node.get("math_property").optionalText(), e.node.get("math_hogql").optionalText()
-	if index := e.node.get("math_group_type_index"); !index.isAbsent() {
-		i := index.intInRange(0, maxGroupTypes-1, 0)
+	a.Math, a.MathProperty, a.MathHogQL = e.Node.Get("math").OptionalText(), e.Node.Get("math_property").OptionalText(), e.Node.Get("math_hogql").OptionalText()
+	if index := e.Node.Get("math_group_type_index"); !index.IsAbsent() {
+		i := index.IntInRange(0, maxGroupTypes-1, 0)
 		a.MathGroupIndex = &i
 	}
 	return a

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// sessionValue returns the getter of a value of the event's session. The value is absent for events
+// SessionValue returns the getter of a value of the event's session. The value is absent for events
 // without a session.
-func (b *binder) sessionValue(name string) getter {
-	id, value := b.eventProperty("$session_id"), sessionValues[name]
-	sessions := b.sessions()
+func (b *binder) SessionValue(name string) getter {
+	id, value := b.EventProperty("$session_id"), sessionValues[name]
+	sessions := b.Sessions()
 	return func(r *row) string {
 		if s := sessions[id(r)]; s != nil {
 			return value(s)
@@ -21,21 +21,21 @@ func (b *binder) sessionValue(name string) getter {
 // aroundSessions is how far before and after a query's range the events of its sessions are read.
 const aroundSessions = 24 * time.Hour
 
-// sessions returns the sessions around the binder's range, by $session_id as JSON text. It scans
+// Sessions returns the sessions around the binder's range, by $session_id as JSON text. It scans
 // them on the first call.
-func (b *binder) sessions() map[string]*session {
-	if b.sessionsByID != nil || b.err != nil {
+func (b *binder) Sessions() map[string]*session {
+	if b.sessionsByID != nil || b.Err != nil {
 		return b.sessionsByID
 	}
 	b.sessionsByID = map[string]*session{}
 	n := &needs{}
 	// This scan has its own needs, since it runs while the conditions of the query are being bound.
-	id, url := n.event.slot("$session_id"), n.event.slot("$current_url")
+	id, url := n.event.Slot("$session_id"), n.event.Slot("$current_url")
 	r := newRow(n)
 	around := aroundSessions.Microseconds()
-	b.err = b.scan(Scan{From: b.from - around, To: b.to + around, Columns: Names | Properties | IDs}, func(batch *Batch) error {
+	b.Err = b.Scan(Scan{From: b.From - around, To: b.To + around, Columns: Names | Properties | IDs}, func(batch *Batch) error {
 		for i := range batch.Len() {
-			r.moveTo(batch, i)
+			r.MoveTo(batch, i)
 			if key := r.property(id); !isMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
 				if err := b.addToSession(key, r.property(url), batch, i); err != nil {
 					return err
@@ -53,13 +53,13 @@ func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	at := batch.Time[i]
 	s := b.sessionsByID[key]
 	if s == nil {
-		if err := b.reserve(int64(len(key)) + 200); err != nil {
+		if err := b.Reserve(int64(len(key)) + 200); err != nil {
 			return err
 		}
-		s = &session{start: at, end: at}
+		s = &session{Start: at, End: at}
 		b.sessionsByID[strings.Clone(key)] = s
 	}
-	s.start, s.end = min(s.start, at), max(s.end, at)
+	s.Start, s.End = min(s.Start, at), max(s.End, at)
 	if batch.Name[i] == "$pageview" {
 		s.pageviews++
 	}
@@ -74,5 +74,5 @@ func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	if s.exit.url == "" || s.exit.before(here) {
 		s.exit = here.withURL(s.exit.url, url)
 	}
-	return b.reserve(int64(len(s.entry.url) + len(s.exit.url) - held))
+	return b.Reserve(int64(len(s.entry.url) + len(s.exit.url) - held))
 }

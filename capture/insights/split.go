@@ -12,55 +12,55 @@ const maxSplitCohorts = 64
 // split is the breakdown of a funnel or of retention: by properties of one type, or by cohorts. If
 // kind is empty, there is no breakdown.
 type split struct {
-	// kind is the type of the properties, or "cohort".
-	kind string
+	// Kind is the type of the properties, or "cohort".
+	Kind string
 	// parts are the properties.
 	parts []func(*binder) getter
 	// normalize removes trailing characters of URLs.
 	normalize bool
 	// limit is the number of values of the result; the rest is summed.
 	limit   int
-	cohorts []splitCohort
+	Cohorts []splitCohort
 }
 
 // splitCohort is a cohort of a breakdown; id 0 stands for all persons.
 type splitCohort struct {
-	id   int64
-	name string
+	ID   int64
+	Name string
 }
 
-// isByCohort reports whether the breakdown is by cohorts.
-func (s *split) isByCohort() bool { return s.kind == "cohort" }
+// IsByCohort reports whether the breakdown is by cohorts.
+func (s *split) IsByCohort() bool { return s.Kind == "cohort" }
 
 // readSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
 // permitted types.
 func readSplit(n node, p *Project, limit int, kinds ...string) split {
-	s := split{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean()}
-	n.rejectMembers("breakdown_histogram_bin_count")
-	list := n.get("breakdowns").list(maxParts)
+	s := split{limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), normalize: n.Get("breakdown_normalize_url").Boolean()}
+	n.RejectMembers("breakdown_histogram_bin_count")
+	list := n.Get("breakdowns").List(maxParts)
 	if len(list) > 0 {
 		s.readList(list, limit, kinds, p)
 		return s
 	}
-	breakdown := n.get("breakdown")
-	if breakdown.isAbsent() {
+	breakdown := n.Get("breakdown")
+	if breakdown.IsAbsent() {
 		return s
 	}
-	s.kind = n.get("breakdown_type").choice("event", kinds...)
-	if s.isByCohort() {
+	s.Kind = n.Get("breakdown_type").Choice("event", kinds...)
+	if s.IsByCohort() {
 		s.readCohorts(breakdown, p)
 		return s
 	}
 	// The older form has one property or a list of properties, all of breakdown_type.
 	list = []node{breakdown}
-	if _, ok := breakdown.value.([]any); ok {
-		list = breakdown.list(limit)
+	if _, ok := breakdown.Value.([]any); ok {
+		list = breakdown.List(limit)
 	}
 	for _, property := range list {
-		s.parts = append(s.parts, readProperty(n, s.kind, property, n.get("breakdown_group_type_index"), p))
+		s.parts = append(s.parts, readProperty(n, s.Kind, property, n.Get("breakdown_group_type_index"), p))
 	}
 	if len(s.parts) == 0 {
-		s.kind = ""
+		s.Kind = ""
 	}
 	return s
 }
@@ -68,17 +68,17 @@ func readSplit(n node, p *Project, limit int, kinds ...string) split {
 // readList parses the newer form, breakdowns, in which all properties must have the same type.
 func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 	if len(list) > limit {
-		list[limit].fail(notSupported, "At most %d breakdowns are supported here.", limit)
+		list[limit].Fail(notSupported, "At most %d breakdowns are supported here.", limit)
 	}
 	for i, m := range list {
-		kind := m.get("type").choice("event", kinds...)
-		if i > 0 && kind != s.kind || kind == "cohort" {
-			m.get("type").fail(notSupported, "Breakdowns must all have the same type here, and not be cohorts.")
+		kind := m.Get("type").Choice("event", kinds...)
+		if i > 0 && kind != s.Kind || kind == "cohort" {
+			m.Get("type").Fail(notSupported, "Breakdowns must all have the same type here, and not be cohorts.")
 		}
-		s.kind = kind
-		s.normalize = s.normalize || m.get("normalize_url").boolean()
-		m.rejectMembers("histogram_bin_count")
-		s.parts = append(s.parts, readProperty(m, kind, m.get("property"), m.get("group_type_index"), p))
+		s.Kind = kind
+		s.normalize = s.normalize || m.Get("normalize_url").Boolean()
+		m.RejectMembers("histogram_bin_count")
+		s.parts = append(s.parts, readProperty(m, kind, m.Get("property"), m.Get("group_type_index"), p))
 	}
 }
 
@@ -86,26 +86,26 @@ func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 // for all persons.
 func (s *split) readCohorts(value node, p *Project) {
 	list := []node{value}
-	if _, ok := value.value.([]any); ok {
-		list = value.list(maxSplitCohorts)
+	if _, ok := value.Value.([]any); ok {
+		list = value.List(maxSplitCohorts)
 	}
 	for _, n := range list {
-		c := splitCohort{name: "all users"}
-		if text := strings.Trim(string(n.raw()), `"`); text != "all" && text != "0" {
-			if c.id = readCohort(n, p); !n.hasFailed() {
-				c.name = p.Definitions.Cohorts[c.id].Name
+		c := splitCohort{Name: "all users"}
+		if text := strings.Trim(string(n.Raw()), `"`); text != "all" && text != "0" {
+			if c.ID = readCohort(n, p); !n.HasFailed() {
+				c.Name = p.Definitions.Cohorts[c.ID].Name
 			}
 		}
-		s.cohorts = append(s.cohorts, c)
+		s.Cohorts = append(s.Cohorts, c)
 	}
 }
 
-// cohort returns the index of the cohort with an id, in the form in which results contain it; -1 if
+// Cohort returns the index of the cohort with an id, in the form in which results contain it; -1 if
 // there is no such cohort.
-func (s *split) cohort(id []string) int {
-	return slices.IndexFunc(s.cohorts, func(c splitCohort) bool {
-		text := strconv.FormatInt(c.id, 10)
-		return len(id) == 1 && (id[0] == text || c.id == 0 && id[0] == "all")
+func (s *split) Cohort(id []string) int {
+	return slices.IndexFunc(s.Cohorts, func(c splitCohort) bool {
+		text := strconv.FormatInt(c.ID, 10)
+		return len(id) == 1 && (id[0] == text || c.ID == 0 && id[0] == "all")
 	})
 }
 
@@ -113,7 +113,7 @@ func (s *split) cohort(id []string) int {
 // empty. For a split by cohorts, a value is a set of cohorts.
 type numberer struct {
 	*stringTable
-	number func(*row) uint32
+	Number func(*row) uint32
 }
 
 // separator separates the parts of a value. In JSON strings it is escaped.
@@ -121,13 +121,13 @@ const separator = "\x00"
 
 // newNumberer binds a split for a run.
 func newNumberer(b *binder, s *split) *numberer {
-	n := &numberer{stringTable: newStringTable(b.reserve)}
-	if s.kind == "" {
-		n.number = func(*row) uint32 { return 0 }
+	n := &numberer{stringTable: newStringTable(b.Reserve)}
+	if s.Kind == "" {
+		n.Number = func(*row) uint32 { return 0 }
 		return n
 	}
-	if s.isByCohort() {
-		n.number = cohortSets(b, n, s.cohorts)
+	if s.IsByCohort() {
+		n.Number = cohortSets(b, n, s.Cohorts)
 		return n
 	}
 	getters := make([]getter, len(s.parts))
@@ -135,9 +135,9 @@ func newNumberer(b *binder, s *split) *numberer {
 		getters[i] = of(b)
 	}
 	// The first number, 0, is for the value of empty parts.
-	_, _ = n.stringTable.number(strings.Repeat(separator, len(getters)-1))
+	_, _ = n.stringTable.Number(strings.Repeat(separator, len(getters)-1))
 	var scratch []byte
-	n.number = func(r *row) uint32 {
+	n.Number = func(r *row) uint32 {
 		if len(getters) == 1 {
 			return countText(b, n, s.text(getters[0](r)))
 		}
@@ -155,11 +155,11 @@ func newNumberer(b *binder, s *split) *numberer {
 
 // countText returns the number of a value, and limits the number of values.
 func countText(b *binder, n *numberer, text string) uint32 {
-	number, err := n.stringTable.number(text)
-	if err == nil && len(n.all) > maxBreakdownValues {
+	number, err := n.stringTable.Number(text)
+	if err == nil && len(n.All) > maxBreakdownValues {
 		err = newError(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
 	}
-	b.setErr(err)
+	b.SetErr(err)
 	return number
 }
 
@@ -179,10 +179,10 @@ func (s *split) text(raw string) string {
 func cohortSets(b *binder, n *numberer, cohorts []splitCohort) func(*row) uint32 {
 	tests := make([]func(*row) bool, len(cohorts))
 	for i, c := range cohorts {
-		if c.id == 0 {
+		if c.ID == 0 {
 			tests[i] = func(*row) bool { return true }
 		} else {
-			tests[i] = (&cohortCondition{ids: []int64{c.id}}).bind(b)
+			tests[i] = (&cohortCondition{IDs: []int64{c.ID}}).Bind(b)
 		}
 	}
 	set := make([]byte, len(cohorts))
@@ -197,11 +197,11 @@ func cohortSets(b *binder, n *numberer, cohorts []splitCohort) func(*row) uint32
 	}
 }
 
-// list returns the parts of a value.
-func (n *numberer) list(value uint32) []string { return strings.Split(n.all[value], separator) }
+// List returns the parts of a value.
+func (n *numberer) List(value uint32) []string { return strings.Split(n.All[value], separator) }
 
-// inSet reports whether a value of a split by cohorts contains a cohort, by its index.
-func (n *numberer) inSet(value uint32, cohort int) bool { return n.all[value][cohort] == '1' }
+// InSet reports whether a value of a split by cohorts contains a cohort, by its index.
+func (n *numberer) InSet(value uint32, cohort int) bool { return n.All[value][cohort] == '1' }
 
 // compare orders values by their parts.
-func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.list(a), n.list(b)) }
+func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.List(a), n.List(b)) }

@@ -5,15 +5,15 @@ package insights
 func sqlKinds(find func(name string) (kind, bool)) []kind {
 	s := sources{find}
 	out := []kind{
-		{name: "HogQLQuery", parse: parseHogQL},
-		{name: "HogQLMetadata", parse: parseMetadata},
-		{name: "EventsQuery", parse: s.parseEvents},
-		{name: "ActorsQuery", parse: s.parseActors},
-		{name: "PersonsNode", parse: s.parsePersons},
-		{name: "InsightActorsQueryOptions", parse: s.parseOptions},
+		{Name: "HogQLQuery", Parse: parseHogQL},
+		{Name: "HogQLMetadata", Parse: parseMetadata},
+		{Name: "EventsQuery", Parse: s.parseEvents},
+		{Name: "ActorsQuery", Parse: s.parseActors},
+		{Name: "PersonsNode", Parse: s.parsePersons},
+		{Name: "InsightActorsQueryOptions", Parse: s.parseOptions},
 	}
 	for _, name := range actorsQueryKinds {
-		out = append(out, kind{name: name, parse: s.parseActorsSource})
+		out = append(out, kind{Name: name, Parse: s.parseActorsSource})
 	}
 	return out
 }

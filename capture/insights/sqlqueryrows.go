@@ -10,14 +10,14 @@ import (
 // scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
 // all.
 func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
-	if b.err != nil {
-		return b.err
+	if b.Err != nil {
+		return b.Err
 	}
-	s.Columns = b.needs.columns
-	w := newRow(&b.needs)
-	return b.scan(s, func(batch *Batch) error {
+	s.Columns = b.Needs.Columns
+	w := newRow(&b.Needs)
+	return b.Scan(s, func(batch *Batch) error {
 		for i := range batch.Len() {
-			w.moveTo(batch, i)
+			w.MoveTo(batch, i)
 			if holds != nil && !holds(w) {
 				continue
 			}
@@ -30,12 +30,12 @@ func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fil
 		// The query evaluates the other fields of a row only if the row is among the results, and
 		// must do so while the batch is valid.
 		if err := query.EvaluateDeferred(func(i int) *hogql.Row {
-			w.moveTo(batch, i)
+			w.MoveTo(batch, i)
 			return fill(w)
 		}); err != nil {
 			return err
 		}
-		return b.err
+		return b.Err
 	})
 }
 
@@ -68,7 +68,7 @@ func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(
 		if len(out) > maxBody {
 			return nil, newError(tooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
 		}
-		if err := r.reserve(int64(cap(out) - counted)); err != nil {
+		if err := r.Reserve(int64(cap(out) - counted)); err != nil {
 			return nil, err
 		}
 		counted = cap(out)
@@ -80,5 +80,5 @@ func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(
 func setRange(b *binder, s Scan) {
 	// The limits leave room for adding a day around the range without overflow.
 	const far = math.MaxInt64 / 4
-	b.from, b.to = max(s.From, -far), min(s.To, far)
+	b.From, b.To = max(s.From, -far), min(s.To, far)
 }

@@ -36,13 +36,13 @@ func scanPersons(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*ca
 		}
 		return cohorts[f.Cohort](p)
 	})
-	b.readProfiles(func(p *capture.StoredPerson) error {
+	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		r := fill(p)
 		// The time and the id order rows that compare equal.
 		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
-		return errors.Join(q.Add(r), b.ctx.Err())
+		return errors.Join(q.Add(r), b.Context.Err())
 	})
-	return b.err
+	return b.Err
 }
 
 // scanGroups adds all groups of all types to a query.
@@ -50,16 +50,16 @@ func scanGroups(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*cap
 	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
 	for groupType := range maxGroupTypes {
 		n := int64(0)
-		err := b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+		err := b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error {
 			r := fill(g)
 			n++
 			// Groups have no id: a number by type and position orders rows with equal values.
 			r.Time, r.ID = g.CreatedAt.UnixMicro(), int64(groupType)<<48+n
-			return errors.Join(q.Add(r), b.ctx.Err())
+			return errors.Join(q.Add(r), b.Context.Err())
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return b.err
+	return b.Err
 }

@@ -19,28 +19,28 @@ type stickiness struct {
 
 // parseStickiness parses a StickinessQuery.
 func parseStickiness(n node, p *Project) plan {
-	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.get("dateRange")), conditions: queryConditions(n, p)}
-	for i, e := range readEntities(n.get("series"), p, maxSeries) {
-		m := n.get("series").list(maxSeries)[i]
-		if name := m.get("math").text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
-			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
+	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
+	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
+		m := n.Get("series").List(maxSeries)[i]
+		if name := m.Get("math").Text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
+			m.Get("math").Fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
-		if m.get("math").text("") == "hogql" {
-			s.series = append(s.series, measuredSeries{entity: e, math: measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
+		if m.Get("math").Text("") == "hogql" {
+			s.series = append(s.series, measuredSeries{entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: anyPeople, Named: hogqlValue(m.Get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measuredSeries{entity: e, math: readMeasure(m, p)})
+		s.series = append(s.series, measuredSeries{entity: e, Math: readMeasure(m, p)})
 	}
 	// Intervals of several units are not supported.
-	n.get("intervalCount").intInRange(1, 1, 1)
-	compare := n.get("compareFilter").object()
-	s.compare, s.compareTo = compare.get("compare").boolean(), readRelativeDate(compare.get("compare_to"))
-	filter := n.get("stickinessFilter").object()
-	s.cumulative = filter.get("computedAs").choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
-	criteria := filter.get("stickinessCriteria").object()
-	threshold := uint32(criteria.get("value").intInRange(0, 1<<31, 1))
-	switch criteria.get("operator").choice("gte", "gte", "lte", "exact") {
+	n.Get("intervalCount").IntInRange(1, 1, 1)
+	compare := n.Get("compareFilter").Object()
+	s.compare, s.compareTo = compare.Get("compare").Boolean(), readRelativeDate(compare.Get("compare_to"))
+	filter := n.Get("stickinessFilter").Object()
+	s.cumulative = filter.Get("computedAs").Choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
+	criteria := filter.Get("stickinessCriteria").Object()
+	threshold := uint32(criteria.Get("value").IntInRange(0, 1<<31, 1))
+	switch criteria.Get("operator").Choice("gte", "gte", "lte", "exact") {
 	case "lte":
 		s.isEnough = func(events uint32) bool { return events <= threshold }
 	case "exact":
@@ -63,16 +63,16 @@ type stickinessRow struct {
 	CompareLabel string   `json:"compare_label,omitempty"`
 }
 
-// run computes each series for the period, and for the previous one if they are compared.
-func (s *stickiness) run(r *run) (*Result, error) {
-	current, err := r.period(s.dates, s.interval)
+// Run computes each series for the period, and for the previous one if they are compared.
+func (s *stickiness) Run(r *run) (*Result, error) {
+	current, err := r.Period(s.dates, s.interval)
 	if err != nil {
 		return nil, err
 	}
 	// labels are the values of compare_label.
 	periods, labels := []*period{current}, []string{""}
 	if s.compare {
-		before, err := r.previousPeriod(current, s.dates, s.compareTo)
+		before, err := r.PreviousPeriod(current, s.dates, s.compareTo)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 		for i := range s.series {
 			var row *stickinessRow
 			// Only the row remains after each series, so the memory of the counts is released.
-			err := r.releaseAfter(func() error {
+			err := r.ReleaseAfter(func() error {
 				active, err := s.active(r, p, i)
 				if err == nil {
 					row = s.row(r, p, i, active)
@@ -91,7 +91,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 				return err
 			})
 			if err == nil {
-				err = r.reserve(answerCell * int64(p.len()))
+				err = r.Reserve(answerCell * int64(p.Len()))
 			}
 			if err != nil {
 				return nil, err
@@ -100,12 +100,12 @@ func (s *stickiness) run(r *run) (*Result, error) {
 			results = append(results, row)
 		}
 	}
-	return &Result{Results: results, From: current.from, To: current.to}, nil
+	return &Result{Results: results, From: current.From, To: current.To}, nil
 }
 
 // row returns the row of a series: by number of intervals, how many actors are active in as many.
 func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stickinessRow {
-	n := p.len()
+	n := p.Len()
 	points := make([]float64, n)
 	for _, intervals := range active {
 		points[intervals-1]++
@@ -117,7 +117,7 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 		}
 	}
 	e := &s.series[i].entity
-	row := &stickinessRow{Action: e.describe(r, i, nil), Label: e.label(r), Count: number(len(active)), Data: toNumbers(points), Labels: []string{}, Days: []int{}}
+	row := &stickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: number(len(active)), Data: toNumbers(points), Labels: []string{}, Days: []int{}}
 	for i := range n {
 		unit := string(s.interval)
 		if i > 0 {
@@ -143,34 +143,34 @@ func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
 // persons.
 func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *stringTable, error) {
 	r := b.run
-	b.from, b.to = p.countedRange()
-	m := s.series[i].bind(b)
-	common := s.conditions.bind(b)
+	b.From, b.To = p.CountedRange()
+	m := s.series[i].Bind(b)
+	common := s.conditions.Bind(b)
 	actor, keys := s.actor(b, i)
-	if b.err != nil {
-		return nil, nil, b.err
+	if b.Err != nil {
+		return nil, nil, b.Err
 	}
 	// counts are the events of each actor in each bucket.
 	counts := map[cell]uint32{}
-	w := newRow(&b.needs)
-	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
+	w := newRow(&b.Needs)
+	err := r.Scan(Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *Batch) error {
 		// Memory is reserved batch by batch.
 		before := len(counts)
 		for i := range batch.Len() {
-			w.moveTo(batch, i)
-			bucket := p.find(batch.Time[i])
-			if bucket < 0 || !m.matches(w) || !common(w) {
+			w.MoveTo(batch, i)
+			bucket := p.Find(batch.Time[i])
+			if bucket < 0 || !m.Matches(w) || !common(w) {
 				continue
 			}
 			if who, ok := actor(w); ok {
-				counts[cell{value: 0, bucket: uint32(bucket), actor: who}]++
+				counts[cell{Value: 0, Bucket: uint32(bucket), Actor: who}]++
 			}
 		}
-		return r.reserve(40 * int64(len(counts)-before))
+		return r.Reserve(40 * int64(len(counts)-before))
 	})
 	// Reserve memory for active, with at most one entry for each count.
 	if err == nil {
-		err = r.reserve(24 * int64(len(counts)))
+		err = r.Reserve(24 * int64(len(counts)))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -179,7 +179,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	active := map[uint32]int{}
 	for c, events := range counts {
 		if s.isEnough(events) {
-			active[c.actor]++
+			active[c.Actor]++
 		}
 	}
 	return active, keys, nil
@@ -188,14 +188,14 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 // actor returns the function that numbers the actors of a series: persons, groups, or the values of
 // an expression. The string table has the keys of actors that are not persons.
 func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *stringTable) {
-	m := &s.series[i].math
-	if m.basis == "hogql" {
-		in := b.newInterner(m.named(b))
-		return in.number, in.stringTable
+	m := &s.series[i].Math
+	if m.Basis == "hogql" {
+		in := b.NewInterner(m.Named(b))
+		return in.Number, in.stringTable
 	}
-	number := b.actor(m.group)
-	if m.group < 0 {
+	number := b.Actor(m.Group)
+	if m.Group < 0 {
 		return number, nil
 	}
-	return number, b.groupsOf[m.group].stringTable
+	return number, b.GroupsOf[m.Group].stringTable
 }

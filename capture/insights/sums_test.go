@@ -143,7 +143,7 @@ func TestSums_Retention(t *testing.T) {
 		for i, row := range runQuery(t, m, p, source).([]retentionRow) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
 			n, fault := decodeQuery(point, "query")
-			find := sources{find: findKind}.actorFinder(n, p)
+			find := sources{Find: findKind}.ActorFinder(n, p)
 			if *fault != nil {
 				t.Fatal(*fault)
 			}
@@ -153,8 +153,8 @@ func TestSums_Retention(t *testing.T) {
 				t.Fatal(err)
 			}
 			columns := map[int]int64{}
-			for _, member := range c.members {
-				for _, k := range member.appearances {
+			for _, member := range c.Members {
+				for _, k := range member.Appearances {
 					columns[int(k)]++
 				}
 			}

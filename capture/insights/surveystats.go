@@ -30,8 +30,8 @@ type surveyStats struct {
 // parseSurveyStats parses a SurveyStatsQuery.
 func parseSurveyStats(n node, _ *Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
-	for _, s := range n.get("surveys").list(maxSurveys) {
-		q.windows[s.get("id").text("")] = [2]int64{readInstant(s.get("from")).UnixMicro(), readInstant(s.get("to")).UnixMicro()}
+	for _, s := range n.Get("surveys").List(maxSurveys) {
+		q.windows[s.Get("id").Text("")] = [2]int64{readInstant(s.Get("from")).UnixMicro(), readInstant(s.Get("to")).UnixMicro()}
 	}
 	return q
 }
@@ -83,9 +83,9 @@ const (
 	surveyAnswer = 160
 )
 
-// run counts the events. Answers that were sent in parts are counted when all events have been
+// Run counts the events. Answers that were sent in parts are counted when all events have been
 // read.
-func (q *surveyStats) run(r *run) (*Result, error) {
+func (q *surveyStats) Run(r *run) (*Result, error) {
 	f := &surveyRun{run: r, sent: map[string]submission{}}
 	for i := range f.tallies {
 		f.tallies[i].people = map[uint32]struct{}{}
@@ -116,15 +116,15 @@ func (q *surveyStats) read(f *surveyRun) error {
 		from, to = min(from, w[0]), max(to, w[1])
 	}
 	b := &binder{run: f.run}
-	person := b.people()
-	survey, partial, answer := b.eventProperty("$survey_id"), b.eventProperty("$survey_partially_completed"), b.eventProperty("$survey_submission_id")
-	return b.scanBound(Scan{From: from, To: to, Names: surveyEvents, Columns: Names | IDs}, func(r *row) error {
+	person := b.People()
+	survey, partial, answer := b.EventProperty("$survey_id"), b.EventProperty("$survey_partially_completed"), b.EventProperty("$survey_submission_id")
+	return b.ScanBound(Scan{From: from, To: to, Names: surveyEvents, Columns: Names | IDs}, func(r *row) error {
 		id, _ := textOf(survey(r))
-		at := r.b.Time[r.i]
+		at := r.Batch.Time[r.Index]
 		if w, ok := q.windows[id]; !ok || at < w[0] || at > w[1] {
 			return nil
 		}
-		kind := slices.Index(surveyEvents, r.b.Name[r.i])
+		kind := slices.Index(surveyEvents, r.Batch.Name[r.Index])
 		switch kind {
 		case surveyDismissed:
 			// A survey that was dismissed after a partial answer counts as answered.
@@ -133,7 +133,7 @@ func (q *surveyStats) read(f *surveyRun) error {
 			}
 		case surveySent:
 			if text, exists := textOf(answer(r)); exists && text != "" {
-				return f.addSubmission(id+"/"+text, submission{at, r.b.ID[r.i], person(r)})
+				return f.addSubmission(id+"/"+text, submission{at, r.Batch.ID[r.Index], person(r)})
 			}
 		}
 		return f.count(kind, at, person(r))
@@ -147,7 +147,7 @@ func (f *surveyRun) addSubmission(key string, s submission) error {
 		return nil
 	}
 	if !exists {
-		if err := f.reserve(surveyAnswer + int64(len(key))); err != nil {
+		if err := f.Reserve(surveyAnswer + int64(len(key))); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (f *surveyRun) count(kind int, micros int64, person uint32) error {
 	if _, seen := t.people[person]; seen {
 		return nil
 	}
-	if err := f.reserve(surveyPerson); err != nil {
+	if err := f.Reserve(surveyPerson); err != nil {
 		return err
 	}
 	t.people[person] = struct{}{}

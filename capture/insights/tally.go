@@ -11,13 +11,13 @@ func (m *measure) number(b *binder) func(*row) (float64, bool) {
 	var value getter
 	switch {
 	case m.kind == "person_properties":
-		value = b.personProperty(m.property)
+		value = b.PersonProperty(m.property)
 	case m.kind == "session_properties":
-		value = b.sessionValue(m.property)
+		value = b.SessionValue(m.property)
 	case m.property == "$time":
-		return func(r *row) (float64, bool) { return float64(r.b.Time[r.i]) / 1e6 * m.multiplier, true }
+		return func(r *row) (float64, bool) { return float64(r.Batch.Time[r.Index]) / 1e6 * m.multiplier, true }
 	default:
-		value = b.eventProperty(m.property)
+		value = b.EventProperty(m.property)
 	}
 	return func(r *row) (float64, bool) {
 		f, ok := numberOf(value(r))
@@ -41,7 +41,7 @@ func (t *events) add(_ *row, value, bucket int) error {
 	at := value*t.buckets + bucket
 	if at >= len(t.counts) {
 		size := max(t.buckets, 2*len(t.counts), at+1)
-		if err := t.c.reserve(8 * int64(size-len(t.counts))); err != nil {
+		if err := t.c.Reserve(8 * int64(size-len(t.counts))); err != nil {
 			return err
 		}
 		t.counts = append(make([]int64, 0, size), t.counts...)[:size]
@@ -91,7 +91,7 @@ func (c *counting) folds(values int, fold string, numbers int) (cells []foldStat
 	if _, keep = quantiles[fold]; keep {
 		bytes += 16 * int64(numbers) // with the spare capacity of append
 	}
-	if err := c.reserve(bytes); err != nil {
+	if err := c.Reserve(bytes); err != nil {
 		return nil, false, err
 	}
 	return make([]foldState, n), keep, nil
@@ -149,7 +149,7 @@ func (t *values) add(w *row, value, bucket int) error {
 	at := value*t.buckets + bucket
 	if at >= len(t.cells) {
 		size := max(2*len(t.cells), at+1)
-		if err := t.c.reserve(int64(size-len(t.cells)) * foldStateSize); err != nil {
+		if err := t.c.Reserve(int64(size-len(t.cells)) * foldStateSize); err != nil {
 			return err
 		}
 		t.cells = append(make([]foldState, 0, size), t.cells...)[:size]
@@ -157,7 +157,7 @@ func (t *values) add(w *row, value, bucket int) error {
 	_, keep := quantiles[t.fold]
 	t.cells[at].put(x, keep)
 	if keep {
-		return t.c.reserve(16)
+		return t.c.Reserve(16)
 	}
 	return nil
 }
@@ -186,10 +186,10 @@ func (t *perActor) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	at := cell{value: uint32(value), bucket: uint32(bucket), actor: actor}
+	at := cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor}
 	count, exists := t.counts[at]
 	if !exists {
-		if err := t.c.reserve(40); err != nil {
+		if err := t.c.Reserve(40); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (t *perActor) points(n int) ([][]float64, error) {
 		return nil, err
 	}
 	for at, count := range t.counts {
-		cells[int(at.value)*buckets+int(at.bucket)].put(float64(count), keep)
+		cells[int(at.Value)*buckets+int(at.Bucket)].put(float64(count), keep)
 	}
 	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
 }

@@ -8,7 +8,7 @@ import (
 
 // trendsKinds are the kinds of queries about trends.
 var trendsKinds = []kind{
-	{name: "TrendsQuery", parse: parseTrends},
+	{Name: "TrendsQuery", Parse: parseTrends},
 }
 
 // trends is a TrendsQuery (§2.4).
@@ -31,39 +31,39 @@ type trends struct {
 func parseTrends(n node, p *Project) plan {
 	t := &trends{
 		interval:   readInterval(n, minute, hour, day, week, month),
-		dates:      readDateRange(n.get("dateRange")),
+		dates:      readDateRange(n.Get("dateRange")),
 		conditions: queryConditions(n, p),
 	}
-	entities := readEntities(n.get("series"), p, maxSeries)
+	entities := readEntities(n.Get("series"), p, maxSeries)
 	for i, e := range entities {
-		t.series = append(t.series, measuredSeries{e, readMeasure(n.get("series").list(maxSeries)[i], p)})
+		t.series = append(t.series, measuredSeries{e, readMeasure(n.Get("series").List(maxSeries)[i], p)})
 	}
-	n.rejectMembers("conversionGoal")
-	n.get("aggregation_group_type_index").intInRange(0, maxGroupTypes-1, 0)
-	compare := n.get("compareFilter").object()
-	t.compare = compare.get("compare").boolean() && t.dates.from.form != allTime
-	t.compareTo = readRelativeDate(compare.get("compare_to"))
-	filter := n.get("trendsFilter").object()
-	name := cmp.Or(filter.get("display").text("ActionsLineGraph"), "ActionsLineGraph")
+	n.RejectMembers("conversionGoal")
+	n.Get("aggregation_group_type_index").IntInRange(0, maxGroupTypes-1, 0)
+	compare := n.Get("compareFilter").Object()
+	t.compare = compare.Get("compare").Boolean() && t.dates.From.Form != allTime
+	t.compareTo = readRelativeDate(compare.Get("compare_to"))
+	filter := n.Get("trendsFilter").Object()
+	name := cmp.Or(filter.Get("display").Text("ActionsLineGraph"), "ActionsLineGraph")
 	display, ok := displays[name]
 	if !ok {
-		filter.get("display").fail(invalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
+		filter.Get("display").Fail(invalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
 	}
 	if t.display = display; display == total {
 		t.interval = day
 	}
-	t.smoothing = int(filter.get("smoothingIntervals").intInRange(1, maxBuckets, 1))
+	t.smoothing = int(filter.Get("smoothingIntervals").IntInRange(1, maxBuckets, 1))
 	t.formulas = readFormulas(filter, len(t.series))
-	t.breakdown = readBreakdown(n.get("breakdownFilter").object(), p, filter)
+	t.breakdown = readBreakdown(n.Get("breakdownFilter").Object(), p, filter)
 	if t.breakdown != nil && name == worldMap {
-		t.breakdown.limit = 250
+		t.breakdown.Limit = 250
 	}
 	return t
 }
 
 // current returns the period of the query.
 func (t *trends) current(r *run) (*period, error) {
-	return r.periodOf(t.dates, bucketing{unit: t.interval, single: t.display == total})
+	return r.PeriodOf(t.dates, bucketing{Unit: t.interval, Single: t.display == total})
 }
 
 // currentLabel returns compare_label of the current period.
@@ -78,17 +78,17 @@ func (t *trends) currentLabel() string {
 func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 	out := make([][]valuePoints, len(t.series))
 	b := &binder{run: r}
-	b.from, b.to = p.countedRange()
+	b.From, b.To = p.CountedRange()
 	scans := make([]*counting, len(t.series))
-	values := t.breakdown.bind(b)
-	common := t.conditions.bindOrNil(b)
+	values := t.breakdown.Bind(b)
+	common := t.conditions.BindOrNil(b)
 	for i := range t.series {
 		scans[i] = t.series[i].begin(b, t, p, common, values)
 	}
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	if p.len() > 0 {
+	if p.Len() > 0 {
 		if err := t.bins(r, b, scans); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 // bins finds the minimum and maximum of each series whose breakdown has numeric bins. That needs a
 // scan of its own.
 func (t *trends) bins(r *run, b *binder, scans []*counting) error {
-	if t.breakdown == nil || !t.breakdown.hasBins() {
+	if t.breakdown == nil || !t.breakdown.HasBins() {
 		return nil
 	}
 	for _, c := range scans {

@@ -13,17 +13,17 @@ var _ interface { // the interfaces of queries about actors
 
 // ActorFinder finds the actors of one bucket of a series.
 func (t *trends) ActorFinder(n node) actorFinder {
-	dayNode := n.get("day")
+	dayNode := n.Get("day")
 	switch {
-	case t.display == total && !dayNode.isAbsent():
-		dayNode.fail(invalidInput, "A single number has no day.")
-	case t.display != total && dayNode.isAbsent():
-		dayNode.fail(required, "Actors of a series over time need a day.")
+	case t.display == total && !dayNode.IsAbsent():
+		dayNode.Fail(invalidInput, "A single number has no day.")
+	case t.display != total && dayNode.IsAbsent():
+		dayNode.Fail(required, "Actors of a series over time need a day.")
 	}
 	when := readDate(dayNode, false)
-	series := int(n.get("series").intInRange(0, int64(max(0, len(t.series)-1)), 0))
-	previous := n.get("compare").choice("current", "current", "previous") == "previous"
-	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
+	series := int(n.Get("series").IntInRange(0, int64(max(0, len(t.series)-1)), 0))
+	previous := n.Get("compare").Choice("current", "current", "previous") == "previous"
+	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
 	return func(r *run) (*actorSet, error) {
 		p, err := t.current(r)
 		if err != nil {
@@ -32,16 +32,16 @@ func (t *trends) ActorFinder(n node) actorFinder {
 		// A single number has one bucket.
 		bucket := 0
 		if t.display != total {
-			bucket = p.find(r.calendar().resolve(when, r.now).UnixMicro())
+			bucket = p.Find(r.Calendar().Resolve(when, r.Now).UnixMicro())
 		}
 		if previous {
-			if p, err = r.previousPeriod(p, t.dates, t.compareTo); err != nil {
+			if p, err = r.PreviousPeriod(p, t.dates, t.compareTo); err != nil {
 				return nil, err
 			}
 		}
 		// The day is outside of the range, so there are no actors.
-		if bucket < 0 || bucket >= max(1, p.len()) || p.len() == 0 {
-			return &actorSet{groupType: t.series[series].math.group}, nil
+		if bucket < 0 || bucket >= max(1, p.Len()) || p.Len() == 0 {
+			return &actorSet{GroupType: t.series[series].Math.Group}, nil
 		}
 		return t.collectActors(r, p, series, bucket, texts, anyValue)
 	}
@@ -50,16 +50,16 @@ func (t *trends) ActorFinder(n node) actorFinder {
 // collectActors scans the events of one series and returns the actors of a bucket.
 func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []string, anyValue bool) (*actorSet, error) {
 	b := &binder{run: r}
-	b.from, b.to = p.countedRange()
-	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
+	b.From, b.To = p.CountedRange()
+	values, common := t.breakdown.Bind(b), t.conditions.BindOrNil(b)
 	// In addition to what the series needs, members have distinct ids and ids of events.
-	b.needs.columns |= DistinctIDs | IDs
+	b.Needs.Columns |= DistinctIDs | IDs
 	c := t.series[series].begin(b, t, p, common, values)
 	// The collector replaces the tally of the series. Everything else is as for the result.
-	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
-	found.prepare(b, &t.series[series].math)
-	if b.err != nil {
-		return nil, b.err
+	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.Actor(t.series[series].Math.Group)}
+	found.prepare(b, &t.series[series].Math)
+	if b.Err != nil {
+		return nil, b.Err
 	}
 	c.use(found)
 	if err := t.bins(r, b, []*counting{c}); err != nil {
@@ -72,7 +72,7 @@ func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []st
 	if err != nil {
 		return nil, err
 	}
-	return found.actorSet(r, t.series[series].math.group, matches), nil
+	return found.actorSet(r, t.series[series].Math.Group, matches), nil
 }
 
 // matchValue returns a function that reports whether the breakdown value with a number is selected
@@ -82,17 +82,17 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 	if t.breakdown == nil || anyValue {
 		return func(int) bool { return true }, nil
 	}
-	if t.breakdown.byCohort {
+	if t.breakdown.ByCohort {
 		return func(v int) bool {
 			text := "all"
-			if id := t.breakdown.cohorts[v]; id != 0 {
-				text = string(node{value: json.Number(formatNumber(float64(id)))}.raw())
+			if id := t.breakdown.Cohorts[v]; id != 0 {
+				text = string(node{Value: json.Number(formatNumber(float64(id)))}.Raw())
 			}
 			return text == texts[0] || texts[0] == "0" && text == "all"
 		}, nil
 	}
 	if !slices.Contains(texts, otherValue) {
-		return func(v int) bool { return slices.Equal(c.index.values[v].texts, texts) }, nil
+		return func(v int) bool { return slices.Equal(c.index.Values[v].Texts, texts) }, nil
 	}
 	// Count the series as for the result, to find the values that have a row of their own.
 	all, err := t.count(r, p)
@@ -102,7 +102,7 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 	answer := &trendsAnswer{trends: t, run: r}
 	rows := map[string]bool{}
 	for _, row := range answer.limitRows(all[series]) {
-		rows[strings.Join(row.value.texts, "\x00")] = true
+		rows[strings.Join(row.value.Texts, "\x00")] = true
 	}
-	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
+	return func(v int) bool { return !rows[strings.Join(c.index.Values[v].Texts, "\x00")] }, nil
 }

@@ -48,38 +48,38 @@ type trendsRow struct {
 func (a *trendsAnswer) reserveRows(rows int, p *period) error {
 	cells := rows
 	if a.display != total {
-		cells *= p.len()
+		cells *= p.Len()
 	}
 	// The limit applies to all rows of the result together.
 	if a.cells += cells; a.cells > maxCells {
 		return tooManyCells()
 	}
-	return a.run.reserve(answerCell*int64(cells) + rowSize*int64(rows))
+	return a.run.Reserve(answerCell*int64(cells) + rowSize*int64(rows))
 }
 
 // limitRows sorts the breakdown values and sums those beyond the limit into one row, unless the
 // query hides it.
 func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
-	if a.breakdown == nil || a.breakdown.byCohort {
+	if a.breakdown == nil || a.breakdown.ByCohort {
 		return rows
 	}
 	// Values with a null are last; then by sum, descending; then by value.
 	slices.SortFunc(rows, func(x, y valuePoints) int {
-		return cmp.Or(cmp.Compare(x.value.rank(), y.value.rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.texts, y.value.texts))
+		return cmp.Or(cmp.Compare(x.value.Rank(), y.value.Rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.Texts, y.value.Texts))
 	})
-	if len(rows) <= a.breakdown.limit {
+	if len(rows) <= a.breakdown.Limit {
 		return rows
 	}
 	a.more = true
-	rest := rows[a.breakdown.limit:]
-	rows = slices.Clone(rows[:a.breakdown.limit]) // a copy, so that the rest can be freed
-	if a.breakdown.hideOther {
+	rest := rows[a.breakdown.Limit:]
+	rows = slices.Clone(rows[:a.breakdown.Limit]) // a copy, so that the rest can be freed
+	if a.breakdown.HideOther {
 		return rows
 	}
 	// The row of the rest has a placeholder for each part of the breakdown.
 	other := valuePoints{points: make([]float64, len(rest[0].points))}
-	for range rest[0].value.texts {
-		other.value.texts = append(other.value.texts, otherValue)
+	for range rest[0].value.Texts {
+		other.value.Texts = append(other.value.Texts, otherValue)
 	}
 	for _, row := range rest {
 		for i, p := range row.points {
@@ -97,8 +97,8 @@ func (a *trendsAnswer) rows() any {
 	}
 	out := []*trendsRow{}
 	for _, p := range a.periods {
-		if a.breakdown != nil && a.breakdown.byCohort {
-			for k := range a.breakdown.cohorts {
+		if a.breakdown != nil && a.breakdown.ByCohort {
+			for k := range a.breakdown.Cohorts {
 				for i := range a.series {
 					out = append(out, a.seriesRow(p, i, p.series[i][k]))
 				}
@@ -130,8 +130,8 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *tre
 	if a.display != total {
 		days = p.instants
 	}
-	row.Action = e.describe(a.run, series, days)
-	row.Label = e.label(a.run)
+	row.Action = e.Describe(a.run, series, days)
+	row.Label = e.Label(a.run)
 	if a.breakdown != nil {
 		label := a.valueLabel(c.value)
 		// With several series, the label begins with that of the series.
@@ -170,34 +170,34 @@ func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 // displayValue returns breakdown_value.
 func (a *trendsAnswer) displayValue(v breakdownValue) any {
 	switch {
-	case a.breakdown.byCohort:
-		id := a.breakdown.cohorts[a.cohortAt(v)]
+	case a.breakdown.ByCohort:
+		id := a.breakdown.Cohorts[a.cohortAt(v)]
 		if id == 0 {
 			return "all"
 		}
 		return id
-	case a.breakdown.several:
-		return v.texts
+	case a.breakdown.Several:
+		return v.Texts
 	}
-	return v.texts[0]
+	return v.Texts[0]
 }
 
 // cohortAt returns the index of the cohort that a value stands for.
 func (a *trendsAnswer) cohortAt(v breakdownValue) int {
-	i, _ := strconv.Atoi(v.texts[0])
+	i, _ := strconv.Atoi(v.Texts[0])
 	return i
 }
 
 // valueLabel returns the label of a breakdown value.
 func (a *trendsAnswer) valueLabel(v breakdownValue) string {
-	if !a.breakdown.byCohort {
-		return strings.Join(v.texts, "::")
+	if !a.breakdown.ByCohort {
+		return strings.Join(v.Texts, "::")
 	}
-	id := a.breakdown.cohorts[a.cohortAt(v)]
+	id := a.breakdown.Cohorts[a.cohortAt(v)]
 	if id == 0 {
 		return "all users"
 	}
-	return cohortName(a.run.project, id)
+	return cohortName(a.run.Project, id)
 }
 
 // cohortName returns the name of a cohort, or its id if it has no name.

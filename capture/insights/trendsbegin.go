@@ -3,25 +3,25 @@ package insights
 // begin returns the tally of the measure and binds what it needs.
 func (m *measure) begin(b *binder, c *counting) tally {
 	buckets := c.buckets()
-	switch m.basis {
+	switch m.Basis {
 	case "values":
 		// The duration is a property of the session, so it is aggregated per session instead of per
 		// event.
 		if m.property == "$session_duration" && m.kind != "person_properties" {
-			return &durations{distinctCounts: newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
+			return &durations{distinctCounts: newDistinctCounts(c, b.BindInterned(b.EventProperty("$session_id"))), sessions: b.Sessions(), id: b.EventProperty("$session_id"), m: m}
 		}
 		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
 	case "actors":
-		t := newDistinctCounts(c, b.actor(m.group))
+		t := newDistinctCounts(c, b.Actor(m.Group))
 		t.cumulative = c.display == cumulative
 		return &t
 	case "sessions":
-		t := newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id")))
+		t := newDistinctCounts(c, b.BindInterned(b.EventProperty("$session_id")))
 		return &t
 	case "window":
 		return m.window(b, c)
 	case "perActor":
-		return &perActor{c: c, actor: b.actor(m.group), fold: m.fold, counts: map[cell]uint32{}}
+		return &perActor{c: c, actor: b.Actor(m.Group), fold: m.fold, counts: map[cell]uint32{}}
 	case "first", "firstMatching":
 		return m.firstTime(b, c)
 	case "hogql":
@@ -32,14 +32,14 @@ func (m *measure) begin(b *binder, c *counting) tally {
 
 // begin returns the counting of a series, ready to scan.
 func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
-	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.bind(b), common: common, values: values}
-	c.from, c.to = p.countedRange()
+	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
+	c.from, c.to = p.CountedRange()
 	c.since = c.from
-	c.index.limit = maxBreakdownValues
-	c.index.reserve = b.reserve
+	c.index.Limit = maxBreakdownValues
+	c.index.Reserve = b.Reserve
 	if values != nil {
-		c.index.addAll(values.always)
+		c.index.AddAll(values.Always)
 	}
-	c.use(m.math.begin(b, c))
+	c.use(m.Math.begin(b, c))
 	return c
 }

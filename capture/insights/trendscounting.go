@@ -54,7 +54,7 @@ func (c *counting) use(t tally) {
 
 // see counts an event.
 func (c *counting) see(w *row) error {
-	if !c.matcher.matchesName(w.b, w.i) {
+	if !c.matcher.MatchesName(w.Batch, w.Index) {
 		return nil
 	}
 	if c.first != nil { // needs events that do not satisfy the conditions
@@ -76,7 +76,7 @@ func (c *counting) see(w *row) error {
 
 // passes reports whether an event satisfies all conditions.
 func (c *counting) passes(w *row) bool {
-	return c.matcher.matchesConditions(w) && (c.common == nil || c.common(w))
+	return c.matcher.MatchesConditions(w) && (c.common == nil || c.common(w))
 }
 
 // bucketOf returns the bucket of an event; displays with a single number have one bucket.
@@ -85,7 +85,7 @@ func (c *counting) bucketOf(w *row) int {
 		return 0
 	}
 	// Events before the first bucket are read only to fill a window; they have the bucket -1.
-	return c.period.find(w.b.Time[w.i])
+	return c.period.Find(w.Batch.Time[w.Index])
 }
 
 // eachValue calls do with the number of each breakdown value of an event.
@@ -93,17 +93,17 @@ func (c *counting) eachValue(w *row, do func(value int) error) error {
 	if c.values == nil {
 		return do(0)
 	}
-	for _, v := range c.values.valueKeys(w, c.binOf) {
-		before := len(c.index.values)
-		i, err := c.index.indexOf(v)
-		if err == nil && len(c.index.values) > before {
-			err = c.checkSize(len(c.index.values))
+	for _, v := range c.values.ValueKeys(w, c.binOf) {
+		before := len(c.index.Values)
+		i, err := c.index.IndexOf(v)
+		if err == nil && len(c.index.Values) > before {
+			err = c.checkSize(len(c.index.Values))
 		}
 		if err != nil {
 			return err
 		}
-		if w.b.Time[w.i] >= c.since {
-			c.index.inRange[i] = true
+		if w.Batch.Time[w.Index] >= c.since {
+			c.index.InRange[i] = true
 		}
 		if err := do(i); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (c *counting) buckets() int {
 	if c.display == total {
 		return 1
 	}
-	return c.period.len()
+	return c.period.Len()
 }
 
 // checkSize returns an error if there are more breakdown values than a result may have cells.
@@ -132,11 +132,11 @@ func (c *counting) checkSize(values int) error {
 func (c *counting) finish() ([]valuePoints, error) {
 	n := 1
 	if c.values != nil {
-		n = len(c.index.values)
+		n = len(c.index.Values)
 	}
 	err := c.checkSize(n)
 	if err == nil {
-		err = c.reserve(int64(n) * (8*int64(c.buckets()) + 96))
+		err = c.Reserve(int64(n) * (8*int64(c.buckets()) + 96))
 	}
 	if err != nil {
 		return nil, err
@@ -149,11 +149,11 @@ func (c *counting) finish() ([]valuePoints, error) {
 	for i, points := range points {
 		row := valuePoints{points: points}
 		if c.values != nil {
-			if row.value = c.index.values[i]; !c.isVisible(i, points) {
+			if row.value = c.index.Values[i]; !c.isVisible(i, points) {
 				continue
 			}
 		}
-		if c.display == cumulative && !c.series.math.isCountedOnce() {
+		if c.display == cumulative && !c.series.Math.isCountedOnce() {
 			sumUp(points)
 		}
 		out = append(out, row)
@@ -164,11 +164,11 @@ func (c *counting) finish() ([]valuePoints, error) {
 // isVisible reports whether the result has a row for a breakdown value: it needs an event in the
 // range, and for first-time maths an actor.
 func (c *counting) isVisible(value int, points []float64) bool {
-	if value < len(c.values.always) {
+	if value < len(c.values.Always) {
 		return true
 	}
 	_, first := c.tally.(*firstTime)
-	return c.index.inRange[value] && (!first || sum(points) > 0)
+	return c.index.InRange[value] && (!first || sum(points) > 0)
 }
 
 // sumUp makes points cumulative.
@@ -197,15 +197,15 @@ type firstTally interface {
 // before the one that counts.
 func (c *counting) measure(w *row) {
 	if c.ranges == nil {
-		c.ranges = make([]span, len(c.values.parts))
+		c.ranges = make([]span, len(c.values.Parts))
 	}
-	for i, value := range c.values.parts {
+	for i, value := range c.values.Parts {
 		if f, ok := numberOf(value(w)); ok {
 			s := &c.ranges[i]
-			if !s.isSet {
-				*s = span{isSet: true, min: f, max: f}
+			if !s.IsSet {
+				*s = span{IsSet: true, Min: f, Max: f}
 			}
-			s.min, s.max = min(s.min, f), max(s.max, f)
+			s.Min, s.Max = min(s.Min, f), max(s.Max, f)
 		}
 	}
 }
@@ -213,20 +213,20 @@ func (c *counting) measure(w *row) {
 // makeBins divides the ranges into bins of equal width. The last bin is 0.01 wider, so that it
 // includes the maximum.
 func (c *counting) makeBins() {
-	c.binOf = make([]bins, len(c.values.parts))
+	c.binOf = make([]bins, len(c.values.Parts))
 	for i, s := range c.ranges {
-		n := c.values.breakdown.parts[i].bins
-		if !s.isSet || n == 0 {
+		n := c.values.Breakdown.Parts[i].Bins
+		if !s.IsSet || n == 0 {
 			continue
 		}
-		width := (s.max - s.min) / float64(n)
+		width := (s.Max - s.Min) / float64(n)
 		b := &c.binOf[i]
 		for k := range n + 1 {
-			b.edges = append(b.edges, s.min+float64(k)*width)
+			b.Edges = append(b.Edges, s.Min+float64(k)*width)
 		}
-		b.edges[n] = s.max + 0.01
+		b.Edges[n] = s.Max + 0.01
 		for k := range n {
-			b.texts = append(b.texts, "["+formatNumber(b.edges[k])+","+formatNumber(b.edges[k+1])+"]")
+			b.Texts = append(b.Texts, "["+formatNumber(b.Edges[k])+","+formatNumber(b.Edges[k+1])+"]")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 	byKey := map[string]*values{}
 	for i, rows := range p.series {
 		for _, row := range rows {
-			key := strings.Join(row.value.texts, "\x00")
+			key := strings.Join(row.value.Texts, "\x00")
 			v := byKey[key]
 			if v == nil {
 				v = &values{value: row.value, series: make([][]float64, len(a.series))}
@@ -70,25 +70,25 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 
 // sortFormula sorts the rows of a formula (§2.4.5).
 func (a *trendsAnswer) sortFormula(rows []valuePoints) {
-	if a.breakdown == nil || a.breakdown.byCohort {
+	if a.breakdown == nil || a.breakdown.ByCohort {
 		return
 	}
 	slices.SortStableFunc(rows, func(x, y valuePoints) int {
 		// With a comparison, values are ordered only by their sum and label.
 		if a.compare {
-			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.texts, "::"), strings.Join(y.value.texts, "::")))
+			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.Texts, "::"), strings.Join(y.value.Texts, "::")))
 		}
 		return cmp.Or(cmp.Compare(formulaRank(x.value), formulaRank(y.value)), cmp.Compare(sum(y.points), sum(x.points)),
-			slices.Compare(y.points, x.points), slices.Compare(y.value.texts, x.value.texts))
+			slices.Compare(y.points, x.points), slices.Compare(y.value.Texts, x.value.Texts))
 	})
 }
 
 // formulaRank orders ordinary values first, then values with a null, then the row of other values.
 func formulaRank(v breakdownValue) int {
-	if slices.Contains(v.texts, otherValue) {
+	if slices.Contains(v.Texts, otherValue) {
 		return 2
 	}
-	return v.rank()
+	return v.Rank()
 }
 
 // points applies a formula bucket by bucket. A series without the breakdown value, and NaN, count

@@ -22,10 +22,10 @@ type hogqlTally struct {
 // used.
 func newHogqlTally(x *expression, b *binder, c *counting) tally {
 	buckets := c.buckets()
-	scope := eventScope(x.project, nil)
+	scope := eventScope(x.Project, nil)
 	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.run))
 	if err != nil {
-		b.setErr(withAttr(err, x.attr))
+		b.SetErr(withAttr(err, x.Attr))
 		return &events{c: c, buckets: buckets}
 	}
 	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: bindEventRow(b, scope, nil, nil), buckets: buckets}
@@ -40,7 +40,7 @@ func (t *hogqlTally) add(w *row, value, bucket int) error {
 	if at >= len(t.cells) {
 		// Grow by doubling, since values arrive in any order.
 		more := max(2*len(t.cells), at+1) - len(t.cells)
-		if err := t.b.reserve(8 * int64(more)); err != nil {
+		if err := t.b.Reserve(8 * int64(more)); err != nil {
 			return err
 		}
 		t.cells = append(t.cells, make([]*hogql.State, more)...)
@@ -48,7 +48,7 @@ func (t *hogqlTally) add(w *row, value, bucket int) error {
 	if t.cells[at] == nil {
 		t.cells[at] = t.aggregation.New()
 	}
-	return withAttr(t.cells[at].Add(t.fill(w)), t.attr)
+	return withAttr(t.cells[at].Add(t.fill(w)), t.Attr)
 }
 
 // points returns the results of all cells. Null, NaN and infinities become 0, as does a cell
@@ -61,7 +61,7 @@ func (t *hogqlTally) points(values int) ([][]float64, error) {
 		}
 		v, err := t.cells[at].Result()
 		if err != nil {
-			fault = withAttr(err, t.attr)
+			fault = withAttr(err, t.Attr)
 		}
 		f, _ := v.Num()
 		if math.IsNaN(f) || math.IsInf(f, 0) {

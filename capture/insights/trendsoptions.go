@@ -16,13 +16,13 @@ func (t *trends) Options(r *run) (map[string]any, error) {
 	out := map[string]any{"breakdown": nil, "breakdowns": nil, "compare": nil}
 	series := []option{}
 	for i := range t.series {
-		series = append(series, option{Label: t.series[i].label(r), Value: i})
+		series = append(series, option{Label: t.series[i].Label(r), Value: i})
 	}
 	out["series"] = series
 	if t.display != total {
 		days := []option{}
-		for i, label := range p.labels(p.from, p.to) {
-			days = append(days, option{Label: label, Value: p.start(i).Format(time.RFC3339)})
+		for i, label := range p.Labels(p.From, p.To) {
+			days = append(days, option{Label: label, Value: p.Start(i).Format(time.RFC3339)})
 		}
 		out["day"] = days
 	}
@@ -43,13 +43,13 @@ func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
 		return err
 	}
 	// There is one list of values for each part of the breakdown.
-	lists := make([][]option, max(1, len(t.breakdown.parts)))
+	lists := make([][]option, max(1, len(t.breakdown.Parts)))
 	for _, rows := range answer.periods[0].series {
 		for _, row := range rows {
-			for i, text := range row.value.texts {
+			for i, text := range row.value.Texts {
 				o := option{Label: text, Value: text}
 				switch {
-				case t.breakdown.byCohort:
+				case t.breakdown.ByCohort:
 					o = option{Label: answer.valueLabel(row.value), Value: answer.displayValue(row.value)}
 				case text == nullValue:
 					o.Label = "None (i.e. no value)"
@@ -62,7 +62,7 @@ func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
 			}
 		}
 	}
-	if !t.breakdown.several {
+	if !t.breakdown.Several {
 		out["breakdown"] = lists[0]
 		return nil
 	}

@@ -134,17 +134,17 @@ func (q *plainQuery) value(e *plainEvent) string {
 // trends returns the expected rows: numbers by breakdown value.
 func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 	d, _ := parseDate(q.from.Format("2006-01-02"), false)
-	from := c.resolve(d, time.Time{})
+	from := c.Resolve(d, time.Time{})
 	d, _ = parseDate(q.to.Format("2006-01-02"), false)
-	to := c.endOf(day, c.resolve(d, time.Time{}))
-	b, _ := c.bucketsBetween(q.interval, from, to)
-	first := c.startOf(q.interval, from)
+	to := c.EndOf(day, c.Resolve(d, time.Time{}))
+	b, _ := c.BucketsBetween(q.interval, from, to)
+	first := c.StartOf(q.interval, from)
 	if q.interval == week {
-		first = c.startOf(day, from)
+		first = c.StartOf(day, from)
 	}
 	if q.interval == hour { // "an absolute date_to with hour … stays as it is"
-		to = c.resolve(d, time.Time{})
-		b, _ = c.bucketsBetween(hour, from, to)
+		to = c.Resolve(d, time.Time{})
+		b, _ = c.BucketsBetween(hour, from, to)
 	}
 	values := map[string]bool{}
 	if q.breakdown == "" {
@@ -158,9 +158,9 @@ func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 	}
 	out := map[string][]float64{}
 	for value := range values {
-		points := make([]float64, b.len())
+		points := make([]float64, b.Len())
 		for k := range points {
-			start, end := b.start(k), time.UnixMicro(b.endAt(k)-1)
+			start, end := b.Start(k), time.UnixMicro(b.EndAt(k)-1)
 			var some []*plainEvent
 			for i := range n.events {
 				if e := &n.events[i]; q.passes(e) && in(e, first, to) && in(e, start, end) && q.value(e) == value {
@@ -177,7 +177,7 @@ func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 				for k := range points {
 					people := map[string]bool{}
 					for i := range n.events {
-						if e := &n.events[i]; q.passes(e) && in(e, first, to) && e.at.UnixMicro() < b.endAt(k) && q.value(e) == value {
+						if e := &n.events[i]; q.passes(e) && in(e, first, to) && e.at.UnixMicro() < b.EndAt(k) && q.value(e) == value {
 							people[e.person] = true
 						}
 					}
@@ -209,8 +209,8 @@ func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar, star
 		if q.interval == week || q.interval == month {
 			return float64(len(people))
 		}
-		from := c.local(c.clock(start).AddDate(0, 0, -6))
-		end := c.endOf(day, start)
+		from := c.Local(c.Clock(start).AddDate(0, 0, -6))
+		end := c.EndOf(day, start)
 		if q.interval == hour {
 			from, end = start.Add(-167*time.Hour), start.Add(time.Hour-time.Microsecond)
 		}
@@ -312,7 +312,7 @@ func TestTrends_AsTheText(t *testing.T) {
 	for round := range drawCount(80) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generateEvents(random, z, 1+random.IntN(60))
-		c := calendar{zone: z, weekStart: pick(random, time.Sunday, time.Monday)}
+		c := calendar{Zone: z, WeekStart: pick(random, time.Sunday, time.Monday)}
 		for range 50 {
 			first := random.IntN(12)
 			q := &plainQuery{
@@ -333,10 +333,10 @@ func TestTrends_AsTheText(t *testing.T) {
 					q.filterValue = "3"
 				}
 			}
-			got := engineTrends(t, m, &Project{ID: 1, Location: z, WeekStart: c.weekStart}, q.json())
+			got := engineTrends(t, m, &Project{ID: 1, Location: z, WeekStart: c.WeekStart}, q.json())
 			want := n.trends(q, c)
 			if fault := unequal(got, want, q.math == "first_time_for_user"); fault != "" {
-				t.Fatalf("round %d, zone %s, weeks from %s\n%s\n%s", round, z, c.weekStart, q.json(), fault)
+				t.Fatalf("round %d, zone %s, weeks from %s\n%s\n%s", round, z, c.WeekStart, q.json(), fault)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package insights
 
-// run computes the period, and the previous one if they are compared.
-func (t *trends) run(r *run) (*Result, error) {
+// Run computes the period, and the previous one if they are compared.
+func (t *trends) Run(r *run) (*Result, error) {
 	current, err := t.current(r)
 	if err != nil {
 		return nil, err
@@ -11,7 +11,7 @@ func (t *trends) run(r *run) (*Result, error) {
 		return nil, err
 	}
 	if t.compare {
-		before, err := r.previousPeriod(current, t.dates, t.compareTo)
+		before, err := r.PreviousPeriod(current, t.dates, t.compareTo)
 		if err != nil {
 			return nil, err
 		}
@@ -24,7 +24,7 @@ func (t *trends) run(r *run) (*Result, error) {
 			return nil, err
 		}
 	}
-	result := &Result{Results: answer.rows(), From: current.from, To: current.to}
+	result := &Result{Results: answer.rows(), From: current.From, To: current.To}
 	if t.breakdown != nil {
 		result.HasMore = &answer.more
 	}
@@ -34,7 +34,7 @@ func (t *trends) run(r *run) (*Result, error) {
 // add computes a period and retains only what the result needs of it.
 func (a *trendsAnswer) add(p *period, label string) error {
 	var series [][]valuePoints
-	err := a.run.releaseAfter(func() (err error) {
+	err := a.run.ReleaseAfter(func() (err error) {
 		if series, err = a.count(a.run, p); err != nil {
 			return err
 		}
@@ -54,19 +54,19 @@ func (a *trendsAnswer) add(p *period, label string) error {
 	}
 	result := trendsPeriod{period: p, label: label, series: series}
 	if a.display != total {
-		result.days, result.labels, result.instants = p.days(), p.labels(p.from, p.to), p.instants()
+		result.days, result.labels, result.instants = p.Days(), p.Labels(p.From, p.To), p.Instants()
 	}
 	a.periods = append(a.periods, result)
-	// Reserve memory for what remains after releaseAfter.
+	// Reserve memory for what remains after ReleaseAfter.
 	for _, rows := range series {
 		bytes := int64(0)
 		for _, row := range rows {
 			bytes += 8 * int64(len(row.points))
-			for _, text := range row.value.texts {
+			for _, text := range row.value.Texts {
 				bytes += 3 * int64(len(text)) // also in the label and in JSON
 			}
 		}
-		if err := a.run.reserve(bytes); err != nil {
+		if err := a.run.Reserve(bytes); err != nil {
 			return err
 		}
 		if len(a.formulas) > 0 { // the result has the rows of the formulas instead

@@ -12,8 +12,8 @@ func sweep(r *run, b *binder, scans []*counting) error {
 		stretches[at].add(c)
 	}
 	for at, s := range stretches {
-		w := newRow(&b.needs)
-		err := r.scan(Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.needs.columns}, func(batch *Batch) error {
+		w := newRow(&b.Needs)
+		err := r.Scan(Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *Batch) error {
 			return s.see(w, batch)
 		})
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *scanGroup) see(w *row, batch *Batch) error {
 		return nil
 	}
 	for i := range batch.Len() {
-		w.moveTo(batch, i)
+		w.MoveTo(batch, i)
 		for _, c := range s.others {
 			if err := c.see(w); err != nil {
 				return err
@@ -65,7 +65,7 @@ func (s *scanGroup) see(w *row, batch *Batch) error {
 // and the math total.
 func (c *counting) isBare() bool {
 	_, only := c.tally.(*events)
-	return only && c.matcher.holds == nil && c.common == nil && c.values == nil && !c.measuring
+	return only && c.matcher.Holds == nil && c.common == nil && c.values == nil && !c.measuring
 }
 
 // countBatch counts the events of a batch for a series that is bare. It avoids moving the row for
@@ -73,12 +73,12 @@ func (c *counting) isBare() bool {
 func (c *counting) countBatch(b *Batch) error {
 	counts := c.tally.(*events)
 	for i := range b.Len() {
-		if !c.matcher.matchesName(b, i) {
+		if !c.matcher.MatchesName(b, i) {
 			continue
 		}
 		bucket := 0
 		if c.display != total {
-			bucket = c.period.find(b.Time[i])
+			bucket = c.period.Find(b.Time[i])
 		}
 		if err := counts.add(nil, 0, bucket); err != nil {
 			return err

@@ -54,23 +54,23 @@ func (x trial) end(now time.Time) time.Time {
 // readTrial returns the experiment with the member experiment_id. If the member is absent, the
 // result has no Experiment, which is a fault if mandatory is true.
 func readTrial(n node, p *Project, mandatory bool) trial {
-	id := n.get("experiment_id")
-	if id.isAbsent() {
+	id := n.Get("experiment_id")
+	if id.IsAbsent() {
 		if mandatory {
-			id.fail(required, "experiment_id is required")
+			id.Fail(required, "experiment_id is required")
 		}
 		return trial{}
 	}
-	number := id.intInRange(0, 1<<53, 0)
+	number := id.IntInRange(0, 1<<53, 0)
 	var x trial
-	if p.Experiment != nil && !id.hasFailed() {
+	if p.Experiment != nil && !id.HasFailed() {
 		x.Experiment, x.err = p.Experiment(number)
 	}
 	switch {
 	case x.Experiment == nil:
-		id.fail(invalidInput, "Experiment with id %d not found", number)
+		id.Fail(invalidInput, "Experiment with id %d not found", number)
 	case len(x.Variants) > experiments.MaxVariants || len(x.Variants) == 0:
-		id.fail(invalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
+		id.Fail(invalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
 	}
 	return x
 }
@@ -85,30 +85,30 @@ func readStats(config json.RawMessage) (experiments.Test, int) {
 // readTest is readStats for a node.
 func readTest(n node) (experiments.Test, int) {
 	t := experiments.NewTest()
-	method := n.get("method")
-	t.Frequentist = method.value == "frequentist"
-	own := n.get("bayesian")
+	method := n.Get("method")
+	t.Frequentist = method.Value == "frequentist"
+	own := n.Get("bayesian")
 	if t.Frequentist {
-		own = n.get("frequentist")
-		t.Level = 1 - own.get("alpha").floatInRange(0, 1, 1-t.Level)
-		t.Sequential = own.get("sequential_testing_enabled").value == true
-		t.Tuning = own.get("sequential_tuning_parameter").floatInRange(0.999, 1e9+1, t.Tuning)
+		own = n.Get("frequentist")
+		t.Level = 1 - own.Get("alpha").FloatInRange(0, 1, 1-t.Level)
+		t.Sequential = own.Get("sequential_testing_enabled").Value == true
+		t.Tuning = own.Get("sequential_tuning_parameter").FloatInRange(0.999, 1e9+1, t.Tuning)
 	} else {
-		t.Level = own.get("ci_level").floatInRange(0, 1, t.Level)
+		t.Level = own.Get("ci_level").FloatInRange(0, 1, t.Level)
 	}
-	t.Absolute = own.get("difference_type").value == "ABSOLUTE"
-	cuped := n.get("cuped")
-	if cuped.get("enabled").value != true {
+	t.Absolute = own.Get("difference_type").Value == "ABSOLUTE"
+	cuped := n.Get("cuped")
+	if cuped.Get("enabled").Value != true {
 		return t, 0
 	}
 	t.Covariates = true
-	return t, lookback(cuped.get("lookback_days"))
+	return t, lookback(cuped.Get("lookback_days"))
 }
 
 // lookback returns how many days before an exposure the covariate covers (experiments.md §1.14): 1
 // to 30, by default 14.
 func lookback(n node) int {
-	days, ok := n.value.(json.Number)
+	days, ok := n.Value.(json.Number)
 	value, err := days.Int64()
 	if !ok || err != nil {
 		return 14
@@ -118,15 +118,15 @@ func lookback(n node) int {
 
 // readFlag reads the variants and the group type of a flag in the query.
 func readFlag(x *experiments.Experiment, n node) {
-	filters := n.get("filters").object()
-	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
-		x.Variants = append(x.Variants, experiments.Variant{Key: v.get("key").text(""), Share: v.get("rollout_percentage").number(0)})
+	filters := n.Get("filters").Object()
+	for _, v := range filters.Get("multivariate").Object().Get("variants").List(experiments.MaxVariants) {
+		x.Variants = append(x.Variants, experiments.Variant{Key: v.Get("key").Text(""), Share: v.Get("rollout_percentage").Number(0)})
 	}
-	if len(x.Variants) == 0 && !n.hasFailed() {
-		n.fail(required, "A query without an experiment_id needs the variants of its flag.")
+	if len(x.Variants) == 0 && !n.HasFailed() {
+		n.Fail(required, "A query without an experiment_id needs the variants of its flag.")
 	}
-	if index := filters.get("aggregation_group_type_index"); !index.isAbsent() {
-		i := int(index.intInRange(0, maxGroupTypes-1, 0))
+	if index := filters.Get("aggregation_group_type_index"); !index.IsAbsent() {
+		i := int(index.IntInRange(0, maxGroupTypes-1, 0))
 		x.GroupType = &i
 	}
 }

@@ -31,12 +31,12 @@ const maxName = 100
 
 // memberTracker records which members of a query's objects the parsers read.
 type memberTracker struct {
-	// what is the name of such an object in error messages.
-	what string
-	// known are names of members that are not misspelled, although no parser reads them here.
-	known map[string]bool
-	// objects are in the order in which the parsers first read them.
-	objects []*trackedObject
+	// What is the name of such an object in error messages.
+	What string
+	// Known are names of members that are not misspelled, although no parser reads them here.
+	Known map[string]bool
+	// Objects are in the order in which the parsers first read them.
+	Objects []*trackedObject
 	// byObject has the objects by the pointer of the map, since maps cannot be compared.
 	byObject map[uintptr]*trackedObject
 }
@@ -50,7 +50,7 @@ type trackedObject struct {
 
 // newMemberTracker returns a tracker for a query.
 func newMemberTracker() *memberTracker {
-	return &memberTracker{what: aQuery, known: postHogMembers, byObject: map[uintptr]*trackedObject{}}
+	return &memberTracker{What: aQuery, Known: postHogMembers, byObject: map[uintptr]*trackedObject{}}
 }
 
 // track records that a member of an object was read, whether or not it exists. A nil tracker does
@@ -64,7 +64,7 @@ func (l *memberTracker) track(object map[string]any, attr, name string) {
 	o := l.byObject[pointer]
 	if o == nil {
 		o = &trackedObject{attr: attr, value: object, names: map[string]bool{}}
-		l.byObject[pointer], l.objects = o, append(l.objects, o)
+		l.byObject[pointer], l.Objects = o, append(l.Objects, o)
 	}
 	o.names[name] = true
 }
@@ -72,7 +72,7 @@ func (l *memberTracker) track(object map[string]any, attr, name string) {
 // eachIgnored calls yield for members that were not read. It covers only objects of which some
 // member was read.
 func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
-	for _, o := range l.objects {
+	for _, o := range l.Objects {
 		for _, name := range slices.Sorted(maps.Keys(o.value)) {
 			if !o.names[name] {
 				yield(o, name)
@@ -81,11 +81,11 @@ func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
 	}
 }
 
-// findMisspelled returns an error about the first member whose name is similar to that of an absent
+// FindMisspelled returns an error about the first member whose name is similar to that of an absent
 // member that a parser has read. It returns nil if there is no such member.
-func (l *memberTracker) findMisspelled() (fault *Error) {
+func (l *memberTracker) FindMisspelled() (fault *Error) {
 	l.eachIgnored(func(o *trackedObject, name string) {
-		if fault != nil || l.known[name] || isAppearance(name) {
+		if fault != nil || l.Known[name] || isAppearance(name) {
 			return
 		}
 		var absent []string
@@ -96,21 +96,21 @@ func (l *memberTracker) findMisspelled() (fault *Error) {
 		}
 		if nearest := flags.Nearest(name, absent); nearest != "" {
 			attr := o.attr + "__" + wire.Shorten(name, maxName)
-			fault = newError(unknownKey, attr, "%s is not a member of %s, %q is most likely meant.", dotPath(attr), l.what, nearest)
+			fault = newError(unknownKey, attr, "%s is not a member of %s, %q is most likely meant.", dotPath(attr), l.What, nearest)
 		}
 	})
 	return fault
 }
 
-// listIgnored returns a line for each member that has no effect, except for members that only
+// ListIgnored returns a line for each member that has no effect, except for members that only
 // affect how a result is displayed.
-func (l *memberTracker) listIgnored() (all []string) {
+func (l *memberTracker) ListIgnored() (all []string) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if isAppearance(name) || len(all) == maxIgnored {
 			return
 		}
 		attr := dotPath(o.attr + "__" + wire.Shorten(name, maxName))
-		if l.known[name] {
+		if l.Known[name] {
 			all = append(all, attr+" is not supported and has no effect")
 		} else {
 			all = append(all, attr+" is unknown and has no effect")

@@ -45,53 +45,53 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 		return nil, nil
 	}
 	n, _ := decodeQuery(document, place)
-	if text, ok := n.value.(string); ok { // a JSON text of such an object
-		n.value = wire.Value([]byte(text))
+	if text, ok := n.Value.(string); ok { // a JSON text of such an object
+		n.Value = wire.Value([]byte(text))
 	}
-	if _, object := n.value.(map[string]any); !object {
+	if _, object := n.Value.(map[string]any); !object {
 		return nil, nil
 	}
 	parser, ok := parts[part]
 	if !ok {
 		return nil, fmt.Errorf("insights: nothing is known of the members of %q", part)
 	}
-	if n.tracker.what = parser.what; part == "filters" {
-		n.tracker.known = olderMembers
+	if n.Tracker.What = parser.what; part == "filters" {
+		n.Tracker.Known = olderMembers
 	}
 	parser.read(n, p)
-	if fault := n.tracker.findMisspelled(); fault != nil {
+	if fault := n.Tracker.FindMisspelled(); fault != nil {
 		return nil, fault
 	}
-	return n.tracker.listIgnored(), nil
+	return n.Tracker.ListIgnored(), nil
 }
 
 // readQuery parses a query with any wrappers. Nothing is reported about kinds that are not
 // supported.
 func readQuery(n node, p *Project) {
 	n = unwrap(n)
-	kind, ok := findKind(fmt.Sprint(n.get("kind").value))
+	kind, ok := findKind(fmt.Sprint(n.Get("kind").Value))
 	if !ok {
-		n.tracker.objects = nil // the members of this kind are unknown
+		n.Tracker.Objects = nil // the members of this kind are unknown
 		return
 	}
-	kind.parse(n, p)
-	n.get("modifiers").object().get("personsOnEventsMode")
+	kind.Parse(n, p)
+	n.Get("modifiers").Object().Get("personsOnEventsMode")
 }
 
 // readOverride reads the members that overrides can have (§1.9).
 func readOverride(n node, p *Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
-		n.get(name)
+		n.Get(name)
 	}
-	readFilters(n.get("properties"), p)
-	readBreakdown(n.get("breakdown_filter").object(), p, node{fault: n.fault})
+	readFilters(n.Get("properties"), p)
+	readBreakdown(n.Get("breakdown_filter").Object(), p, node{Fault: n.Fault})
 }
 
 // readVariables reads the variables of HogQL, which are members by id.
 func readVariables(n node, _ *Project) {
-	all, _ := n.value.(map[string]any)
+	all, _ := n.Value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		readVariable(n.get(id))
+		readVariable(n.Get(id))
 	}
 }
 
@@ -111,9 +111,9 @@ func readStatsPart(n node, _ *Project) {
 		{"cuped", "enabled", "lookback_days"},
 	} {
 		for _, member := range names[1:] {
-			n.get(names[0]).get(member)
+			n.Get(names[0]).Get(member)
 		}
 	}
-	n.get("multiple_testing")
+	n.Get("multiple_testing")
 	readTest(n)
 }
