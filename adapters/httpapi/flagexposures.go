@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -80,12 +80,12 @@ func (svc flagService) lastCallOf(ctx context.Context, project int64, key string
 const anyExposure = 1 << 53
 
 // exposureAction returns the action with the ID anyExposure.
-func exposureAction() insights.Action {
+func exposureAction() port.Action {
 	var steps []object
 	for _, name := range capture.Exposures() {
 		steps = append(steps, object{"event": name})
 	}
-	return insights.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
+	return port.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
 }
 
 // countCalls counts the events of flag calls with trends queries.
@@ -177,7 +177,7 @@ func (svc flagService) trend(ctx context.Context, p *management.ProjectRecord, q
 	if err != nil {
 		return nil, err
 	}
-	project.Actions = map[int64]insights.Action{anyExposure: exposureAction()}
+	project.Actions = map[int64]port.Action{anyExposure: exposureAction()}
 	found, err := svc.queryService.runner.Execute(ctx, queries.Request{Project: project, Query: wire.MustEncode(query), Mode: queries.Blocking})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, queryProblem(&queries.Error{Kind: queries.TimedOut})

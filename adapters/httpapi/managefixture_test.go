@@ -20,7 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -118,10 +118,10 @@ func newOffice(t testing.TB, database string) *office {
 	runner, err := queries.New(queries.Config{Source: o.store, States: o.store, NewID: rand.Text, Now: o.now, Limits: queries.Limits{Workers: 2}, Definitions: func(ctx context.Context, id int64) (*flags.Definitions, error) {
 		d, err := o.store.Definitions(ctx, flags.Project{ID: id})
 		return &d, err
-	}, Actions: func(ctx context.Context, id int64) (map[int64]insights.Action, error) {
-		out := map[int64]insights.Action{}
+	}, Actions: func(ctx context.Context, id int64) (map[int64]port.Action, error) {
+		out := map[int64]port.Action{}
 		err := o.service.Dashboards.Actions.Each(ctx, id, func(action int64, name string, steps json.RawMessage) {
-			out[action] = insights.Action{Name: name, Steps: steps}
+			out[action] = port.Action{Name: name, Steps: steps}
 		})
 		return out, err
 	}})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -50,7 +50,7 @@ func featurePerson(p *capture.StoredPerson) *featureflags.Person {
 // erasureService counts what an erasure would delete.
 type erasureService struct {
 	*reader
-	source insights.Source // if nil, events cannot be counted
+	source port.Source // if nil, events cannot be counted
 }
 
 // erasureEndpoints report what an erasure would delete (spec/console.md N26).
@@ -89,7 +89,7 @@ func countErasure(svc erasureService, c *call) (*erasure, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.Scan(ctx, insights.Scan{DistinctIDs: p.DistinctIDs}, func(b *insights.Batch) error {
+	err = r.Scan(ctx, port.Scan{DistinctIDs: p.DistinctIDs}, func(b *port.Batch) error {
 		out.Events += int64(b.Len())
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/experiments"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -170,12 +170,12 @@ func unknownInsight(short string) error {
 }
 
 // project returns the settings of a project that queries use.
-func (svc *queryService) project(ctx context.Context, p *management.ProjectRecord) (*insights.Project, error) {
+func (svc *queryService) project(ctx context.Context, p *management.ProjectRecord) (*port.Project, error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
 		return nil, err
 	}
-	out := &insights.Project{ID: p.ID, TestAccountFilters: meta.Settings["test_account_filters"], PathCleaning: meta.Settings["path_cleaning_filters"]}
+	out := &port.Project{ID: p.ID, TestAccountFilters: meta.Settings["test_account_filters"], PathCleaning: meta.Settings["path_cleaning_filters"]}
 	compared := p.FilterSettings()
 	out.Location, out.PropertyMatchingVersion = compared.Zone, compared.PropertyMatchingVersion
 	var modifiers struct{ PersonsOnEventsMode string }
@@ -194,20 +194,20 @@ func (svc *queryService) project(ctx context.Context, p *management.ProjectRecor
 
 // attachSources gives queries access to experiments and issues, as far as the caller may read
 // them.
-func (svc *queryService) attachSources(ctx context.Context, scope *management.Scope, p *insights.Project) {
+func (svc *queryService) attachSources(ctx context.Context, scope *management.Scope, p *port.Project) {
 	p.Experiment = svc.experiment(ctx, scope)
 	if svc.errors != nil {
-		p.Issues = insights.Issues{Fingerprint: errortracking.Fingerprint, Find: func(status, id string, limit int) ([]insights.Issue, error) {
+		p.Issues = port.Issues{Fingerprint: errortracking.Fingerprint, Find: func(status, id string, limit int) ([]port.Issue, error) {
 			return issuesOf(svc.errors.Find(ctx, scope, status, id, limit))
 		}}
 	}
 }
 
 // issuesOf converts issues to their form in queries.
-func issuesOf(found []errortracking.Issue, err error) ([]insights.Issue, error) {
-	out := make([]insights.Issue, len(found))
+func issuesOf(found []errortracking.Issue, err error) ([]port.Issue, error) {
+	out := make([]port.Issue, len(found))
 	for n, f := range found {
-		out[n] = insights.Issue{ID: f.ID, Fingerprint: f.Fingerprint, Name: f.Name, Description: f.Description, Status: f.Status, FirstSeen: f.FirstSeen.Time, LastSeen: f.LastSeen.Time}
+		out[n] = port.Issue{ID: f.ID, Fingerprint: f.Fingerprint, Name: f.Name, Description: f.Description, Status: f.Status, FirstSeen: f.FirstSeen.Time, LastSeen: f.LastSeen.Time}
 		if f.Assignee != nil {
 			text := f.Assignee.Type + ":" + f.Assignee.ID
 			out[n].Assignee = &text

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -52,7 +53,7 @@ func checkQuestion(c *call, part string, value json.RawMessage, place, rest stri
 	next, rest, _ := strings.Cut(rest, ".")
 	switch next {
 	case "":
-		unread, err := insights.UnknownMembers(part, value, place, &insights.Project{})
+		unread, err := insights.UnknownMembers(part, value, place, &port.Project{})
 		if err != nil {
 			return queryProblem(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
@@ -15,7 +15,7 @@ var problemSharedFull = problem.Problem{Status: 503, Type: "server_error", Code:
 
 // queryProblem converts an error of a query to a problem.
 func queryProblem(err error) error {
-	var wrong *insights.Error
+	var wrong *port.Error
 	var ours *queries.Error
 	switch {
 	case errors.As(err, &wrong):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -30,7 +31,7 @@ const (
 // resultRun runs the insights of one request.
 type resultRun struct {
 	service  *queryService
-	project  *insights.Project
+	project  *port.Project
 	saved    func(short string) (json.RawMessage, error)
 	mode     queries.Mode
 	deadline time.Time // runs that take longer continue in the background; zero means that the request waits for them

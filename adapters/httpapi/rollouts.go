@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -66,7 +66,7 @@ func runAndWait(ctx context.Context, s *server, p *management.ProjectRecord, que
 	}
 	found, err := svc.runner.Execute(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
 	var ours *queries.Error
-	var wrong *insights.Error
+	var wrong *port.Error
 	switch {
 	case errors.As(err, &wrong):
 		return nil, management.Fault("", "%s", wrong.Detail)

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"runtime"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -27,13 +27,13 @@ func (p *parts) openQueries() (err error) {
 			d, err := p.store.Definitions(ctx, flags.Project{ID: projectID})
 			return &d, err
 		},
-		Actions: func(ctx context.Context, projectID int64) (map[int64]insights.Action, error) {
+		Actions: func(ctx context.Context, projectID int64) (map[int64]port.Action, error) {
 			if p.rooms.Dashboards == nil {
 				return nil, nil
 			}
-			out := map[int64]insights.Action{}
+			out := map[int64]port.Action{}
 			err := p.rooms.Dashboards.Actions.Each(ctx, projectID, func(id int64, name string, steps json.RawMessage) {
-				out[id] = insights.Action{Name: name, Steps: steps}
+				out[id] = port.Action{Name: name, Steps: steps}
 			})
 			return out, err
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Decoding a block returns the events that were encoded.
@@ -100,13 +100,13 @@ func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []c
 }
 
 // blockScans are scans, most of which can be executed on blocks.
-var blockScans = func() (out []insights.Scan) {
+var blockScans = func() (out []port.Scan) {
 	day := 24 * time.Hour.Microseconds()
-	for _, columns := range []insights.Columns{
-		0, insights.IDs, insights.Names, insights.DistinctIDs, insights.PeopleAtEvent | insights.IDs, insights.Names | insights.People,
-		insights.People | insights.PeopleCreated, insights.Names | insights.DistinctIDs | insights.IDs | insights.People | insights.PeopleAtEvent, insights.Names | insights.UUIDs,
+	for _, columns := range []port.Columns{
+		0, port.IDs, port.Names, port.DistinctIDs, port.PeopleAtEvent | port.IDs, port.Names | port.People,
+		port.People | port.PeopleCreated, port.Names | port.DistinctIDs | port.IDs | port.People | port.PeopleAtEvent, port.Names | port.UUIDs,
 	} {
-		for _, s := range []insights.Scan{
+		for _, s := range []port.Scan{
 			{}, {From: 3 * day, To: 20 * day}, {Names: []string{"name 2"}}, {Names: []string{"name 1", "name 4", "none"}, From: day, To: 2 * day}, {Names: []string{"none"}},
 			{DistinctIDs: []string{"id 5", "id 99"}}, {From: 100 * day, To: 200 * day},
 		} {
@@ -132,7 +132,7 @@ func scansOf(t *testing.T, s *Store, project int64) (out [][]string) {
 			}
 			return text()
 		}
-		err = r.Scan(t.Context(), scan, func(b *insights.Batch) error {
+		err = r.Scan(t.Context(), scan, func(b *port.Batch) error {
 			for i := range b.Len() {
 				found = append(found, fmt.Sprint(b.Time[i], at(b.ID != nil, func() any { return b.ID[i] }), at(b.Name != nil, func() any { return b.Name[i] }),
 					at(b.DistinctID != nil, func() any { return b.DistinctID[i] }), at(b.PersonAtEvent != nil, func() any { return b.PersonAtEvent[i] }),

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // peopleColumns are the columns in the second string of a block, blockColumns the
 // columns of both strings.
 const (
-	peopleColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.PeopleAtEvent
-	blockColumns  = insights.Names | insights.IDs | peopleColumns
+	peopleColumns = port.DistinctIDs | port.People | port.PeopleCreated | port.PeopleAtEvent
+	blockColumns  = port.Names | port.IDs | peopleColumns
 )
 
 // readBlock reads the unit from its block if there is one and it has all requested
@@ -98,7 +98,7 @@ func (u *unitScan) fill(b *blockEvents, keep []int32) {
 	for _, i := range keep {
 		e.id, e.time = append(e.id, b.ids[i]), append(e.time, b.times[i])
 	}
-	if u.want&insights.Names != 0 {
+	if u.want&port.Names != 0 {
 		for _, i := range keep {
 			e.names = append(e.names, b.names[b.nameOf[i]])
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // columnBuffer contains events in columns of equal length, between reading and
@@ -89,21 +89,21 @@ func pick[T any](column []T, keep []int) []T {
 
 // batch returns a range of the events with the requested columns. It shares the memory
 // of the buffer.
-func (e *columnBuffer) batch(columns insights.Columns, from, to int) insights.Batch {
-	b := insights.Batch{
+func (e *columnBuffer) batch(columns port.Columns, from, to int) port.Batch {
+	b := port.Batch{
 		Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
 		Person: part(e.person, from, to), Mode: part(e.mode, from, to),
 		Elements: part(e.elements, from, to), Properties: part(e.properties, from, to), PersonProperties: part(e.personProperty, from, to),
 	}
 	// Columns that were read for internal use are not delivered unless they were
 	// requested.
-	if columns&insights.DistinctIDs != 0 {
+	if columns&port.DistinctIDs != 0 {
 		b.DistinctID = part(e.ids, from, to)
 	}
-	if columns&insights.PeopleAtEvent != 0 {
+	if columns&port.PeopleAtEvent != 0 {
 		b.PersonAtEvent = part(e.stored, from, to)
 	}
-	if columns&insights.IDs != 0 {
+	if columns&port.IDs != 0 {
 		b.ID = part(e.id, from, to)
 	}
 	return b
@@ -120,7 +120,7 @@ func part[T any](column []T, from, to int) []T {
 // scanColumn is a column of events: the flags of which any requests it, its SQL
 // expression, and a function that appends a value to a buffer.
 type scanColumn struct {
-	column insights.Columns
+	column port.Columns
 	text   string
 	fill   func(*columnBuffer, driver.Value) error
 }
@@ -155,31 +155,31 @@ func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, dri
 }
 
 // alwaysRead marks the column that is read by every scan.
-const alwaysRead = ^insights.Columns(0)
+const alwaysRead = ^port.Columns(0)
 
 // scanColumns are all columns. %s is the alias of the table: e for events, or i for an
 // index, which has some of the columns.
 var scanColumns = []scanColumn{
-	{insights.IDs, "%s.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
+	{port.IDs, "%s.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
 	{alwaysRead, "%s.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
-	{insights.Names, "%s.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
-	{insights.DistinctIDs | insights.People, "%s.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
-	{insights.UUIDs, "%s.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
-	{insights.CreatedAt, "%s.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
-	{insights.PeopleAtEvent, "%s.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
-	{insights.Modes, "%s.person_mode", func(e *columnBuffer, v driver.Value) error {
+	{port.Names, "%s.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
+	{port.DistinctIDs | port.People, "%s.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
+	{port.UUIDs, "%s.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
+	{port.CreatedAt, "%s.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
+	{port.PeopleAtEvent, "%s.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
+	{port.Modes, "%s.person_mode", func(e *columnBuffer, v driver.Value) error {
 		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
 		return nil
 	}},
-	{insights.Elements, "%s.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
-	{insights.Properties, "%s.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
-	{insights.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = %s.person_state), '{}')`,
+	{port.Elements, "%s.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
+	{port.Properties, "%s.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
+	{port.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = %s.person_state), '{}')`,
 		textColumn(func(e *columnBuffer) *[]string { return &e.personProperty })},
 }
 
 // columnTexts returns the SQL expressions for the requested columns of a table, and the
 // functions that process their values.
-func columnTexts(columns insights.Columns, table string) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
+func columnTexts(columns port.Columns, table string) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
 	for i := range scanColumns {
 		if c := &scanColumns[i]; c.column == alwaysRead || columns&c.column != 0 {
 			texts, fill = append(texts, fmt.Sprintf(c.text, table)), append(fill, c.fill)

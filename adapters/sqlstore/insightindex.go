@@ -6,27 +6,27 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // insightScan is a scan in progress.
 type insightScan struct {
 	*insightReader
-	scan insights.Scan
+	scan port.Scan
 	// from and to are the inclusive bounds of times, in microseconds.
 	from, to int64
 	// want are the columns to read from rows and indexes.
-	want insights.Columns
+	want port.Columns
 }
 
 // newInsightScan returns a scan over all times if s has no bounds.
-func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
+func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, want: s.Columns}
 	if s.From == 0 && s.To == 0 {
 		p.from, p.to = math.MinInt64, math.MaxInt64
 	}
 	if len(s.Names) == 1 { // all events have the same name
-		p.want &^= insights.Names
+		p.want &^= port.Names
 	}
 	return p
 }
@@ -41,8 +41,8 @@ const (
 // nameIndexColumns and distinctIDIndexColumns are the columns that an index contains,
 // in addition to the time.
 const (
-	nameIndexColumns       = insights.Names | insights.IDs
-	distinctIDIndexColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
+	nameIndexColumns       = port.Names | port.IDs
+	distinctIDIndexColumns = port.DistinctIDs | port.People | port.PeopleCreated | port.IDs
 )
 
 // epochs returns the indexed epochs whose times overlap the bounds of the scan.
@@ -61,9 +61,9 @@ func (p *insightScan) index(c *conditions) (table string) {
 	case p.scan.Names != nil:
 		table = nameIndex
 		c.addNames("i.event", p.scan.Names)
-	case p.want&insights.Names != 0:
+	case p.want&port.Names != 0:
 		table = nameIndex
-	case p.want&distinctIDIndexColumns&^insights.IDs != 0:
+	case p.want&distinctIDIndexColumns&^port.IDs != 0:
 		table = distinctIDIndex
 	default:
 		table = timeIndex
@@ -96,5 +96,5 @@ func (p *insightScan) covers(table string) bool {
 	case table == distinctIDIndex:
 		return p.want&^distinctIDIndexColumns == 0 && p.scan.Names == nil
 	}
-	return p.want&^insights.IDs == 0
+	return p.want&^port.IDs == 0
 }

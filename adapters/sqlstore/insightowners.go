@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 type owners struct {
 	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
-	people    []insights.Person
+	people    []port.Person
 	numbers   map[string]uint32 // by distinct id; noPerson if it belongs to no person
 	byUUID    map[capture.UUID]uint32
 	// size is the approximate size in memory, in bytes.
@@ -42,7 +42,7 @@ type owners struct {
 }
 
 // number returns the number of a person, and assigns one if the person is new.
-func (o *owners) number(p insights.Person) uint32 {
+func (o *owners) number(p port.Person) uint32 {
 	n, ok := o.byUUID[p.UUID]
 	if !ok {
 		n = uint32(len(o.people))

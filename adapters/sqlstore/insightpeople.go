@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
@@ -27,7 +27,7 @@ var errWithoutIDs = errors.New("the ids of events are needed")
 // attribute sets the persons of some events. An event whose distinct id belongs to no
 // person gets the person that it was stored with, which is read from its row if it is
 // not in the buffer.
-func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
+func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.Scan) error {
 	r.owners.filling = true
 	if err := r.resolve(ctx, e, s); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *insig
 		case len(e.stored) == 0:
 			unresolved = append(unresolved, i)
 		default:
-			e.person[i] = r.owners.number(insights.Person{UUID: e.stored[i]})
+			e.person[i] = r.owners.number(port.Person{UUID: e.stored[i]})
 		}
 	}
 	if len(unresolved) > 0 && len(e.id) == 0 {
@@ -61,7 +61,7 @@ func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer
 		}
 		err := plainRows(ctx, r.store.read, func(row []driver.Value) error {
 			uuid, err := uuidOf(row[1].([]byte))
-			e.person[indexByID[row[0].(int64)]] = r.owners.number(insights.Person{UUID: uuid})
+			e.person[indexByID[row[0].(int64)]] = r.owners.number(port.Person{UUID: uuid})
 			return err
 		}, `SELECT id, person_uuid FROM events WHERE id IN (`+joinNumbers(chunk, func(i int) int64 { return e.id[i] })+`)`)
 		if err != nil {
@@ -76,7 +76,7 @@ func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer
 
 // resolve looks up the current owners of the events' distinct ids, and sets the persons
 // of the events, or noPerson.
-func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
+func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *port.Scan) error {
 	var unknown []string
 	var pending []int // the events with a distinct id in unknown
 	e.person = e.person[:0]
@@ -134,7 +134,7 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 	err = plainRows(ctx, r.store.read, func(row []driver.Value) (err error) {
 		n := uint32(noPerson)
 		if owner, _ := row[1].([]byte); owner != nil {
-			var p insights.Person
+			var p port.Person
 			p.UUID, err = uuidOf(owner)
 			if r.created {
 				p.CreatedAt, p.Exists = row[2].(int64)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// insightReader implements insights.Reader. It must not be used concurrently.
+// insightReader implements port.Reader. It must not be used concurrently.
 type insightReader struct {
 	store   *Store
 	project int64
@@ -25,14 +25,14 @@ type insightReader struct {
 	created bool              // the creation times of persons are needed, so numbers starts empty
 }
 
-// Close implements insights.Reader. It returns the owners to the cache.
+// Close implements port.Reader. It returns the owners to the cache.
 func (r *insightReader) Close() error {
 	r.store.owners.put(r.project, r.owners)
 	return nil
 }
 
-// Person implements insights.Reader.
-func (r *insightReader) Person(number uint32) *insights.Person { return &r.owners.people[number] }
+// Person implements port.Reader.
+func (r *insightReader) Person(number uint32) *port.Person { return &r.owners.people[number] }
 
 // profileStep is the number of persons or groups in one lookup.
 const profileStep = 500

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Queries use the same rows and indexes as pages of events (historyevents.go): epoch by
@@ -25,12 +25,12 @@ import (
 //	insightpeople.go   the current owners of events
 //	insightowners.go   and their cache
 
-// Open implements insights.Source.
+// Open implements port.Source.
 //
 // The snapshot of a reader ends at an id of the ledger. On PostgreSQL, writers of a
 // project hold its lock while they take ids and until they commit. After sharing this
 // lock for a moment, all events of the project up to the last id are committed.
-func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+func (s *Store) Open(ctx context.Context, projectID int64) (port.Reader, error) {
 	// The counter is read first: if it changes after that, the cached owners are
 	// replaced next time.
 	r := &insightReader{store: s, project: projectID}
@@ -71,10 +71,10 @@ func (s *Store) readLastID(ctx context.Context, projectID int64, last *int64) er
 // sampledEpochs is the approximate number of epochs that an estimate counts exactly.
 const sampledEpochs = 8
 
-// Count implements insights.Reader. The result is an estimate: it counts the matching
+// Count implements port.Reader. The result is an estimate: it counts the matching
 // events of some epochs and extrapolates, and includes all events that are not indexed
 // yet.
-func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, error) {
+func (r *insightReader) Count(ctx context.Context, s port.Scan) (int64, error) {
 	p := newInsightScan(r, s)
 	epochs, err := p.epochs(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, erro
 	return n + r.last - r.mark, nil
 }
 
-// Earliest implements insights.Reader. It searches epochs in the order of the times of
+// Earliest implements port.Reader. It searches epochs in the order of the times of
 // their first events. These times may be too early, because they are not updated when
 // events are erased, so each epoch is searched in its index.
 func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool, error) {
@@ -135,7 +135,7 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 	return best, found, err
 }
 
-// Profiles implements insights.Reader.
+// Profiles implements port.Reader.
 func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error {
 	if people == nil {
 		return r.allProfiles(ctx, yield)
@@ -217,7 +217,7 @@ func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (fo
 	return found, more, r.store.addIDs(ctx, r.project, found)
 }
 
-// Groups implements insights.Reader.
+// Groups implements port.Reader.
 func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string, yield func(*capture.Group) error) error {
 	if keys == nil {
 		return r.allGroups(ctx, groupType, yield)
@@ -293,7 +293,7 @@ func yieldEach[T any](list []T, yield func(*T) error) error {
 	return nil
 }
 
-// Members implements insights.Reader. It returns the persons to whom the distinct ids
+// Members implements port.Reader. It returns the persons to whom the distinct ids
 // of a static cohort belong now.
 func (r *insightReader) Members(ctx context.Context, cohort int64) (out []capture.UUID, err error) {
 	out, err = list(ctx, r.store.read, func(u *capture.UUID) []any { return []any{scanUUID(u)} },
@@ -302,4 +302,4 @@ func (r *insightReader) Members(ctx context.Context, cohort int64) (out []captur
 	return out, r.store.readError("the members of a cohort", err)
 }
 
-var _ insights.Source = (*Store)(nil)
+var _ port.Source = (*Store)(nil)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
@@ -20,9 +20,9 @@ const (
 	scanNames = 400
 )
 
-// Scan implements insights.Reader.
-func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
-	if s.Columns&insights.PeopleCreated != 0 && !r.created { // look up distinct ids with creation times
+// Scan implements port.Reader.
+func (r *insightReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
+	if s.Columns&port.PeopleCreated != 0 && !r.created { // look up distinct ids with creation times
 		r.created, r.numbers = true, map[string]uint32{}
 	}
 	if s.Reserve == nil {
@@ -32,7 +32,7 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 		s.Pause = func(context.Context) {}
 	}
 	var yieldErr error // an error of yield is returned unchanged
-	yieldBatchOnce := func(b *insights.Batch) error {
+	yieldBatchOnce := func(b *port.Batch) error {
 		yieldErr = yield(b)
 		return yieldErr
 	}
@@ -68,7 +68,7 @@ func splitNames(list []string) (out [][]string) {
 }
 
 // run scans all units with a readAhead.
-func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error) error {
+func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) error {
 	units, err := p.units(ctx)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 
 // deliver attributes events to persons if requested, and passes the events to yield in
 // batches.
-func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yield func(*insights.Batch) error) error {
+func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yield func(*port.Batch) error) error {
 	reserved := int64(e.bytes)
 	if err := p.scan.Reserve(reserved); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 	// Resolving persons needs the ids of events whose distinct id has no person. They
 	// are rarely needed, so most scans read without them and repeat the unit if
 	// necessary.
-	if p.scan.Columns&insights.People != 0 {
+	if p.scan.Columns&port.People != 0 {
 		switch err := p.attribute(ctx, e, &p.scan); {
 		case errors.Is(err, errWithoutIDs):
 			return p.deliverWithIDs(ctx, u, yield)
@@ -117,7 +117,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 			return err
 		}
 	}
-	if p.scan.Columns&insights.Names != 0 && p.want&insights.Names == 0 {
+	if p.scan.Columns&port.Names != 0 && p.want&port.Names == 0 {
 		e.names = append(e.names, slices.Repeat([]string{cleanText(p.scan.Names[0])}, len(e.time))...)
 	}
 	for from := 0; from < len(e.time); from += yieldBatch {
@@ -133,9 +133,9 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 }
 
 // deliverWithIDs reads a unit another time, with the ids of events, and delivers it.
-func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*insights.Batch) error) error {
+func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*port.Batch) error) error {
 	copied := *p
-	copied.want |= insights.IDs
+	copied.want |= port.IDs
 	s := &unitScan{insightScan: &copied, unit: u, e: &columnBuffer{}}
 	s.give = func(e *columnBuffer) error { return copied.deliver(ctx, u, e, yield) }
 	return s.run(ctx)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // unitScan is the scan of one unit.
@@ -63,7 +63,7 @@ func (u *unitScan) indexClause(c *conditions, table string) string {
 }
 
 // longColumns are the columns whose values may be long.
-const longColumns = insights.Properties | insights.PersonProperties | insights.Elements
+const longColumns = port.Properties | port.PersonProperties | port.Elements
 
 // fewRows is the number of matching events of an epoch, of 16,384, below which rows are
 // read one by one instead of all rows in a range.
@@ -115,7 +115,7 @@ var errFull = errors.New("enough is read for now")
 // the index in args of the minimal id.
 func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) error {
 	for {
-		err := u.readInto(ctx, u.e, "e", u.want|insights.IDs, rest, args)
+		err := u.readInto(ctx, u.e, "e", u.want|port.IDs, rest, args)
 		full := errors.Is(err, errFull)
 		if err != nil && !full {
 			return err
@@ -146,7 +146,7 @@ func (u *unitScan) read(ctx context.Context, visit func(row []driver.Value) erro
 
 // readInto reads the given columns of the rows of one statement into a buffer. Only
 // reading rows of events stops with errFull; rows of indexes are short.
-func (u *unitScan) readInto(ctx context.Context, e *columnBuffer, table string, columns insights.Columns, rest string, args []any) error {
+func (u *unitScan) readInto(ctx context.Context, e *columnBuffer, table string, columns port.Columns, rest string, args []any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (u *unitScan) joinIndexes(ctx context.Context, where string, c *conditions)
 		u.e.join = &indexJoin{}
 	}
 	j := u.e.join
-	if err := u.readInto(ctx, &j.byName, "i", insights.IDs|u.want&insights.Names, where, c.args); err != nil || len(j.byName.id) == 0 {
+	if err := u.readInto(ctx, &j.byName, "i", port.IDs|u.want&port.Names, where, c.args); err != nil || len(j.byName.id) == 0 {
 		return err
 	}
 	if len(j.byName.id) < fewRows {

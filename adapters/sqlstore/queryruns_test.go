@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
@@ -25,7 +25,7 @@ type gatedStore struct {
 	open chan struct{}
 }
 
-func (g *gatedStore) Open(ctx context.Context, project int64) (insights.Reader, error) {
+func (g *gatedStore) Open(ctx context.Context, project int64) (port.Reader, error) {
 	select {
 	case <-g.open:
 		return g.Store.Open(ctx, project)
@@ -49,7 +49,7 @@ func startTwoServers(t *testing.T) *twoServers {
 	t.Helper()
 	address := postgresURL(t)
 	d := &twoServers{T: t, gate: &gatedStore{openStore(t, address), make(chan struct{})}}
-	start := func(source insights.Source, s *Store, now func() time.Time, name string) *queries.Service {
+	start := func(source port.Source, s *Store, now func() time.Time, name string) *queries.Service {
 		server, err := queries.New(queries.Config{Source: source, States: s, RunStore: s, Now: now, NewID: func() string { return name }})
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func startTwoServers(t *testing.T) *twoServers {
 }
 
 func (d *twoServers) request(server *queries.Service, id string, m queries.Mode) (*queries.Answer, error) {
-	return server.Execute(d.Context(), queries.Request{Project: &insights.Project{ID: 1}, Mode: m, ID: id,
+	return server.Execute(d.Context(), queries.Request{Project: &port.Project{ID: 1}, Mode: m, ID: id,
 		Query: json.RawMessage(`{"kind":"HogQLQuery","query":"SELECT count() FROM events"}`)})
 }
 

@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // InsightStore is the store for Insights.
 type InsightStore interface {
 	HistoryStore
-	insights.Source
+	port.Source
 }
 
-// Insights is the contract test of insights.Source: its results are equal to a search
+// Insights is the contract test of port.Source: its results are equal to a search
 // through a plain list, after merges, splits and erasures.
 func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 	t.Run("Scan", func(t *testing.T) { scans(t, open(t)) })
@@ -101,12 +101,12 @@ func scans(t *testing.T, s InsightStore) {
 	ask("when all is indexed")
 }
 
-const allColumns = insights.IDs<<1 - 1
+const allColumns = port.IDs<<1 - 1
 
-func randomScan(random *rand.Rand) insights.Scan {
-	s := insights.Scan{Columns: insights.Columns(random.IntN(int(allColumns) + 1))}
+func randomScan(random *rand.Rand) port.Scan {
+	s := port.Scan{Columns: port.Columns(random.IntN(int(allColumns) + 1))}
 	if random.IntN(2) == 0 {
-		s.Columns = []insights.Columns{0, insights.Names, insights.People, insights.DistinctIDs, insights.People | insights.PeopleCreated | insights.Names, insights.People | insights.IDs | insights.Names}[random.IntN(6)]
+		s.Columns = []port.Columns{0, port.Names, port.People, port.DistinctIDs, port.People | port.PeopleCreated | port.Names, port.People | port.IDs | port.Names}[random.IntN(6)]
 	}
 	if random.IntN(3) > 0 {
 		s.From = epoch.Add(time.Duration(random.IntN(5000)-500) * time.Second).UnixMicro()
@@ -128,7 +128,7 @@ func randomScan(random *rand.Rand) insights.Scan {
 }
 
 // compare checks that a reader returns the events of the list.
-func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, what string) {
+func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what string) {
 	t.Helper()
 	var reserved int64
 	s.Reserve = func(n int64) error { reserved += n; return nil }
@@ -139,7 +139,7 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		}
 	}
 	n, ids := 0, map[int64]bool{}
-	err := r.Scan(context.Background(), s, func(b *insights.Batch) error {
+	err := r.Scan(context.Background(), s, func(b *port.Batch) error {
 		for _, id := range b.ID {
 			ids[id] = true
 		}
@@ -153,7 +153,7 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 		return nil
 	})
 	must(t, err)
-	if wantIDs := map[bool]int{true: n}[s.Columns&insights.IDs != 0]; len(ids) != wantIDs {
+	if wantIDs := map[bool]int{true: n}[s.Columns&port.IDs != 0]; len(ids) != wantIDs {
 		t.Errorf("%s, %+v: %d different ids of %d events", what, s, len(ids), n)
 	}
 	wrong := 0
@@ -174,14 +174,14 @@ func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, w
 	}
 }
 
-func matchesScan(s insights.Scan, e *capture.Record) bool {
+func matchesScan(s port.Scan, e *capture.Record) bool {
 	t := e.Timestamp.UnixMicro()
 	return (s.From == 0 && s.To == 0 || s.From <= t && t <= s.To) &&
 		(s.Names == nil || slices.Contains(s.Names, e.Name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.DistinctID))
 }
 
 // line returns the text of an event with the requested columns.
-func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
+func (p *plainStore) line(c port.Columns, e *capture.Record) string {
 	var out strings.Builder
 	fmt.Fprint(&out, e.Timestamp.UnixMicro())
 	owner, exists := p.owner[e.DistinctID]
@@ -189,16 +189,16 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 		owner = e.PersonID
 	}
 	person := fmt.Sprint(owner)
-	if c&insights.PeopleCreated != 0 {
+	if c&port.PeopleCreated != 0 {
 		person += fmt.Sprint(" ", exists)
 	}
 	for _, column := range []struct {
-		column insights.Columns
+		column port.Columns
 		value  any
 	}{
-		{insights.Names, e.Name}, {insights.DistinctIDs, e.DistinctID}, {insights.UUIDs, e.UUID}, {insights.CreatedAt, e.CreatedAt.UnixMicro()},
-		{insights.People, person}, {insights.PeopleAtEvent, e.PersonID}, {insights.Modes, e.PersonMode},
-		{insights.Elements, e.ElementsChain}, {insights.Properties, e.Properties}, {insights.PersonProperties, e.PersonProperties},
+		{port.Names, e.Name}, {port.DistinctIDs, e.DistinctID}, {port.UUIDs, e.UUID}, {port.CreatedAt, e.CreatedAt.UnixMicro()},
+		{port.People, person}, {port.PeopleAtEvent, e.PersonID}, {port.Modes, e.PersonMode},
+		{port.Elements, e.ElementsChain}, {port.Properties, e.Properties}, {port.PersonProperties, e.PersonProperties},
 	} {
 		if c&column.column != 0 {
 			fmt.Fprint(&out, " ", column.value)
@@ -210,7 +210,7 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 }
 
 // lineOf is like line for an event of a batch.
-func lineOf(c insights.Columns, r insights.Reader, b *insights.Batch, i int) string {
+func lineOf(c port.Columns, r port.Reader, b *port.Batch, i int) string {
 	var out strings.Builder
 	fmt.Fprint(&out, b.Time[i])
 	add(&out, b.Name, i)
@@ -222,7 +222,7 @@ func lineOf(c insights.Columns, r insights.Reader, b *insights.Batch, i int) str
 	} else {
 		p := r.Person(b.Person[i])
 		fmt.Fprint(&out, " ", p.UUID)
-		if c&insights.PeopleCreated != 0 {
+		if c&port.PeopleCreated != 0 {
 			if fmt.Fprint(&out, " ", p.Exists); p.Exists && p.CreatedAt != epoch.UnixMicro() {
 				return fmt.Sprint("created at ", p.CreatedAt)
 			}
@@ -258,11 +258,11 @@ func seesUntilOpen(t *testing.T, s InsightStore) {
 	save(t, s, capture.Changes{Events: []capture.Record{event(2, "a", "u", epoch.Add(-time.Hour))}})
 	index(t, s)
 	for _, c := range []struct {
-		of   insights.Reader
+		of   port.Reader
 		want int
 	}{{empty, 0}, {r, 1}} {
 		n := 0
-		must(t, c.of.Scan(ctx, insights.Scan{Columns: insights.Properties}, func(b *insights.Batch) error { n += b.Len(); return nil }))
+		must(t, c.of.Scan(ctx, port.Scan{Columns: port.Properties}, func(b *port.Batch) error { n += b.Len(); return nil }))
 		if n != c.want {
 			t.Errorf("%d events, want %d", n, c.want)
 		}
@@ -288,15 +288,15 @@ func scanStops(t *testing.T, s InsightStore) {
 	r, err := s.Open(ctx, testProject)
 	must(t, err)
 	enough := fmt.Errorf("enough")
-	if err := r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { return enough }); !errors.Is(err, enough) {
+	if err := r.Scan(ctx, port.Scan{}, func(*port.Batch) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("yield's error: %v", err)
 	}
-	ignore := func(*insights.Batch) error { return nil }
-	if err := r.Scan(ctx, insights.Scan{Columns: insights.People, Reserve: func(int64) error { return enough }}, ignore); err == nil || !strings.Contains(err.Error(), "enough") {
+	ignore := func(*port.Batch) error { return nil }
+	if err := r.Scan(ctx, port.Scan{Columns: port.People, Reserve: func(int64) error { return enough }}, ignore); err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("no memory: %v", err)
 	}
 	batches := 0
-	err = r.Scan(ctx, insights.Scan{}, func(*insights.Batch) error { batches++; cancel(nil); return nil })
+	err = r.Scan(ctx, port.Scan{}, func(*port.Batch) error { batches++; cancel(nil); return nil })
 	if err == nil || batches != 1 {
 		t.Errorf("after the end: %d batches, %v", batches, err)
 	}
@@ -305,7 +305,7 @@ func scanStops(t *testing.T, s InsightStore) {
 	ctx, cancel = context.WithCancelCause(context.Background())
 	rests := 0
 	rest := func(context.Context) { rests++; cancel(nil) }
-	err = r.Scan(ctx, insights.Scan{Columns: insights.Properties, Pause: rest}, func(*insights.Batch) error {
+	err = r.Scan(ctx, port.Scan{Columns: port.Properties, Pause: rest}, func(*port.Batch) error {
 		t.Error("a batch after the end")
 		return nil
 	})

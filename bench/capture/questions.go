@@ -16,6 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
@@ -104,14 +105,14 @@ func (b *bench) measureQuestions(n int, file string) error {
 // measure runs the query and the plain read alternately. It returns the CPU time of both, and the
 // elapsed time of the query on two processors.
 func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
-	query, err := insights.Parse(json.RawMessage(q.query), &insights.Project{ID: 1})
+	query, err := insights.Parse(json.RawMessage(q.query), &port.Project{ID: 1})
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for round := range questionRuns {
 		began := ownCPU()
-		result, err := query.Run(context.Background(), store, insights.Options{Now: now})
+		result, err := query.Run(context.Background(), store, port.Options{Now: now})
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -122,7 +123,7 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 		}
 		took, read := between-began, ownCPU()-between
 		beganAt := time.Now()
-		if _, err := query.Run(context.Background(), unsharedStore{store}, insights.Options{Now: now}); err != nil {
+		if _, err := query.Run(context.Background(), unsharedStore{store}, port.Options{Now: now}); err != nil {
 			return 0, 0, 0, err
 		}
 		on2 := time.Since(beganAt)
@@ -139,16 +140,16 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 
 // unsharedStore is a store whose scans may use a second processor, as queries may while a server
 // has no other work.
-type unsharedStore struct{ insights.Source }
+type unsharedStore struct{ port.Source }
 
-func (s unsharedStore) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+func (s unsharedStore) Open(ctx context.Context, projectID int64) (port.Reader, error) {
 	r, err := s.Source.Open(ctx, projectID)
 	return unsharedReader{r}, err
 }
 
-type unsharedReader struct{ insights.Reader }
+type unsharedReader struct{ port.Reader }
 
-func (r unsharedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+func (r unsharedReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	s.HasSpareCPU = func() bool { return true }
 	return r.Reader.Scan(ctx, s, yield)
 }

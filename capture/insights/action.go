@@ -5,14 +5,15 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readSteps returns the condition of an action's steps (§2.3): an event belongs to the action if at
 // least one step matches it. An action without steps matches every event. names are the event names
 // that the steps can match; nil means any name.
-func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) {
-	fault := new(*Error)
+func readSteps(steps json.RawMessage, p *port.Project) (_ condition, names []string) {
+	fault := new(*port.Error)
 	n := node{Value: wire.Value(steps), Attr: "steps", Fault: fault}
 	list := n.List(maxFilters)
 	if len(list) == 0 {
@@ -45,7 +46,7 @@ type matchNothing struct{}
 func (matchNothing) Bind(*binder) func(*row) bool { return func(*row) bool { return false } }
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
-func readStep(step node, name *string, p *Project) condition {
+func readStep(step node, name *string, p *port.Project) condition {
 	out := readFilters(step.Get("properties"), p)
 	if name != nil {
 		out = append(out, nameCondition(*name))
@@ -79,7 +80,7 @@ type nameCondition string
 
 // Bind requests the column of names for the comparison.
 func (name nameCondition) Bind(b *binder) func(*row) bool {
-	b.Needs.Columns |= Names
+	b.Needs.Columns |= port.Names
 	return func(r *row) bool { return r.Batch.Name[r.Index] == string(name) }
 }
 

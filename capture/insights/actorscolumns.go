@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -239,7 +240,7 @@ func (a *actorRow) DisplayProperty() string {
 }
 
 // displayNames returns the properties used as display name of persons, the preferred first.
-func displayNames(p *Project) []string {
+func displayNames(p *port.Project) []string {
 	if len(p.PersonDisplay) == 0 {
 		return defaultNames
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // actorsPlan is implemented by plans whose numbers have actors behind them. n is the query that
@@ -26,7 +27,7 @@ type sources struct {
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
 // ActorFinder parses a query that selects one number of an insight.
-func (s sources) ActorFinder(n node, p *Project) actorFinder {
+func (s sources) ActorFinder(n node, p *port.Project) actorFinder {
 	n.Get("kind").Choice("", actorsQueryKinds...)
 	inner, plan := s.insight(n, p)
 	if plan == nil {
@@ -41,7 +42,7 @@ func (s sources) ActorFinder(n node, p *Project) actorFinder {
 }
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
-func (s sources) insight(n node, p *Project) (node, plan) {
+func (s sources) insight(n node, p *port.Project) (node, plan) {
 	source := n.Get("source")
 	if source.IsAbsent() {
 		source.Fail(required, "This field is required.")
@@ -69,7 +70,7 @@ type actorsOptions struct{ plan optionsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
-func (s sources) parseOptions(n node, p *Project) plan {
+func (s sources) parseOptions(n node, p *port.Project) plan {
 	actors := n.Get("source").Object()
 	// The source may be an actors query, or its source.
 	if slices.Contains(actorsQueryKinds, actors.Get("kind").Text("")) {
@@ -84,9 +85,9 @@ func (s sources) parseOptions(n node, p *Project) plan {
 }
 
 // Run returns the options, which are the whole result.
-func (o *actorsOptions) Run(r *run) (*Result, error) {
+func (o *actorsOptions) Run(r *run) (*port.Result, error) {
 	extra, err := o.plan.Options(r)
-	return &Result{Extra: extra}, err
+	return &port.Result{Extra: extra}, err
 }
 
 // selectItem is an expression of the select list and the text that it was parsed from.

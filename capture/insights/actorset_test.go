@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -31,12 +32,12 @@ func TestActors_CountsMatchResults(t *testing.T) {
 		if isSplit {
 			source["breakdownFilter"] = map[string]any{"breakdown": "b", "breakdown_limit": 2}
 		}
-		p := &Project{ID: 1}
+		p := &port.Project{ID: 1}
 		q, err := Parse(wire.MustEncode(source), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := q.Run(t.Context(), m, Options{Now: time.Now()})
+		result, err := q.Run(t.Context(), m, port.Options{Now: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 }
 
 // countActors returns how many actors and events a point has.
-func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
+func countActors(t *testing.T, m *memory, p *port.Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := decodeQuery(query, "query")
 	find := sources{Find: findKind}.ActorFinder(n, p)
@@ -77,7 +78,7 @@ func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (pe
 		t.Fatalf("%s: %v", query, *fault)
 	}
 	reader, _ := m.Open(t.Context(), 1)
-	r := newRun(t.Context(), reader, p, Options{Now: time.Now()})
+	r := newRun(t.Context(), reader, p, port.Options{Now: time.Now()})
 	c, err := find(r)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -103,7 +104,7 @@ func TestActors_LifecycleAndStickiness(t *testing.T) {
 		for _, row := range answer(t, m, source).([]*lifecycleRow) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": row.Days[i], "status": row.Status}
-				people, _ := countActors(t, m, &Project{ID: 1}, wire.MustEncode(point))
+				people, _ := countActors(t, m, &port.Project{ID: 1}, wire.MustEncode(point))
 				if people != int(max(number, -number)) {
 					t.Fatalf("%s on %s: %d people, the number is %v", row.Status, row.Days[i], people, number)
 				}
@@ -113,7 +114,7 @@ func TestActors_LifecycleAndStickiness(t *testing.T) {
 		for _, row := range answer(t, m, source).([]*stickinessRow) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "StickinessActorsQuery", "source": source, "day": row.Days[i], "series": 0}
-				if people, _ := countActors(t, m, &Project{ID: 1}, wire.MustEncode(point)); people != int(number) {
+				if people, _ := countActors(t, m, &port.Project{ID: 1}, wire.MustEncode(point)); people != int(number) {
 					t.Fatalf("%d days: %d people, the number is %v", row.Days[i], people, number)
 				}
 			}
@@ -123,11 +124,11 @@ func TestActors_LifecycleAndStickiness(t *testing.T) {
 
 func answer(t *testing.T, m *memory, query map[string]any) any {
 	t.Helper()
-	q, err := Parse(wire.MustEncode(query), &Project{ID: 1})
+	q, err := Parse(wire.MustEncode(query), &port.Project{ID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := q.Run(t.Context(), m, Options{Now: time.Now()})
+	result, err := q.Run(t.Context(), m, port.Options{Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
 		n, fault := decodeQuery(json.RawMessage(query), "query")
-		if (sources{Find: findKind}).ActorFinder(n, &Project{}); *fault == nil || (*fault).Attr != place {
+		if (sources{Find: findKind}).ActorFinder(n, &port.Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}
 	}
@@ -158,7 +159,7 @@ func TestActors_EmptyBreakdown(t *testing.T) {
 	for _, breakdown := range []string{`{"breakdown_type":"cohort","breakdown":["all"]}`, `{"breakdown":"a"}`} {
 		point := `{"kind":"InsightActorsQuery","day":"2020-03-24","breakdown":[],"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"breakdownFilter":` + breakdown + `,
 			"interval":"month","dateRange":{"date_from":"2020-03-20","date_to":"2020-04-30"}}}`
-		if _, events := countActors(t, m, &Project{ID: 1}, json.RawMessage(point)); events == 0 || events > 40 {
+		if _, events := countActors(t, m, &port.Project{ID: 1}, json.RawMessage(point)); events == 0 || events > 40 {
 			t.Errorf("%s: %d events, want those of March", breakdown, events)
 		}
 	}

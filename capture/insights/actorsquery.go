@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -25,7 +26,7 @@ type actorsQuery struct {
 }
 
 // parseActors parses an ActorsQuery.
-func (s sources) parseActors(n node, p *Project) plan {
+func (s sources) parseActors(n node, p *port.Project) plan {
 	q := &actorsQuery{}
 	source := n.Get("source")
 	if !source.IsAbsent() {
@@ -35,7 +36,7 @@ func (s sources) parseActors(n node, p *Project) plan {
 }
 
 // read reads the members that define columns, order, filters and paging of the rows.
-func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
+func (q *actorsQuery) read(n, source node, p *port.Project) *actorsQuery {
 	selects := n.Get("select").List(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
 	if unwrap(source.Get("source")).Get("kind").Text("") == "TrendsQuery" {
@@ -65,7 +66,7 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 }
 
 // parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
-func (s sources) parsePersons(n node, p *Project) plan {
+func (s sources) parsePersons(n node, p *port.Project) plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
 		members[name] = n.Get(name).Value
@@ -79,7 +80,7 @@ func (s sources) parsePersons(n node, p *Project) plan {
 
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
-func (s sources) parseActorsSource(n node, p *Project) plan {
+func (s sources) parseActorsSource(n node, p *port.Project) plan {
 	q := &actorsQuery{source: s.ActorFinder(n, p)}
 	return q.read(node{Attr: n.Attr, Fault: n.Fault}, n, p)
 }
@@ -93,7 +94,7 @@ func orderByDisplay(order string) string {
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
-func (s sources) actorsSource(n node, p *Project) actorFinder {
+func (s sources) actorsSource(n node, p *port.Project) actorFinder {
 	name := n.Get("kind").Text("")
 	if slices.Contains(actorsQueryKinds, name) {
 		return s.ActorFinder(n, p)

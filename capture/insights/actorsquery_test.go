@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // ask runs a query over events in memory and returns its results as JSON.
-func ask(t *testing.T, m *memory, query string) (string, *Result, error) {
+func ask(t *testing.T, m *memory, query string) (string, *port.Result, error) {
 	t.Helper()
-	q, err := Parse(json.RawMessage(query), &Project{ID: 1, GroupTypes: []string{"org"}})
+	q, err := Parse(json.RawMessage(query), &port.Project{ID: 1, GroupTypes: []string{"org"}})
 	if err != nil {
 		return "", nil, err
 	}
-	result, err := q.Run(t.Context(), m, Options{Now: time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)})
+	result, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		return "", nil, err
 	}
@@ -108,7 +109,7 @@ func TestActors_OfStickinessByExpression(t *testing.T) {
 	}
 	for _, math := range []string{"properties.n", "toString(properties.n)", "distinct_id"} {
 		_, _, err := ask(t, m, query(math, 1))
-		var fault *Error
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != notSupported || fault.Attr != "query__source__source__series__0__math_hogql" {
 			t.Errorf("%s: %v, want it refused", math, err)
 		}
@@ -150,7 +151,7 @@ func TestActors_Rejected(t *testing.T) {
 		`{"kind": "InsightActorsQuery", "source": {"kind": "RetentionQuery"}}`:                                               "query__interval",
 	} {
 		_, _, err := ask(t, &memory{}, query)
-		var fault *Error
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Attr != attr {
 			t.Errorf("%s: %v, want a fault at %s", query, err, attr)
 		}

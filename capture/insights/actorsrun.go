@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // actorsRun is one run of an ActorsQuery.
@@ -27,7 +28,7 @@ type actorsRun struct {
 
 // Run finds the actors, feeds each as a row to a HogQL query over the table persons, and encodes
 // the result.
-func (q *actorsQuery) Run(r *run) (*Result, error) {
+func (q *actorsQuery) Run(r *run) (*port.Result, error) {
 	actors := &actorSet{GroupType: anyPeople}
 	if q.source != nil {
 		var err error
@@ -53,7 +54,7 @@ func (q *actorsQuery) Run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{
+	return &port.Result{
 		Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types,
 		Extra: map[string]any{"missing_actors_count": missing},
 	}, nil

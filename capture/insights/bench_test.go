@@ -10,19 +10,20 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // batches is a Source with prepared batches, so that only the engine is measured.
 type batches struct {
 	memoryReader
-	list   []*Batch
-	people []Person
+	list   []*port.Batch
+	people []port.Person
 }
 
-func (s *batches) Open(context.Context, int64) (Reader, error) { return s, nil }
-func (s *batches) Person(n uint32) *Person                     { return &s.people[n] }
+func (s *batches) Open(context.Context, int64) (port.Reader, error) { return s, nil }
+func (s *batches) Person(n uint32) *port.Person                     { return &s.people[n] }
 
-func (s *batches) Scan(_ context.Context, _ Scan, yield func(*Batch) error) error {
+func (s *batches) Scan(_ context.Context, _ port.Scan, yield func(*port.Batch) error) error {
 	for _, b := range s.list {
 		if err := yield(b); err != nil {
 			return err
@@ -42,13 +43,13 @@ func benchSource() *batches {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := &batches{}
 	for i := range benchPeople {
-		s.people = append(s.people, Person{UUID: capture.UUID{0: byte(i), 1: byte(i >> 8)}, Exists: true})
+		s.people = append(s.people, port.Person{UUID: capture.UUID{0: byte(i), 1: byte(i >> 8)}, Exists: true})
 	}
 	names := []string{"$pageview", "$pageview", "sign up", "purchase"}
 	browsers := []string{"Chrome", "Firefox", "Safari", "Edge"}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 	for i := 0; i < benchEvents; i += 5000 {
-		b := &Batch{}
+		b := &port.Batch{}
 		for k := range 5000 {
 			at := start + int64(i+k)*benchDays*86400*1_000_000/benchEvents
 			b.ID, b.Time = append(b.ID, int64(i+k+1)), append(b.Time, at)
@@ -130,14 +131,14 @@ func BenchmarkTrends(b *testing.B) {
 			return len(sums)
 		}},
 	} {
-		parsed, err := Parse(json.RawMessage(q.query), &Project{ID: 1})
+		parsed, err := Parse(json.RawMessage(q.query), &port.Project{ID: 1})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(q.name+"/engine", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := parsed.Run(b.Context(), s, Options{Now: time.Now()}); err != nil {
+				if _, err := parsed.Run(b.Context(), s, port.Options{Now: time.Now()}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Labels of breakdown values that are not ordinary strings (§2.4.4).
@@ -42,7 +44,7 @@ const (
 
 // readBreakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
 // have the number of bins in the older form.
-func readBreakdown(n node, p *Project, trendsFilter node) *breakdown {
+func readBreakdown(n node, p *port.Project, trendsFilter node) *breakdown {
 	b := &breakdown{Limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), HideOther: n.Get("breakdown_hide_other_aggregation").Boolean()}
 	if list := n.Get("breakdowns").List(maxParts); len(list) > 0 {
 		b.Several = true
@@ -79,7 +81,7 @@ func readBreakdown(n node, p *Project, trendsFilter node) *breakdown {
 
 // readBreakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
 // members in the older form, "" in the newer one.
-func readBreakdownPart(n node, kind string, property node, prefix string, p *Project) breakdownPart {
+func readBreakdownPart(n node, kind string, property node, prefix string, p *port.Project) breakdownPart {
 	part := breakdownPart{normalize: n.Get(prefix + "normalize_url").Boolean()}
 	if bins := n.Get(prefix + "histogram_bin_count"); !bins.IsAbsent() {
 		part.Bins = int(bins.IntInRange(1, maxBins, 1))
@@ -90,7 +92,7 @@ func readBreakdownPart(n node, kind string, property node, prefix string, p *Pro
 
 // readProperty returns the property of a breakdown as a value of events. kind is its type, such as
 // event or person; group is the index of the group type for kind group.
-func readProperty(n node, kind string, property, group node, p *Project) func(b *binder) getter {
+func readProperty(n node, kind string, property, group node, p *port.Project) func(b *binder) getter {
 	name := property.Text("")
 	if property.IsAbsent() {
 		property.Fail(required, "A breakdown needs a property.")
@@ -123,7 +125,7 @@ func readProperty(n node, kind string, property, group node, p *Project) func(b 
 
 // readCohorts reads the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 mean
 // all persons.
-func (b *breakdown) readCohorts(n node, p *Project) {
+func (b *breakdown) readCohorts(n node, p *port.Project) {
 	b.ByCohort = true
 	list := []node{n}
 	if _, ok := n.Value.([]any); ok {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
@@ -199,7 +201,7 @@ func TestBuckets_Law(t *testing.T) {
 func TestBuckets_Bounded(t *testing.T) {
 	c := calendar{Zone: time.UTC}
 	_, err := c.BucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
-	var e *Error
+	var e *port.Error
 	if !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)
 	}

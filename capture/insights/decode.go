@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -17,14 +18,14 @@ type node struct {
 	Value any // as decoded by wire.Decode; nil if null or absent
 	// Attr is the place in the form of Error.Attr. The fault is shared by all nodes of the query.
 	Attr    string
-	Fault   **Error
+	Fault   **port.Error
 	Tracker *memberTracker // records which members are read; nil: does not record
 }
 
 // decodeQuery decodes JSON for parsing. attr is the place of the document; the fault is set if
 // parsing finds one.
-func decodeQuery(text json.RawMessage, attr string) (node, **Error) {
-	fault := new(*Error)
+func decodeQuery(text json.RawMessage, attr string) (node, **port.Error) {
+	fault := new(*port.Error)
 	n := node{Value: wire.Value(text), Attr: attr, Fault: fault, Tracker: newMemberTracker()}
 	return n, fault
 }

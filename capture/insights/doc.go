@@ -1,10 +1,10 @@
 // Package insights answers queries about events: trends, funnels, retention, lifecycle, stickiness,
 // experiments, surveys, lists of events and of persons, and a subset of PostHog's SQL (HogQL). A
-// result is exact; if it cannot be, the query fails with an [Error] that describes the reason.
+// result is exact; if it cannot be, the query fails with an [port.Error] that describes the reason.
 //
 //	JSON of a query -> Parse -> Query.Run -> Reader.Scan -> Result
 //
-// [Parse] reads the JSON of a query for a [Project] and returns a [Query], which can be run
+// [Parse] reads the JSON of a query for a [port.Project] and returns a [Query], which can be run
 // repeatedly:
 //
 //	query, err := insights.Parse(document, project)
@@ -13,9 +13,9 @@
 //	}
 //	result, err := query.Run(ctx, source, insights.Options{Now: time.Now()})
 //
-// The package does no I/O and does not read a clock. Events come from a [Reader] as batches of
+// The package does no I/O and does not read a clock. Events come from a [port.Reader] as batches of
 // columns (port.go), a form that suits tables with rows and files with columns. The settings of a
-// project that affect results (time zone, actions, cohorts) are in a [Project].
+// project that affect results (time zone, actions, cohorts) are in a [port.Project].
 //
 // Each kind of query has a plan type in a file of its own and a row in the table of its subject,
 // which kinds.go collects. Parsing builds the plan and finds members that are not valid. A run
@@ -46,7 +46,7 @@
 // Section numbers in comments refer to the specification of insights (testdata/spec/insights.md)
 // unless they name another document.
 //
-// The memory of a query is counted, and a query that exceeds the limit of [Limits] fails. The
+// The memory of a query is counted, and a query that exceeds the limit of [port.Limits] fails. The
 // numbers of buckets, breakdown values, cells and rows are limited (§5.4). The number of events
 // that a query may read is not.
 package insights

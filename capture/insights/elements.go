@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -65,7 +66,7 @@ func parseAttributes(s string) (map[string]string, string) {
 }
 
 // elementFilter parses a filter about the elements that were clicked (§3.2.6).
-func elementFilter(n node, p *Project) condition {
+func elementFilter(n node, p *port.Project) condition {
 	key := n.Get("key").Choice("", "tag_name", "text", "href", "selector")
 	f := &elementCondition{comparison: readComparison(n, p, eventFilterSettings(key))}
 	switch key {
@@ -113,7 +114,7 @@ func (f *elementCondition) selectors(value node) {
 
 // Bind returns the condition for a run. Chains are parsed for each event.
 func (f *elementCondition) Bind(b *binder) func(*row) bool {
-	b.Needs.Columns |= Elements
+	b.Needs.Columns |= port.Elements
 	if f.attribute != "" {
 		return f.bindAttribute(b)
 	}

@@ -1,6 +1,10 @@
 package insights
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // Codes of errors (§1.7).
 const (
@@ -12,6 +16,6 @@ const (
 )
 
 // newError returns an error whose detail is formatted as by fmt.Sprintf.
-func newError(code, attr, format string, args ...any) *Error {
-	return &Error{Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
+func newError(code, attr, format string, args ...any) *port.Error {
+	return &port.Error{Code: code, Attr: attr, Detail: fmt.Sprintf(format, args...)}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // statsKinds are the kinds of queries about issues and surveys.
@@ -27,7 +29,7 @@ const (
 // issuesQuery is an ErrorTrackingQuery (clients.md §14.1): how often issues occurred, and for how
 // many persons and sessions.
 type issuesQuery struct {
-	issues []Issue
+	issues []port.Issue
 	// err is the error of Issues.Find.
 	err         error
 	fingerprint func(properties string) string
@@ -40,7 +42,7 @@ type issuesQuery struct {
 }
 
 // About returns the issues of the query, or the error of finding them.
-func (q *issuesQuery) About() ([]Issue, error) { return q.issues, q.err }
+func (q *issuesQuery) About() ([]port.Issue, error) { return q.issues, q.err }
 
 // issueOrders are the orders of issues, ascending, by the value of orderBy.
 var issueOrders = map[string]func(a, b *issueRow) int{
@@ -53,7 +55,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
-func parseIssues(n node, p *Project) plan {
+func parseIssues(n node, p *port.Project) plan {
 	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
@@ -95,13 +97,13 @@ type issueRow struct {
 	Library *string   `json:"library"`
 	Sums    issueSums `json:"aggregations"`
 	// issue is the issue of the row.
-	issue *Issue
+	issue *port.Issue
 	// latest is the time of the event that set Library, in microseconds since 1970.
 	latest int64
 }
 
 // newIssueRow returns a row without any events.
-func newIssueRow(issue *Issue, resolution int) *issueRow {
+func newIssueRow(issue *port.Issue, resolution int) *issueRow {
 	return &issueRow{
 		ID: issue.ID, Name: issue.Name, Description: issue.Description, Status: issue.Status, Assignee: issue.Assignee,
 		First: microTime(issue.FirstSeen.UnixMicro()), Last: microTime(issue.LastSeen.UnixMicro()),
@@ -138,7 +140,7 @@ type issuesRun struct {
 }
 
 // Run counts the exceptions of the issues in the range and returns a page of them.
-func (q *issuesQuery) Run(r *run) (*Result, error) {
+func (q *issuesQuery) Run(r *run) (*port.Result, error) {
 	from, err := r.DateFrom(q.dates, hour)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func (f *issuesRun) read() error {
 	}
 	// numbers are the numbers of the issues in seen.
 	numbers := map[*issueRow]uint32{}
-	return b.ScanBound(Scan{From: b.From, To: b.To, Names: []string{exceptionEvent}, Columns: Properties}, func(r *row) error {
+	return b.ScanBound(port.Scan{From: b.From, To: b.To, Names: []string{exceptionEvent}, Columns: port.Properties}, func(r *row) error {
 		if !holds(r) {
 			return nil
 		}
@@ -233,7 +235,7 @@ func (f *issuesRun) part(micros int64) int {
 
 // answer sorts the issues that occurred and returns the page that limit and offset select. Equal
 // rows are sorted by id, so that pages are consistent.
-func (f *issuesRun) answer() (*Result, error) {
+func (f *issuesRun) answer() (*port.Result, error) {
 	results := []*issueRow{}
 	for _, row := range f.rows {
 		if row.Sums.Occurrences > 0 {
@@ -251,5 +253,5 @@ func (f *issuesRun) answer() (*Result, error) {
 			row.Sums.Buckets[i] = issueVolume{start.UTC().Format(time.RFC3339), n}
 		}
 	}
-	return &Result{Results: results, HasMore: &more, Limit: &f.limit, Offset: &f.offset}, nil
+	return &port.Result{Results: results, HasMore: &more, Limit: &f.limit, Offset: &f.offset}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -19,7 +20,7 @@ var eventColumns = map[string]hogqlField{
 
 // eventObject returns the event as a JSON object, the column *.
 func eventObject(b *binder) cellOf {
-	b.Needs.Columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
+	b.Needs.Columns |= port.UUIDs | port.Names | port.Properties | port.DistinctIDs | port.Elements | port.CreatedAt | port.Modes
 	// at returns a time in the format of responses.
 	at := func(micros int64) string { return instantText(b.run, time.UnixMicro(micros)) }
 	return func(r *row) hogql.Value {
@@ -51,7 +52,7 @@ type owner struct {
 
 // eventPerson returns the owner of an event as a JSON object.
 func eventPerson(b *binder) cellOf {
-	b.Needs.Columns |= DistinctIDs
+	b.Needs.Columns |= port.DistinctIDs
 	person := personText(b)
 	return func(r *row) hogql.Value {
 		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.Batch.DistinctID[r.Index]})))

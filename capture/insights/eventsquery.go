@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -39,7 +40,7 @@ type eventsQuery struct {
 
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
-func (s sources) parseEvents(n node, p *Project) plan {
+func (s sources) parseEvents(n node, p *port.Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, readFilters(n.Get("fixedProperties"), p))
 	for _, item := range n.Get("select").List(maxSelect) {
@@ -82,7 +83,7 @@ func (s sources) parseEvents(n node, p *Project) plan {
 }
 
 // readEvents reads the members that restrict the list to names, an action or a person.
-func (q *eventsQuery) readEvents(n node, p *Project) {
+func (q *eventsQuery) readEvents(n node, p *port.Project) {
 	for _, name := range n.Get("events").List(maxFilters) {
 		q.names = append(q.names, name.Text(""))
 	}
@@ -119,7 +120,7 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 }
 
 // Run scans the events, adds the matching rows to the HogQL query, and encodes its result.
-func (q *eventsQuery) Run(r *run) (*Result, error) {
+func (q *eventsQuery) Run(r *run) (*port.Result, error) {
 	scope := eventScope(r.Project, eventColumns)
 	query, err := q.compile(scope, hogqlContext(r))
 	if err != nil {
@@ -149,12 +150,12 @@ func (q *eventsQuery) Run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types}, nil
+	return &port.Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types}, nil
 }
 
 // bind returns the scan and a function that reports whether an event is listed.
-func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool, error) {
-	s := Scan{}
+func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row) bool, error) {
+	s := port.Scan{}
 	s.From, s.To = query.Range()
 	// By default the events of the last 24 hours are listed; for the actors of a trend, all of its
 	// events.
@@ -204,7 +205,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
-func (s sources) actorsOfTrend(n node, p *Project) actorFinder {
+func (s sources) actorsOfTrend(n node, p *port.Project) actorFinder {
 	point := unwrap(n)
 	if kind := unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
 		n.Fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
@@ -217,7 +218,7 @@ func (s sources) actorsOfTrend(n node, p *Project) actorFinder {
 // It runs the query of the point to find the ids of these events.
 func bindActorEvents(b *binder, find actorFinder) (func(*row) bool, error) {
 	b.WantIDs = true
-	b.Needs.Columns |= IDs
+	b.Needs.Columns |= port.IDs
 	found, err := find(b.run)
 	if err != nil {
 		return nil, err

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // run is the state of one run of a query. It is used by one goroutine.
 type run struct {
 	Context context.Context
-	Reader  Reader
-	Project *Project
+	Reader  port.Reader
+	Project *port.Project
 	Zone    *time.Location
 	Now     time.Time
-	limits  Limits
+	limits  port.Limits
 	// Reserved is the memory of the query in bytes, as far as it is counted.
 	Reserved int64
 	// Retained is the part of reserved that is in use until the query ends, see ReleaseAfter.
@@ -34,7 +35,7 @@ type run struct {
 }
 
 // newRun returns a run with the defaults for the time zone and the limits.
-func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
+func newRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Options) *run {
 	r := &run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress}
 	if r.Zone == nil {
 		r.Zone = time.UTC
@@ -75,7 +76,7 @@ func (r *run) ReleaseAfter(work func() error) error {
 
 // Scan reads events and calls yield for each batch. It counts events and memory, reports the
 // progress, and checks the context between batches.
-func (r *run) Scan(s Scan, yield func(*Batch) error) error {
+func (r *run) Scan(s port.Scan, yield func(*port.Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (r *run) Scan(s Scan, yield func(*Batch) error) error {
 		}
 		return err
 	}
-	return r.Reader.Scan(r.Context, s, func(b *Batch) error {
+	return r.Reader.Scan(r.Context, s, func(b *port.Batch) error {
 		if err := r.Context.Err(); err != nil {
 			return err
 		}

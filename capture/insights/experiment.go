@@ -1,6 +1,9 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/experiments"
+import (
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // trialKinds are the kinds of queries about experiments and rollouts.
 var trialKinds = []kind{
@@ -24,7 +27,7 @@ type experimentQuery struct {
 }
 
 // parseExperiment parses an ExperimentQuery.
-func parseExperiment(n node, p *Project) plan {
+func parseExperiment(n node, p *port.Project) plan {
 	x := readTrial(n, p, true)
 	m := n.Get("metric").Object()
 	q := &experimentQuery{trial: x, metric: readMetric(m, p)}
@@ -43,7 +46,7 @@ func readDecrease(n node) bool {
 }
 
 // readMetricBreakdown parses the breakdown of a metric.
-func readMetricBreakdown(n node, p *Project) (out []breakdownPart) {
+func readMetricBreakdown(n node, p *port.Project) (out []breakdownPart) {
 	parts := n.Get("breakdownFilter").Object().Get("breakdowns")
 	if list, _ := parts.Value.([]any); len(list) > maxParts {
 		parts.Fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)

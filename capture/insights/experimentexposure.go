@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // exposure defines which events expose an actor to an experiment (experiments.md §1.3).
@@ -22,14 +23,14 @@ type exposure struct {
 
 // flagExposures returns the events that expose actors to a flag. SDKs use different names for this
 // event.
-func flagExposures(p *Project, flag string) entity {
+func flagExposures(p *port.Project, flag string) entity {
 	names := capture.Exposures()
 	return entity{Project: p, Event: &names[0], MoreEvents: names[1:], Conditions: allOf{textCondition{"$feature_flag", flag}}}
 }
 
 // readExposure reads the exposure criteria that are stored with the experiment. n is used only to
 // record faults.
-func readExposure(x trial, n node, p *Project) exposure {
+func readExposure(x trial, n node, p *port.Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
 	criteria.Attr, criteria.Fault = "query__exposure_criteria", n.Fault
 	return readCriteria(criteria, x, p)
@@ -37,7 +38,7 @@ func readExposure(x trial, n node, p *Project) exposure {
 
 // readCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
 // default the events that SDKs send when they read the flag.
-func readCriteria(n node, x trial, p *Project) exposure {
+func readCriteria(n node, x trial, p *port.Project) exposure {
 	criteria := n.Object()
 	config := criteria.Get("exposure_config").Object()
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.Get("multiple_variant_handling").Value == "first_seen"}
@@ -134,13 +135,13 @@ type experimentRun struct {
 func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
 	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: newStringTable(r.Reserve)}
 	f.b = &binder{run: r, From: f.from, To: f.to}
-	f.b.Needs.Columns |= IDs
+	f.b.Needs.Columns |= port.IDs
 	f.matcher = e.Bind(f.b)
 	f.actors = f.b.Actors(x.groupType())
 	if f.actors.Keys != nil {
 		f.actors.Keys.Reserve = r.ReserveRetained // fork shares the keys
 	}
-	f.b.Needs.Columns |= IDs
+	f.b.Needs.Columns |= port.IDs
 	value := f.b.EventProperty(e.variant)
 	included := f.included()
 	f.variant = func(r *row) int {
@@ -177,7 +178,7 @@ func (f *experimentRun) readExposures() error {
 	if f.exposure.activation != nil {
 		activation = f.exposure.activation.Bind(f.b)
 	}
-	err := f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -238,7 +239,7 @@ func (f *experimentRun) activate(m *matcher) error {
 		return err
 	}
 	activated := make([]int64, len(f.entities))
-	err := f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
 		if !m.Matches(r) {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // exposuresQuery is an ExperimentExposureQuery (experiments.md §3.4): how many entities were
@@ -20,7 +21,7 @@ const multipleVariants = "$multiple"
 
 // parseExposures parses an ExperimentExposureQuery. The query has a flag and may have an
 // experiment_id; members of the query override those of the stored experiment.
-func parseExposures(n node, p *Project) plan {
+func parseExposures(n node, p *port.Project) plan {
 	flag, criteria := n.Get("feature_flag").Object(), n.Get("exposure_criteria").Object()
 	flag.Tracker = nil // a complete flag, of which most members are not used
 	key := flag.Get("key").Text("")
@@ -55,13 +56,13 @@ func parseExposures(n node, p *Project) plan {
 }
 
 // Run counts the exposures. An experiment that has not started has none.
-func (q *exposuresQuery) Run(r *run) (*Result, error) {
+func (q *exposuresQuery) Run(r *run) (*port.Result, error) {
 	out := map[string]any{
 		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
 		"sample_ratio_mismatch": nil, "bias_risk": nil,
 	}
 	if q.Start.IsZero() {
-		return &Result{Extra: out}, nil
+		return &port.Result{Extra: out}, nil
 	}
 	f := newExperimentRun(r, q.trial, q.exposure, nil)
 	if err := f.readExposures(); err != nil {
@@ -74,7 +75,7 @@ func (q *exposuresQuery) Run(r *run) (*Result, error) {
 	}
 	counts := q.count(f, days)
 	q.fill(out, counts, days.Days(), r.Now)
-	return &Result{Extra: out}, nil
+	return &port.Result{Extra: out}, nil
 }
 
 // count returns the cumulative numbers of first exposures by variant and day. The last variant is

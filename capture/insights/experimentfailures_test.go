@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // A ratio whose denominators are 0 in all variants is not a number: all variants and the baseline
@@ -44,11 +46,11 @@ func TestTrends_OneNumberIsNotSmoothed(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[["pay", "a", "2025-03-01T10:00:00Z", {"amount": 2.4}], ["pay", "b", "2025-03-02T10:00:00Z", {"amount": 3.0}]]`))
 	for display, member := range map[string]string{"BoldNumber": "aggregated_value", "ActionsPie": "aggregated_value", "ActionsTable": "aggregated_value", "ActionsBarValue": "aggregated_value"} {
 		q, err := Parse(json.RawMessage(`{"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "pay", "math": "avg", "math_property": "amount"}],
-			"dateRange": {"date_from": "2025-03-01", "date_to": "2025-03-02"}, "trendsFilter": {"display": "`+display+`", "smoothingIntervals": 7}}`), &Project{ID: 1})
+			"dateRange": {"date_from": "2025-03-01", "date_to": "2025-03-02"}, "trendsFilter": {"display": "`+display+`", "smoothingIntervals": 7}}`), &port.Project{ID: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)})
+		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)})
 		if err != nil {
 			t.Fatal(err)
 		}

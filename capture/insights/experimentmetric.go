@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // metric is what an experiment measures (experiments.md §3.2). Which of the fields are used depends
@@ -82,8 +83,8 @@ var metricUnits = map[string]int64{"second": 1e6, "minute": 60e6, "hour": 3600e6
 var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
 
 // metricKinds are the parsers of metrics by metric_type. Add new kinds of metrics here.
-var metricKinds = map[string]func(m *metric, n node, p *Project){
-	"mean": func(m *metric, n node, p *Project) {
+var metricKinds = map[string]func(m *metric, n node, p *port.Project){
+	"mean": func(m *metric, n node, p *port.Project) {
 		m.kind = experiments.Mean
 		side := readMetricSource(n.Get("source"), p)
 		if !n.Get("threshold").IsAbsent() {
@@ -95,7 +96,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 		side.cut = readCut(n)
 		m.sides = []metricSource{side}
 	},
-	"ratio": func(m *metric, n node, p *Project) {
+	"ratio": func(m *metric, n node, p *port.Project) {
 		m.kind = experiments.Ratio
 		for _, name := range []string{"numerator", "denominator"} {
 			side := readMetricSource(n.Get(name), p)
@@ -108,7 +109,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 }
 
 // readMetric parses a metric.
-func readMetric(n node, p *Project) metric {
+func readMetric(n node, p *port.Project) metric {
 	var m metric
 	if n.IsAbsent() {
 		n.Fail(required, "metric is required")
@@ -136,7 +137,7 @@ func readMetric(n node, p *Project) metric {
 const maxWindow = 3 * 365 * 86400e6
 
 // readMetricSource parses a node with its math.
-func readMetricSource(n node, p *Project) metricSource {
+func readMetricSource(n node, p *port.Project) metricSource {
 	if n.IsAbsent() {
 		n.Fail(required, "This field is required.")
 		return metricSource{}
@@ -185,7 +186,7 @@ func readCut(n node) cut {
 }
 
 // readFunnelMetric parses the members of a funnel.
-func readFunnelMetric(m *metric, n node, p *Project) {
+func readFunnelMetric(m *metric, n node, p *port.Project) {
 	m.kind = experiments.Funnel
 	m.series = readEntities(n.Get("series"), p, maxFunnelSteps)
 	m.order = n.Get("funnel_order_type").Choice("ordered", "ordered", anyOrder, strictOrder)
@@ -196,7 +197,7 @@ const maxFunnelSteps = 20
 
 // readRetentionMetric parses the members of a retention metric, which are all required except
 // start_handling.
-func readRetentionMetric(m *metric, n node, p *Project) {
+func readRetentionMetric(m *metric, n node, p *port.Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
 		if n.Get(name).IsAbsent() {

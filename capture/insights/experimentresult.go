@@ -9,11 +9,12 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Run reads the exposures and the events of the metric, and compares the variants. An experiment
 // that has not started has no exposures.
-func (q *experimentQuery) Run(r *run) (*Result, error) {
+func (q *experimentQuery) Run(r *run) (*port.Result, error) {
 	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
 	if !q.Start.IsZero() {
@@ -27,7 +28,7 @@ func (q *experimentQuery) Run(r *run) (*Result, error) {
 	if q.parts != nil && len(f.tuples.All) > maxTuples {
 		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.All), maxTuples)
 	}
-	return &Result{Extra: found.members()}, nil
+	return &port.Result{Extra: found.members()}, nil
 }
 
 // maxTuples is the maximum number of breakdown values (experiments.md §1.12).
@@ -55,7 +56,7 @@ func (a *experimentAnswer) read() error {
 	}
 	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
-	err := f.b.ScanBound(Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := f.entity(r)
 		if e == nil {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -35,7 +36,7 @@ const maxMetrics = 100
 
 // parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
 // metrics with some UUIDs.
-func parseResults(n node, p *Project) plan {
+func parseResults(n node, p *port.Project) plan {
 	q := &resultsQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
@@ -60,7 +61,7 @@ func parseResults(n node, p *Project) plan {
 
 // metrics parses stored metrics. If only is not nil, it skips the metrics with other UUIDs. Faults
 // are recorded in the metric, so that they do not prevent results of the other metrics.
-func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project) (out []storedMetric) {
+func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *port.Project) (out []storedMetric) {
 	for _, raw := range list {
 		m := storedMetric{raw: raw}
 		text, _ := wire.Value(rawMember(raw, "uuid")).(string)
@@ -90,7 +91,7 @@ func rawMember(object json.RawMessage, name string) json.RawMessage {
 }
 
 // Run reads the exposures once for all metrics and then computes each metric.
-func (q *resultsQuery) Run(r *run) (*Result, error) {
+func (q *resultsQuery) Run(r *run) (*port.Result, error) {
 	exposures, err := q.exposures.Run(r)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (q *resultsQuery) Run(r *run) (*Result, error) {
 			return nil, err
 		}
 	}
-	return &Result{Extra: out}, nil
+	return &port.Result{Extra: out}, nil
 }
 
 // comparedVariant is a variant of a metric with its comparison to the baseline, before correction
@@ -161,7 +162,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 			})
 		}
 		// An error about the metric is part of the response; other errors end the query.
-		var fault *Error
+		var fault *port.Error
 		if errors.As(err, &fault) {
 			view["error"] = fault.Detail
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -19,7 +20,7 @@ type timeseriesQuery struct {
 const maxTimeseries = 1000
 
 // parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
-func parseTimeseries(n node, p *Project) plan {
+func parseTimeseries(n node, p *port.Project) plan {
 	q := &timeseriesQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
@@ -42,7 +43,7 @@ func parseTimeseries(n node, p *Project) plan {
 
 // faultText returns the detail of an *Error, or the text of another error.
 func faultText(err error) string {
-	var fault *Error
+	var fault *port.Error
 	if errors.As(err, &fault) {
 		return fault.Detail
 	}
@@ -50,7 +51,7 @@ func faultText(err error) string {
 }
 
 // Run computes the metric for each local day, from the start of the experiment to its end.
-func (q *timeseriesQuery) Run(r *run) (*Result, error) {
+func (q *timeseriesQuery) Run(r *run) (*port.Result, error) {
 	out := map[string]any{}
 	end := q.end(r.Now)
 	// Days are those of the project's time zone.
@@ -58,7 +59,7 @@ func (q *timeseriesQuery) Run(r *run) (*Result, error) {
 	for i := 0; ; i++ {
 		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.Zone)
 		if from.After(end) {
-			return &Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
+			return &port.Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
 		}
 		if i == maxTimeseries {
 			return nil, newError(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)

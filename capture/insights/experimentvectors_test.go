@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -105,7 +106,7 @@ func (c *experimentCase) answer(t *testing.T, query json.RawMessage) map[string]
 	if c.Experiment.IsDraft {
 		x.Start, x.End = time.Time{}, time.Time{}
 	}
-	p := &Project{ID: 1, TestAccountFilters: c.TestAccountFilters, Experiment: func(int64) (*experiments.Experiment, error) { return x, nil }}
+	p := &port.Project{ID: 1, TestAccountFilters: c.TestAccountFilters, Experiment: func(int64) (*experiments.Experiment, error) { return x, nil }}
 	if c.Timezone != "" {
 		zone, err := time.LoadLocation(c.Timezone)
 		if err != nil {
@@ -119,7 +120,7 @@ func (c *experimentCase) answer(t *testing.T, query json.RawMessage) map[string]
 	}
 	events := eventsOf(t, wire.MustEncode(c.events()))
 	events.batch = 500
-	got, err := q.Run(t.Context(), events, Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	got, err := q.Run(t.Context(), events, port.Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}

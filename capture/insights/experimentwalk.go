@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // milestone is an event of an entity that matters for a funnel or retention metric. In what, bit 0
@@ -55,7 +56,7 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	w.acts = newChains[milestone](milestoneSize, f.Reserve)
 	w.sessions = f.b.NewInterner(f.b.EventProperty("$session_id"))
 	w.session = w.sessions.Number
-	f.b.Needs.Columns |= UUIDs
+	f.b.Needs.Columns |= port.UUIDs
 	if w.order == strictOrder {
 		return []*matcher{{}}
 	}

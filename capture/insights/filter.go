@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -110,7 +111,7 @@ func (c *valueCondition) Bind(b *binder) func(*row) bool {
 }
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
-func eventFilter(n node, p *Project) condition {
+func eventFilter(n node, p *port.Project) condition {
 	key := readKey(n)
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
@@ -121,7 +122,7 @@ func eventFilter(n node, p *Project) condition {
 }
 
 // columnFilter parses a filter on a column of the event (event_metadata).
-func columnFilter(n node, p *Project) condition {
+func columnFilter(n node, p *port.Project) condition {
 	key := readKey(n)
 	if _, ok := columnGetters[key]; !ok && !n.HasFailed() {
 		n.Get("key").Fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
@@ -130,7 +131,7 @@ func columnFilter(n node, p *Project) condition {
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.
-func groupFilter(n node, p *Project) condition {
+func groupFilter(n node, p *port.Project) condition {
 	index := n.Get("group_type_index")
 	if index.IsAbsent() {
 		index.Fail(required, "A filter of type group needs group_type_index.")

@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // cohortFilter parses a filter on current membership of the person in one of several cohorts.
-func cohortFilter(n node, p *Project) condition {
+func cohortFilter(n node, p *port.Project) condition {
 	c := &cohortCondition{}
 	ids := n.Get("value")
 	list := []node{ids}
@@ -28,7 +29,7 @@ func cohortFilter(n node, p *Project) condition {
 }
 
 // readCohort returns the id of a cohort, which must exist and be supported.
-func readCohort(n node, p *Project) int64 {
+func readCohort(n node, p *port.Project) int64 {
 	if text, ok := n.Value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -43,7 +44,7 @@ func readCohort(n node, p *Project) int64 {
 }
 
 // checkCohort records a fault if the cohort does not exist or is not supported.
-func checkCohort(n node, p *Project, id int64) int64 {
+func checkCohort(n node, p *port.Project, id int64) int64 {
 	if !hasCohort(p, id) {
 		n.Fail(invalidInput, "Cohort %d does not exist.", id)
 	} else if why := unsupportedReason(p, id, map[int64]bool{}); why != "" {
@@ -55,7 +56,7 @@ func checkCohort(n node, p *Project, id int64) int64 {
 // unsupportedReason returns why the members of a cohort cannot be computed: it, or a cohort that it
 // refers to, has a condition about events (§3.2.4). It returns "" if they can. seen has the cohorts
 // that were visited, which ends cycles.
-func unsupportedReason(p *Project, id int64, seen map[int64]bool) string {
+func unsupportedReason(p *port.Project, id int64, seen map[int64]bool) string {
 	c := p.Definitions.Cohorts[id]
 	switch {
 	case seen[id] || c.Static || c.Deleted:
@@ -95,7 +96,7 @@ func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 }
 
 // collectCohorts adds a cohort, and all cohorts that it refers to, to a set.
-func collectCohorts(p *Project, id int64, to map[int64]bool) {
+func collectCohorts(p *port.Project, id int64, to map[int64]bool) {
 	if to[id] {
 		return
 	}
@@ -110,7 +111,7 @@ func collectCohorts(p *Project, id int64, to map[int64]bool) {
 }
 
 // hasCohort reports whether a cohort exists, static or dynamic.
-func hasCohort(p *Project, id int64) bool {
+func hasCohort(p *port.Project, id int64) bool {
 	if p.Definitions == nil {
 		return false
 	}

@@ -3,11 +3,12 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readFilters parses a list or a tree of property filters (§3.2.1).
-func readFilters(n node, p *Project) allOf {
+func readFilters(n node, p *port.Project) allOf {
 	f := filterReader{project: p}
 	if _, list := n.Value.([]any); list {
 		return f.each(n, -1) // the list itself does not count as a level
@@ -17,7 +18,7 @@ func readFilters(n node, p *Project) allOf {
 
 // filterReader parses a tree of filters and counts them.
 type filterReader struct {
-	project *Project
+	project *port.Project
 	count   int
 }
 
@@ -81,10 +82,10 @@ func (f *filterReader) leaf(n node) condition {
 }
 
 // filterTypes are the parsers of filters by type. Add new types here.
-var filterTypes map[string]func(n node, p *Project) condition
+var filterTypes map[string]func(n node, p *port.Project) condition
 
 func init() {
-	filterTypes = map[string]func(n node, p *Project) condition{
+	filterTypes = map[string]func(n node, p *port.Project) condition{
 		"event": eventFilter, "feature": eventFilter, "person": personFilter, "group": groupFilter,
 		"cohort": cohortFilter, "static-cohort": cohortFilter, "precalculated-cohort": cohortFilter,
 		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter, "hogql": hogqlFilter,
@@ -93,7 +94,7 @@ func init() {
 
 // testAccounts returns the project's filters that exclude its own team, if the query requests them
 // with filterTestAccounts.
-func testAccounts(n node, p *Project) condition {
+func testAccounts(n node, p *port.Project) condition {
 	if !n.Get("filterTestAccounts").Boolean() || len(p.TestAccountFilters) == 0 {
 		return allOf{}
 	}
@@ -102,6 +103,6 @@ func testAccounts(n node, p *Project) condition {
 }
 
 // queryConditions returns the conditions that apply to all series of a query.
-func queryConditions(n node, p *Project) allOf {
+func queryConditions(n node, p *port.Project) allOf {
 	return slices.Concat(readFilters(n.Get("properties"), p), allOf{testAccounts(n, p)})
 }

@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/port"
+
 // firstTime is the tally of first-time maths: it counts persons or groups in the bucket of their
 // first event. Because that event may be before the range, it scans all time.
 type firstTime struct {
@@ -25,7 +27,7 @@ type firstEvent struct {
 // firstTime returns a tally of first-time math and extends the scan to all time.
 func (m *measure) firstTime(b *binder, c *counting) tally {
 	c.from = 0
-	b.Needs.Columns |= IDs
+	b.Needs.Columns |= port.IDs
 	return &firstTime{c: c, base: c.series.BindName(b), person: b.Actor(m.Group), matching: m.Basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
 }
 

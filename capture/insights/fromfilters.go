@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // FromFilters converts filters, the older form of an insight, to a query (§2.10). It returns nil if
-// filters is empty. The error is an [*Error].
+// filters is empty. The error is an [*port.Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	n, fault := decodeQuery(filters, "filters")
 	n.Tracker.What, n.Tracker.Known = aFilters, olderMembers
@@ -20,10 +21,10 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	if misspelt := n.Tracker.FindMisspelled(); misspelt != nil {
 		return nil, misspelt
 	}
-	if *fault != nil {
+	switch {
+	case *fault != nil:
 		return nil, *fault
-	}
-	if query == nil {
+	case query == nil:
 		return nil, nil
 	}
 	return wire.MustEncode(query), nil
@@ -377,7 +378,7 @@ func nilIfEmpty(list []any) any {
 // trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
 func trackFilterMembers(n node) {
-	readFilters(node{Value: n.Value, Attr: n.Attr, Fault: new(*Error), Tracker: n.Tracker}, &Project{})
+	readFilters(node{Value: n.Value, Attr: n.Attr, Fault: new(*port.Error), Tracker: n.Tracker}, &port.Project{})
 }
 
 // oldFilterList returns the filters and groups of a list.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -80,8 +81,8 @@ func TestFromFilters(t *testing.T) {
 		if got == nil {
 			continue
 		}
-		project := &Project{ID: 1, GroupTypes: []string{"org", "team"}}
-		var fault *Error
+		project := &port.Project{ID: 1, GroupTypes: []string{"org", "team"}}
+		var fault *port.Error
 		if _, err := Parse(got, project); errors.As(err, &fault) && fault.Code != notSupported {
 			t.Errorf("%s: the query cannot be read: %v", c.name, err)
 		}
@@ -96,7 +97,7 @@ func TestFromFilters_Rejected(t *testing.T) {
 		`{"events": [{"id": "a"}], "breakdowns": [{"property": "a"}, {"property": "b"}]}`: "filters__breakdowns",
 	} {
 		_, err := FromFilters(json.RawMessage(filters))
-		var fault *Error
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != "not_supported" || fault.Attr != attr {
 			t.Errorf("%s: %v", filters, err)
 		}
@@ -123,11 +124,11 @@ func TestFromFilters_Misspelt(t *testing.T) {
 		`{"insight": "RETENTION", "target_entity": {"id": "a", "tpye": "events"}}`:                         {"filters__target_entity__tpye", "type"},
 	} {
 		_, err := FromFilters(json.RawMessage(filters))
-		var fault *Error
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != "unknown_key" || fault.Attr != want[0] || !strings.Contains(fault.Detail, `"`+want[1]+`" is most likely meant`) {
 			t.Errorf("%s: %v, want unknown_key at %s with %s", filters, err, want[0], want[1])
 		}
-		if _, err := UnknownMembers("filters", []byte(filters), "filters", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
+		if _, err := UnknownMembers("filters", []byte(filters), "filters", &port.Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
 			t.Errorf("%s, saved: %v", filters, err)
 		}
 	}
@@ -143,7 +144,7 @@ func TestFromFilters_Unread(t *testing.T) {
 		`{"insight": "PATHS", "step_limit": 5}`:                                                      {"filters.step_limit is not supported and has no effect"},
 		`{"colour_of_all": 1}`:                                                                       {"filters.colour_of_all is unknown and has no effect"},
 	} {
-		got, err := UnknownMembers("filters", []byte(filters), "filters", &Project{})
+		got, err := UnknownMembers("filters", []byte(filters), "filters", &port.Project{})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v %q, want %q", filters, err, got, want)
 		}

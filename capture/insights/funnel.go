@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // funnelKinds are the kinds of queries about funnels.
@@ -73,10 +75,10 @@ const (
 )
 
 // parseFunnel parses a FunnelsQuery.
-func parseFunnel(n node, p *Project) plan { return readFunnel(n, p) }
+func parseFunnel(n node, p *port.Project) plan { return readFunnel(n, p) }
 
 // readFunnel is parseFunnel with the concrete type, which the actors of funnels need.
-func readFunnel(n node, p *Project) *funnelQuery {
+func readFunnel(n node, p *port.Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
 		dates:      readDateRange(n.Get("dateRange")),
@@ -101,7 +103,7 @@ func readFunnel(n node, p *Project) *funnelQuery {
 }
 
 // readOptions parses the members of funnelsFilter. The steps must be parsed already.
-func (q *funnelQuery) readOptions(n node, p *Project) {
+func (q *funnelQuery) readOptions(n node, p *port.Project) {
 	q.viz = n.Get("funnelVizType").Choice("steps", "steps", timeToConvert, funnelTrends)
 	q.order = n.Get("funnelOrderType").Choice("ordered", "ordered", strictSteps, unorderedSteps)
 	unit := n.Get("funnelWindowIntervalUnit").Choice("day", "second", "minute", "hour", "day", "week", "month")
@@ -139,7 +141,7 @@ func (q *funnelQuery) stepOf(n node, fallback int64) int {
 }
 
 // exclude parses one exclusion and validates its steps.
-func (q *funnelQuery) exclude(n node, p *Project) {
+func (q *funnelQuery) exclude(n node, p *port.Project) {
 	x := funnelExclusion{readEntity(n, p), exclusion{int(n.Get("funnelFromStep").IntInRange(0, 1<<20, 0)), int(n.Get("funnelToStep").IntInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const aDay = 24 * int64(3600e6)
@@ -14,13 +16,13 @@ const benchRange = `"dateRange": {"date_from": "2026-01-01", "date_to": "2026-01
 // benchRun runs a query over the events of bench_test.go.
 func benchRun(b *testing.B, s *batches, query string) {
 	b.Helper()
-	q, err := Parse(json.RawMessage(query), &Project{ID: 1, WeekStart: time.Monday})
+	q, err := Parse(json.RawMessage(query), &port.Project{ID: 1, WeekStart: time.Monday})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := q.Run(b.Context(), s, Options{Now: time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)}); err != nil {
+		if _, err := q.Run(b.Context(), s, port.Options{Now: time.Date(2026, 1, 28, 0, 0, 0, 0, time.UTC)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -48,8 +49,8 @@ func TestFunnels_Rejected(t *testing.T) {
 		{`{"kind": "RetentionQuery", "retentionFilter": {"totalIntervals": 101}}`, "query__retentionFilter__totalIntervals", ""},
 		{`{"kind": "RetentionQuery", "breakdownFilter": {"breakdown": ["a", "b"]}}`, "query__breakdownFilter__breakdown", ""},
 	} {
-		_, err := Parse(json.RawMessage(c.query), &Project{ID: 1})
-		var fault *Error
+		_, err := Parse(json.RawMessage(c.query), &port.Project{ID: 1})
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Attr != c.attr || !strings.HasPrefix(fault.Detail, c.detail) {
 			t.Errorf("%s: %v, want a fault at %s that begins with %q", c.query, err, c.attr, c.detail)
 		}
@@ -90,7 +91,7 @@ func TestFunnels_Shapes(t *testing.T) {
 		{"over time, of which b is the end", funnelOf(`, "funnelsFilter": {"funnelVizType": "trends", "funnelToStep": 1}`),
 			`[{"count": 3, "data": [50, 0, 0], "days": ["2020-01-01", "2020-01-02", "2020-01-03"], "labels": ["1-Jan-2020", "2-Jan-2020", "3-Jan-2020"]}]`},
 	} {
-		project := &Project{ID: 1, GroupTypes: []string{"org"}, Definitions: &flags.Definitions{
+		project := &port.Project{ID: 1, GroupTypes: []string{"org"}, Definitions: &flags.Definitions{
 			Cohorts: map[int64]flags.Cohort{5: {Name: "five", Static: true}}, StaticCohorts: []int64{5},
 		}}
 		q, err := Parse(json.RawMessage(c.query), project)
@@ -98,7 +99,7 @@ func TestFunnels_Shapes(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		result, err := q.Run(t.Context(), m, Options{Now: time.Date(2020, 1, 3, 12, 0, 0, 0, time.UTC)})
+		result, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2020, 1, 3, 12, 0, 0, 0, time.UTC)})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -116,18 +117,18 @@ func TestFunnels_Bounds(t *testing.T) {
 		`{"kind": "FunnelsQuery", ` + benchRange + `, "series": [{"kind": "EventsNode"}, {"kind": "EventsNode"}]}`,
 		`{"kind": "RetentionQuery", ` + benchRange + `, "retentionFilter": {"targetEntity": {"id": null, "type": "events"}}}`,
 	} {
-		q, err := Parse(json.RawMessage(kind), &Project{ID: 1})
+		q, err := Parse(json.RawMessage(kind), &port.Project{ID: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = q.Run(t.Context(), s, Options{Now: time.UnixMicro(s.list[0].Time[0]), Limits: Limits{Memory: 100_000}})
-		var fault *Error
+		_, err = q.Run(t.Context(), s, port.Options{Now: time.UnixMicro(s.list[0].Time[0]), Limits: port.Limits{Memory: 100_000}})
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != "query_too_large" {
 			t.Errorf("%s: %v, want query_too_large", kind, err)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := errors.New("enough")
-		_, err = q.Run(ctx, s, Options{Now: time.UnixMicro(s.list[0].Time[0]), Progress: func(read int64) {
+		_, err = q.Run(ctx, s, port.Options{Now: time.UnixMicro(s.list[0].Time[0]), Progress: func(read int64) {
 			if read > 20_000 {
 				cancel(stop)
 			}

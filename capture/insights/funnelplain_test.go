@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -464,11 +465,11 @@ func (f *plainFunnel) histogram(took []float64) any {
 // sameAnswer runs a query and compares its results with the expected ones.
 func sameAnswer(t *testing.T, m *memory, query json.RawMessage, want any) {
 	t.Helper()
-	q, err := Parse(query, &Project{ID: 1, Location: plainZone})
+	q, err := Parse(query, &port.Project{ID: 1, Location: plainZone})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	result, err := q.Run(t.Context(), m, Options{Now: plainFirst})
+	result, err := q.Run(t.Context(), m, port.Options{Now: plainFirst})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

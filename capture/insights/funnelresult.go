@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // funnelStep is a step of the result (§2.5.3). Times are in seconds.
@@ -40,12 +42,12 @@ type funnelLine struct {
 }
 
 // Run computes the funnel in the form that funnelVizType selects.
-func (q *funnelQuery) Run(r *run) (*Result, error) {
+func (q *funnelQuery) Run(r *run) (*port.Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{From: f.period.From, To: f.period.To}
+	result := &port.Result{From: f.period.From, To: f.period.To}
 	switch q.viz {
 	case timeToConvert:
 		result.Results, err = f.bins()

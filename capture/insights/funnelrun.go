@@ -1,6 +1,10 @@
 package insights
 
-import "math"
+import (
+	"math"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // funnelRun is one run of a funnel: the events of the actors that can be a step or an exclusion.
 type funnelRun struct {
@@ -28,7 +32,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	for _, x := range q.exclusions {
 		f.exclusions = append(f.exclusions, x.exclusion)
 	}
-	s := Scan{From: period.From.UnixMicro(), To: period.To.UnixMicro(), Columns: IDs}
+	s := port.Scan{From: period.From.UnixMicro(), To: period.To.UnixMicro(), Columns: port.IDs}
 	b := &binder{run: r, From: s.From, To: s.To}
 	// Bind everything before the scan, since binding determines which columns are needed.
 	marks := f.marks(b)
@@ -139,7 +143,7 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.ScanBound(Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: IDs}, func(r *row) error {
+		err := history.ScanBound(port.Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: port.IDs}, func(r *row) error {
 			if !m.Matches(r) {
 				return nil
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -21,13 +22,13 @@ type largePeople struct {
 	held uint64
 }
 
-func (s *largePeople) Open(ctx context.Context, project int64) (Reader, error) {
+func (s *largePeople) Open(ctx context.Context, project int64) (port.Reader, error) {
 	r, err := s.memory.Open(ctx, project)
 	return &largeReader{r, s}, err
 }
 
 type largeReader struct {
-	Reader
+	port.Reader
 	of *largePeople
 }
 
@@ -47,7 +48,7 @@ func (r *largeReader) Profiles(_ context.Context, _ []capture.UUID, yield func(*
 	return nil
 }
 
-func (r *largeReader) Scan(ctx context.Context, s Scan, yield func(*Batch) error) error {
+func (r *largeReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -62,14 +63,14 @@ func TestBreakdown_HoldsOneProperty(t *testing.T) {
 		events = append(events, []any{"view", fmt.Sprint("p", i), "2025-03-02T00:00:00Z", map[string]any{"$set": map[string]any{"a": 1}}})
 	}
 	source := &largePeople{memory: eventsOf(t, mustJSON(t, events))}
-	q, err := Parse(json.RawMessage(ofViews("", `,"breakdownFilter":{"breakdown":"plan","breakdown_type":"person"},"modifiers":{"personsOnEventsMode":"person_id_override_properties_joined"}`+asTotal)), &Project{ID: 1})
+	q, err := Parse(json.RawMessage(ofViews("", `,"breakdownFilter":{"breakdown":"plan","breakdown_type":"person"},"modifiers":{"personsOnEventsMode":"person_id_override_properties_joined"}`+asTotal)), &port.Project{ID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	got, err := q.Run(t.Context(), source, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)})
+	got, err := q.Run(t.Context(), source, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +102,8 @@ func TestRun_TextsAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(query, err)
 		}
-		var fault *Error
-		if _, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
+		var fault *port.Error
+		if _, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
 			t.Errorf("%s: %v, want %s", query, err, tooLarge)
 		}
 	}
@@ -119,11 +120,11 @@ func TestCohorts_OthersAreNotRead(t *testing.T) {
 	}
 	d.StaticCohorts = []int64{5, 6}
 	for id, want := range map[int]float64{1: 1, 2: 2} {
-		q, err := Parse(json.RawMessage(ofViews("", fmt.Sprintf(`,"properties":[{"type":"cohort","key":"id","value":%d}]`, id)+asTotal)), &Project{ID: 1, Definitions: &d})
+		q, err := Parse(json.RawMessage(ofViews("", fmt.Sprintf(`,"properties":[{"type":"cohort","key":"id","value":%d}]`, id)+asTotal)), &port.Project{ID: 1, Definitions: &d})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: Limits{Memory: 1 << 20}})
+		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1 << 20}})
 		if err != nil {
 			t.Errorf("cohort %d: %v", id, err)
 			continue

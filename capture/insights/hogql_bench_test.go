@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // BenchmarkHogQL measures HogQL over batches in memory, and the same query as a trend.
@@ -18,14 +20,14 @@ func BenchmarkHogQL(b *testing.B) {
 		{"Newest", sql("SELECT event, properties.$current_url FROM events ORDER BY timestamp DESC LIMIT 100")},
 	} {
 		b.Run(q.name, func(b *testing.B) {
-			p := &Project{ID: 1}
+			p := &port.Project{ID: 1}
 			b.ReportAllocs()
 			for b.Loop() {
 				parsed, err := Parse(json.RawMessage(q.query), p)
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := parsed.Run(b.Context(), s, Options{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}); err != nil {
+				if _, err := parsed.Run(b.Context(), s, port.Options{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -32,7 +33,7 @@ func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
 }
 
 // columnField returns a field that is a column of a batch.
-func columnField(t hogql.Type, c Columns, value cellOf) hogqlField {
+func columnField(t hogql.Type, c port.Columns, value cellOf) hogqlField {
 	return simpleField(t, func(b *binder) cellOf {
 		b.Needs.Columns |= c
 		return value
@@ -64,20 +65,20 @@ var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_i
 
 func init() {
 	hogqlFields = map[string]hogqlField{
-		"uuid":           columnField(hogql.UUIDType, UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
-		"event":          columnField(hogql.TextType, Names, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
+		"uuid":           columnField(hogql.UUIDType, port.UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
+		"event":          columnField(hogql.TextType, port.Names, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
 		"timestamp":      columnField(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.Time[r.Index]) }),
-		"created_at":     columnField(hogql.TimeType, CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.CreatedAt[r.Index]) }),
-		"distinct_id":    columnField(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
-		"elements_chain": columnField(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
-		"person_mode":    columnField(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
+		"created_at":     columnField(hogql.TimeType, port.CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.CreatedAt[r.Index]) }),
+		"distinct_id":    columnField(hogql.TextType, port.DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
+		"elements_chain": columnField(hogql.TextType, port.Elements, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
+		"person_mode":    columnField(hogql.TextType, port.Modes, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
 		"person_id":      simpleField(hogql.UUIDType, personText),
 		"team_id": simpleField(hogql.IntType, func(b *binder) cellOf {
 			return func(*row) hogql.Value { return hogql.IntOf(b.Project.ID) }
 		}),
 		"properties": {typ: propertiesType, bind: func(b *binder, rest []string) cellOf {
 			if len(rest) == 0 {
-				b.Needs.Columns |= Properties
+				b.Needs.Columns |= port.Properties
 				return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
 			}
 			return nestedProperty(b.EventProperty(rest[0]), rest)
@@ -142,7 +143,7 @@ func bindPersonField(b *binder, rest []string) cellOf {
 	case b.Mode == modeOverrideJoined || b.Mode == modeDisabled:
 		return profileText(b)
 	}
-	b.Needs.Columns |= PersonProperties
+	b.Needs.Columns |= port.PersonProperties
 	return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.PersonProperties[r.Index]) }
 }
 
@@ -171,7 +172,7 @@ func personCreated(b *binder) cellOf {
 	person := b.People()
 	if b.Mode != modeNoOverride {
 		// The reader returns this time together with the persons.
-		b.Needs.Columns |= PeopleCreated
+		b.Needs.Columns |= port.PeopleCreated
 		return func(r *row) hogql.Value {
 			if p := b.Reader.Person(person(r)); p.Exists {
 				return hogql.TimeOf(p.CreatedAt)
@@ -266,7 +267,7 @@ func bindSessionField(b *binder, rest []string) cellOf {
 
 // eventScope returns the scope in which expressions over events are compiled. extra are fields that
 // only one kind of query has.
-func eventScope(p *Project, extra map[string]hogqlField) *hogql.Scope {
+func eventScope(p *port.Project, extra map[string]hogqlField) *hogql.Scope {
 	return &hogql.Scope{
 		Time: "timestamp", Name: "event", Star: hogqlStar, Filters: true,
 		Resolve: func(path []string) (hogql.Type, bool) {
@@ -286,7 +287,7 @@ func eventScope(p *Project, extra map[string]hogqlField) *hogql.Scope {
 
 // cohortResolver returns the function that validates IN COHORT: the field must be one of people, which
 // are paths to the person's id, and the cohort must exist and be supported.
-func cohortResolver(p *Project, people ...string) func(path []string, cohort string) error {
+func cohortResolver(p *port.Project, people ...string) func(path []string, cohort string) error {
 	return func(path []string, cohort string) error {
 		if !slices.Contains(people, strings.Join(path, ".")) {
 			return errors.New("IN COHORT asks for " + people[0])
@@ -321,7 +322,7 @@ func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, fi
 		}
 	}
 	// The id orders rows with the same time.
-	b.Needs.Columns |= IDs
+	b.Needs.Columns |= port.IDs
 	// The row is reused: it reads fields from the current event when an expression fetches them.
 	var event *row
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -12,12 +13,12 @@ import (
 type expression struct {
 	*hogql.Expr
 	Attr    string
-	Project *Project
+	Project *port.Project
 }
 
 // readExpression parses an expression and compiles it to find errors. aggregate is true if the
 // expression must be an aggregate.
-func readExpression(n node, p *Project, aggregate bool) *expression {
+func readExpression(n node, p *port.Project, aggregate bool) *expression {
 	if n.IsAbsent() {
 		n.Fail(required, "This field is required.")
 	}
@@ -65,7 +66,7 @@ func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value)
 }
 
 // hogqlFilter parses a filter whose key is an expression.
-func hogqlFilter(n node, p *Project) condition {
+func hogqlFilter(n node, p *port.Project) condition {
 	return &hogqlCondition{readExpression(n.Get("key"), p, false)}
 }
 
@@ -86,7 +87,7 @@ func (c *hogqlCondition) Bind(b *binder) func(*row) bool {
 
 // hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
 // string, "" for null.
-func hogqlValue(n node, p *Project) func(b *binder) getter {
+func hogqlValue(n node, p *port.Project) func(b *binder) getter {
 	x := readExpression(n, p, false)
 	return func(b *binder) getter {
 		eval := x.program(b)
@@ -111,18 +112,18 @@ func hogqlContext(r *run) hogql.Context {
 
 // failWith records err as the fault of the query, at this node, unless a fault is recorded.
 func failWith(n node, err error) {
-	var e *Error
+	var e *port.Error
 	if errors.As(withAttr(err, n.Attr), &e) && *n.Fault == nil {
 		*n.Fault = e
 	}
 }
 
-// withAttr converts an error of HogQL to an [*Error] at the place attr of the query. It returns
+// withAttr converts an error of HogQL to an [*port.Error] at the place attr of the query. It returns
 // other errors unchanged.
 func withAttr(err error, attr string) error {
 	var e *hogql.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &Error{Code: e.Code, Attr: attr, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
+	return &port.Error{Code: e.Code, Attr: attr, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -239,7 +240,7 @@ func TestHogQL_AsTheText(t *testing.T) {
 	for range drawCount(20) {
 		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generateEvents(random, z, 1+random.IntN(60))
-		p := &Project{ID: 1, Location: z}
+		p := &port.Project{ID: 1, Location: z}
 		inTime := make([]*plainEvent, len(n.events))
 		for i := range n.events {
 			inTime[i] = &n.events[i]
@@ -252,13 +253,13 @@ func TestHogQL_AsTheText(t *testing.T) {
 	}
 }
 
-func answerRows(t *testing.T, m *memory, p *Project, query string) [][]any {
+func answerRows(t *testing.T, m *memory, p *port.Project, query string) [][]any {
 	t.Helper()
 	q, err := Parse(json.RawMessage(sql(query)), p)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	result, err := q.Run(t.Context(), m, Options{})
+	result, err := q.Run(t.Context(), m, port.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
@@ -270,7 +271,7 @@ func answerRows(t *testing.T, m *memory, p *Project, query string) [][]any {
 }
 
 // groupedRound compares a query with groups, which are in the order of their first event.
-func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Project, events []*plainEvent) {
+func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *port.Project, events []*plainEvent) {
 	key, test, a, b := randomKey(r, z), randomTest(r, z, 2), randomAggregate(r, z), randomAggregate(r, z)
 	least := r.IntN(4)
 	query := fmt.Sprintf("SELECT %s AS k, %s, %s FROM events WHERE %s GROUP BY k HAVING count() > %d LIMIT 1000", key.text, a.text, b.text, test.text, least)
@@ -317,7 +318,7 @@ func plainNative(v any) any {
 }
 
 // listedRound compares a query for rows in an order.
-func listedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Project, events []*plainEvent) {
+func listedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *port.Project, events []*plainEvent) {
 	x, test := plainProperty(pick(r, "a", "b")), randomTest(r, z, 1)
 	limit, offset, descending, first := r.IntN(20), r.IntN(5), r.IntN(2) == 0, r.IntN(2) == 0
 	query := fmt.Sprintf("SELECT distinct_id, %s FROM events WHERE %s ORDER BY %s %s %s LIMIT %d OFFSET %d", x.text, test.text, x.text,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // maxBody is the maximum size of a result in bytes (§5.4).
@@ -24,7 +25,7 @@ type hogqlQuery struct {
 }
 
 // parseHogQL parses a HogQLQuery and compiles it to report errors.
-func parseHogQL(n node, p *Project) plan {
+func parseHogQL(n node, p *port.Project) plan {
 	q := &hogqlQuery{text: n.Get("query").Text("")}
 	if n.Get("query").IsAbsent() {
 		n.Get("query").Fail(required, "This field is required.")
@@ -46,7 +47,7 @@ func parseHogQL(n node, p *Project) plan {
 }
 
 // read parses the members besides the text of the query.
-func (q *hogqlQuery) read(n node, p *Project) {
+func (q *hogqlQuery) read(n node, p *port.Project) {
 	q.values, _ = n.Get("values").Object().Value.(map[string]any)
 	q.variables = map[string]any{}
 	// Variables are by id and have their name as a member.
@@ -90,7 +91,7 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 }
 
 // Run feeds the rows of the table to the compiled query and encodes its result.
-func (q *hogqlQuery) Run(r *run) (*Result, error) {
+func (q *hogqlQuery) Run(r *run) (*port.Result, error) {
 	scope := hogqlScope(r.Project, q.statement.Table)
 	query, err := q.statement.Compile(scope, q.context(hogqlContext(r)))
 	if err != nil {
@@ -121,7 +122,7 @@ func (q *hogqlQuery) Run(r *run) (*Result, error) {
 	for i, name := range found.Columns {
 		types[i] = [2]string{name, found.Types[i]}
 	}
-	return &Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: types, HogQL: q.text}, nil
+	return &port.Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: types, HogQL: q.text}, nil
 }
 
 // scanEvents adds the events to a query, restricted to the names and times that the query can
@@ -134,7 +135,7 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	if q.to.Form != noDate {
 		to = b.Calendar().Resolve(q.to, b.Now).UnixMicro() - 1
 	}
-	s := Scan{Names: query.Names()}
+	s := port.Scan{Names: query.Names()}
 	s.From, s.To = query.Range()
 	// If {filters} must be true for every row, its range restricts the scan too.
 	if query.HasFilters() {
@@ -158,7 +159,7 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 
 // metadata is a HogQLMetadata: it reports whether a text is a valid query, and the error if it is
 // not.
-type metadata struct{ fault *Error }
+type metadata struct{ fault *port.Error }
 
 // metadataError is an error of the text; the offsets are in characters.
 type metadataError struct {
@@ -169,7 +170,7 @@ type metadataError struct {
 
 // parseMetadata parses a HogQLMetadata. It parses the query as a HogQLQuery, and distinguishes
 // errors of the text, which are the result, from errors of other members, which are faults.
-func parseMetadata(n node, p *Project) plan {
+func parseMetadata(n node, p *port.Project) plan {
 	if language := n.Get("language").Text("hogQL"); language != "hogQL" {
 		n.Get("language").Fail(notSupported, "The language %s is not supported.", describe(language))
 	}
@@ -181,7 +182,7 @@ func parseMetadata(n node, p *Project) plan {
 	}
 	// The fault of the query is separate from that of the other members.
 	inner := n
-	inner.Fault = new(*Error)
+	inner.Fault = new(*port.Error)
 	parseHogQL(inner, p)
 	if fault := *inner.Fault; fault != nil && fault.Line == 0 { // an error of another member
 		*n.Fault = fault
@@ -190,10 +191,10 @@ func parseMetadata(n node, p *Project) plan {
 }
 
 // Run returns the error of the text. It does not read any events.
-func (m *metadata) Run(*run) (*Result, error) {
+func (m *metadata) Run(*run) (*port.Result, error) {
 	errors := []metadataError{}
 	if m.fault != nil {
 		errors = append(errors, metadataError{m.fault.Start, m.fault.End, m.fault.Detail})
 	}
-	return &Result{Extra: map[string]any{"isValid": m.fault == nil, "errors": errors, "warnings": []any{}, "notices": []any{}}}, nil
+	return &port.Result{Extra: map[string]any{"isValid": m.fault == nil, "errors": errors, "warnings": []any{}, "notices": []any{}}}, nil
 }

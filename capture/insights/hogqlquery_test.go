@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -93,7 +94,7 @@ func TestHogQL_Rejected(t *testing.T) {
 		{`{"kind": "TrendsQuery", "series": [{"kind": "EventsNode"}], "properties": [{"type": "hogql", "key": "count() > 1"}]}`, "type_error", "query__properties__0__key", `"count"`, 1, 1},
 	} {
 		_, _, err := ask(t, eventsOf(t, json.RawMessage(shop)), c.query)
-		var fault *Error
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != c.code || fault.Attr != c.attr || !strings.Contains(fault.Detail, c.detail) || fault.Line != c.line || fault.Column != c.column {
 			t.Errorf("%s:\n got %#v\nwant %+v", c.query, err, c)
 		}
@@ -132,12 +133,12 @@ func TestHogQL_Cohorts(t *testing.T) {
 		"SELECT count() FROM events WHERE person.id IN COHORT 2":                           `[[1]]`,
 		"SELECT count() FROM persons WHERE id IN COHORT 1 OR id IN COHORT 2":               `[[2]]`,
 	} {
-		q, err := Parse(json.RawMessage(sql(query)), &Project{ID: 1, Definitions: &definitions})
+		q, err := Parse(json.RawMessage(sql(query)), &port.Project{ID: 1, Definitions: &definitions})
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		result, err := q.Run(t.Context(), m, Options{Now: time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)})
+		result, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)})
 		if err != nil || string(wire.MustEncode(result.Results)) != want {
 			t.Errorf("%s: got %s, %v, want %s", query, wire.MustEncode(result), err, want)
 		}
@@ -159,8 +160,8 @@ func TestCohorts_AboutEvents(t *testing.T) {
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"breakdownFilter":{"breakdown_type":"cohort","breakdown":["all",1]}}`: "query__breakdownFilter__breakdown__1",
 		sql("SELECT count() FROM events WHERE person_id IN COHORT 2"):                                                                 "query__query",
 	} {
-		_, err := Parse(json.RawMessage(query), &Project{ID: 1, Definitions: &definitions})
-		var e *Error
+		_, err := Parse(json.RawMessage(query), &port.Project{ID: 1, Definitions: &definitions})
+		var e *port.Error
 		if !errors.As(err, &e) || e.Code != notSupported || e.Attr != attr || !strings.Contains(e.Detail, "Cohort 1") || !strings.Contains(e.Detail, "behavioral") {
 			t.Errorf("%s: %+v", query, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Anyone with the public key can send an event of 1970; charts of all time still begin with the
@@ -43,7 +45,7 @@ func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", kind, got, err, want)
 		}
 	}
-	var e *Error
+	var e *port.Error
 	if _, _, err := ask(t, m, `{"kind":"TrendsQuery"`+series); !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("by day: %v, want %s", err, tooLarge)
 	}

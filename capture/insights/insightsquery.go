@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Parse parses the JSON of a query. The query may be an object or a JSON string that contains one.
-// An error is an [*Error] that describes the first fault of the query, or the error of
-// [Project.Experiment] or [Project.Issues]. Parse retains p, which must not be modified while the
+// An error is an [*port.Error] that describes the first fault of the query, or the error of
+// [port.Project.Experiment] or [port.Project.Issues]. Parse retains p, which must not be modified while the
 // query is in use.
-func Parse(query json.RawMessage, p *Project) (*Query, error) {
+func Parse(query json.RawMessage, p *port.Project) (*Query, error) {
 	if len(query) > maxQueryBytes {
 		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
 	}
@@ -73,7 +74,7 @@ type experimentPlan interface {
 // issuesPlan is implemented by plans about issues. About returns the issues, or the error of finding
 // them.
 type issuesPlan interface {
-	About() ([]Issue, error)
+	About() ([]port.Issue, error)
 }
 
 var (
@@ -81,10 +82,10 @@ var (
 	_ issuesPlan     = (*issuesQuery)(nil)
 )
 
-// Run runs the query on the events of a source and returns the result. An error is an [*Error], the
+// Run runs the query on the events of a source and returns the result. An error is an [*port.Error], the
 // cause of the canceled context, or an error of the source. Run may be called again, but not
 // concurrently.
-func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, err error) {
+func (q *Query) Run(ctx context.Context, s port.Source, o port.Options) (result *port.Result, err error) {
 	reader, err := s.Open(ctx, q.project.ID)
 	if err != nil {
 		return nil, err
@@ -114,9 +115,9 @@ type Query struct {
 	// Experiment is the experiment that the query is about, nil for other queries.
 	Experiment *experiments.Experiment
 	// Issues are the issues that the query is about, nil for other queries.
-	Issues []Issue
+	Issues []port.Issue
 	// mode is modifiers.personsOnEventsMode of the query, empty if absent.
-	project *Project
+	project *port.Project
 	plan    plan
 	mode    string
 }

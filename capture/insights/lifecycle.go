@@ -1,6 +1,10 @@
 package insights
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // lifecycleKinds are the kinds of queries about lifecycle and stickiness.
 var lifecycleKinds = []kind{
@@ -30,7 +34,7 @@ const (
 )
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
-func parseLifecycle(n node, p *Project) plan {
+func parseLifecycle(n node, p *port.Project) plan {
 	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	series := n.Get("series")
 	if list, _ := series.Value.([]any); len(list) > 1 {
@@ -52,7 +56,7 @@ type stay struct {
 }
 
 // Run counts the persons by status and bucket. Dormant persons are counted as negative numbers.
-func (l *lifecycle) Run(r *run) (*Result, error) {
+func (l *lifecycle) Run(r *run) (*port.Result, error) {
 	p, err := r.Period(l.dates, l.interval)
 	if err != nil {
 		return nil, err
@@ -84,7 +88,7 @@ func (l *lifecycle) Run(r *run) (*Result, error) {
 		math := "total"
 		results[i].Action.Math = &math
 	}
-	return &Result{Results: results, From: p.From, To: p.To}, nil
+	return &port.Result{Results: results, From: p.From, To: p.To}, nil
 }
 
 // lifecycleRow is one row of the result: a status.
@@ -162,10 +166,10 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	if b.Err != nil {
 		return nil, b.Err
 	}
-	b.Needs.Columns |= PeopleCreated
+	b.Needs.Columns |= port.PeopleCreated
 	seen := set{Reserve: r.Reserve}
 	w := newRow(&b.Needs)
-	err := r.Scan(Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *Batch) error {
+	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
 			if !m.Matches(w) || !common(w) {

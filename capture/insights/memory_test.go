@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -34,14 +35,14 @@ type memoryEvent struct {
 	mode             capture.PersonMode
 }
 
-func (m *memory) Open(context.Context, int64) (Reader, error) {
+func (m *memory) Open(context.Context, int64) (port.Reader, error) {
 	return &memoryReader{memory: m, numbers: map[capture.UUID]uint32{}}, nil
 }
 
 type memoryReader struct {
 	*memory
 	numbers map[capture.UUID]uint32
-	people  []Person
+	people  []port.Person
 }
 
 // person returns the number of the person to whom a distinct id belongs now.
@@ -54,7 +55,7 @@ func (m *memoryReader) person(distinctID string) uint32 {
 	if !ok {
 		n = uint32(len(m.people))
 		m.numbers[id] = n
-		p := Person{UUID: id}
+		p := port.Person{UUID: id}
 		for i := range m.profiles {
 			if m.profiles[i].UUID == id {
 				p.Exists, p.CreatedAt = true, m.profiles[i].CreatedAt.UnixMicro()
@@ -65,13 +66,13 @@ func (m *memoryReader) person(distinctID string) uint32 {
 	return n
 }
 
-func (m *memoryReader) Person(n uint32) *Person { return &m.people[n] }
+func (m *memoryReader) Person(n uint32) *port.Person { return &m.people[n] }
 
-func (m *memoryReader) Scan(ctx context.Context, s Scan, yield func(*Batch) error) error {
-	b := &Batch{}
+func (m *memoryReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
+	b := &port.Batch{}
 	flush := func() error {
 		full := b
-		b = &Batch{}
+		b = &port.Batch{}
 		if full.Len() == 0 {
 			return nil
 		}
@@ -93,23 +94,23 @@ func (m *memoryReader) Scan(ctx context.Context, s Scan, yield func(*Batch) erro
 	return flush()
 }
 
-func (m *memoryReader) fill(b *Batch, c Columns, e memoryEvent, id int64) {
-	put(c, IDs, &b.ID, id)
-	put(c, Names, &b.Name, e.name)
-	put(c, DistinctIDs, &b.DistinctID, e.distinctID)
-	put(c, UUIDs, &b.UUID, capture.UUID{15: byte(id), 14: byte(id >> 8)})
-	put(c, CreatedAt, &b.CreatedAt, e.at.UnixMicro())
-	if c&People != 0 {
+func (m *memoryReader) fill(b *port.Batch, c port.Columns, e memoryEvent, id int64) {
+	put(c, port.IDs, &b.ID, id)
+	put(c, port.Names, &b.Name, e.name)
+	put(c, port.DistinctIDs, &b.DistinctID, e.distinctID)
+	put(c, port.UUIDs, &b.UUID, capture.UUID{15: byte(id), 14: byte(id >> 8)})
+	put(c, port.CreatedAt, &b.CreatedAt, e.at.UnixMicro())
+	if c&port.People != 0 {
 		b.Person = append(b.Person, m.person(e.distinctID))
 	}
-	put(c, PeopleAtEvent, &b.PersonAtEvent, capture.PersonID(1, e.distinctID))
-	put(c, Modes, &b.Mode, e.mode)
-	put(c, Elements, &b.Elements, e.elements)
-	put(c, Properties, &b.Properties, orEmpty(e.properties))
-	put(c, PersonProperties, &b.PersonProperties, orEmpty(e.personProperties))
+	put(c, port.PeopleAtEvent, &b.PersonAtEvent, capture.PersonID(1, e.distinctID))
+	put(c, port.Modes, &b.Mode, e.mode)
+	put(c, port.Elements, &b.Elements, e.elements)
+	put(c, port.Properties, &b.Properties, orEmpty(e.properties))
+	put(c, port.PersonProperties, &b.PersonProperties, orEmpty(e.personProperties))
 }
 
-func put[T any](columns, column Columns, to *[]T, value T) {
+func put[T any](columns, column port.Columns, to *[]T, value T) {
 	if columns&column != 0 {
 		*to = append(*to, value)
 	}
@@ -122,7 +123,7 @@ func orEmpty(object string) string {
 	return object
 }
 
-func (m *memoryReader) Count(_ context.Context, s Scan) (int64, error) {
+func (m *memoryReader) Count(_ context.Context, s port.Scan) (int64, error) {
 	return int64(len(m.events)), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/boundedre"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -30,7 +31,7 @@ var operatorAliases = map[string]flags.Operator{"in": flags.Exact, "not_in": fla
 const cleanedPathExact = "is_cleaned_path_exact"
 
 // readComparison parses and validates the operator and value of a filter.
-func readComparison(n node, p *Project, s flags.FilterSettings) comparison {
+func readComparison(n node, p *port.Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
 	c := comparison{node: n, operator: n.Get("operator").Text(string(flags.Exact)), value: n.Get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
 	// Building the test records the faults of the filter.

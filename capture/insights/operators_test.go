@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -103,8 +104,8 @@ func TestOperators(t *testing.T) {
 		{"is_cleaned_path_exact", `"/users/7"`, `"/users/8"`, true},
 		{"is_cleaned_path_exact", `"/users/7"`, `"/teams/8"`, false},
 	} {
-		p := &Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
-		r := newRun(t.Context(), nil, p, Options{Now: parseInstant(t, "2020-03-12T14:30:45Z")})
+		p := &port.Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
+		r := newRun(t.Context(), nil, p, port.Options{Now: parseInstant(t, "2020-03-12T14:30:45Z")})
 		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
 		c := readComparison(n, p, eventFilterSettings("x"))
 		if *fault != nil {
@@ -146,7 +147,7 @@ func TestFilters_Rejected(t *testing.T) {
 		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {tooLarge, "query__properties"},
 	} {
 		n, fault := decodeQuery(json.RawMessage(filter), "query__properties")
-		readFilters(n, &Project{})
+		readFilters(n, &port.Project{})
 		if *fault == nil || (*fault).Code != want[0] || (*fault).Attr != want[1] {
 			t.Errorf("%s: %v, want %s at %s", wire.Shorten(filter, 100), *fault, want[0], want[1])
 		}

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // personFilter parses a filter on a property of the person.
-func personFilter(n node, p *Project) condition {
+func personFilter(n node, p *port.Project) condition {
 	return &personPropertyCondition{readComparison(n, p, flags.FilterSettings{}), readKey(n)}
 }
 
@@ -27,7 +28,7 @@ func (c *personPropertyCondition) Bind(b *binder) func(*row) bool {
 	if c.key == "distinct_id" || b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
 		return b.PersonSet(test(""), c.bindPerson(b))
 	}
-	b.Needs.Columns |= PersonProperties
+	b.Needs.Columns |= port.PersonProperties
 	slot := b.Needs.Person.Slot(c.key)
 	return func(r *row) bool { return test(r.PersonProperty(slot)) }
 }
@@ -48,7 +49,7 @@ func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPers
 }
 
 // sessionFilter parses a filter on a value of the event's session.
-func sessionFilter(n node, p *Project) condition {
+func sessionFilter(n node, p *port.Project) condition {
 	key := readSessionName(n.Get("key"), readKey(n))
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.SessionValue(key) }}
 }

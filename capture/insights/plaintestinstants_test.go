@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// zone returns the time zone with a name.
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	z, err := time.LoadLocation(name)
@@ -14,6 +15,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
+// parseInstant parses a time in the format of RFC 3339.
 func parseInstant(t testing.TB, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339Nano, text)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -43,17 +44,17 @@ func manyEvents(t *testing.T) *memory {
 }
 
 // manyProject has the experiment and the issue of manyEvents.
-func manyProject() *Project {
+func manyProject() *port.Project {
 	metric := json.RawMessage(`{"uuid": "m", "kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "view"}}`)
 	x := &experiments.Experiment{
 		FlagKey: "f", Variants: []experiments.Variant{{Key: "control", Share: 50}, {Key: "test", Share: 50}},
 		Start: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Primary: []json.RawMessage{metric},
 	}
-	return &Project{
+	return &port.Project{
 		ID: 1, GroupTypes: []string{"company"},
 		Experiment: func(int64) (*experiments.Experiment, error) { return x, nil },
-		Issues: Issues{
-			Find:        func(string, string, int) ([]Issue, error) { return []Issue{{ID: "i", Fingerprint: "E"}}, nil },
+		Issues: port.Issues{
+			Find:        func(string, string, int) ([]port.Issue, error) { return []port.Issue{{ID: "i", Fingerprint: "E"}}, nil },
 			Fingerprint: func(string) string { return "E" },
 		},
 	}
@@ -148,11 +149,11 @@ func TestRun_EveryKindIsBounded(t *testing.T) {
 				continue
 			}
 			now := time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)
-			if _, err := q.Run(t.Context(), m, Options{Now: now}); err != nil {
+			if _, err := q.Run(t.Context(), m, port.Options{Now: now}); err != nil {
 				t.Errorf("%s: with 256 MiB: %v", query, err)
 			}
-			var fault *Error
-			if _, err := q.Run(t.Context(), m, Options{Now: now, Limits: Limits{Memory: 16 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
+			var fault *port.Error
+			if _, err := q.Run(t.Context(), m, port.Options{Now: now, Limits: port.Limits{Memory: 16 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
 				t.Errorf("%s: with 16 KiB: %v", query, err)
 			}
 		}
@@ -169,8 +170,8 @@ func TestTrends_TooManyCellsEndAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := int64(0)
-		_, err = q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Progress: func(n int64) { read = n }})
-		var fault *Error
+		_, err = q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Progress: func(n int64) { read = n }})
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != tooLarge || !strings.Contains(fault.Detail, "1000000 cells") {
 			t.Errorf("%s: %v", node, err)
 		}
@@ -193,7 +194,7 @@ func TestExperiments_MetricsShareMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Run(t.Context(), m, Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: Limits{Memory: memory}})
+		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: memory}})
 		if err != nil {
 			return false
 		}
@@ -220,7 +221,7 @@ func TestSessions_URLsAreCountedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(list)), Options{Now: begin.AddDate(0, 1, 0), Limits: Limits{Memory: 64 << 10}}); err != nil {
+	if _, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(list)), port.Options{Now: begin.AddDate(0, 1, 0), Limits: port.Limits{Memory: 64 << 10}}); err != nil {
 		t.Errorf("one session of 5,000 events with a URL of a kilobyte: %v", err)
 	}
 }

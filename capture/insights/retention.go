@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // retentionKinds are the kinds of queries about retention.
@@ -33,13 +35,13 @@ type retentionQuery struct {
 }
 
 // parseRetention parses a RetentionQuery.
-func parseRetention(n node, p *Project) plan { return readRetention(n, p) }
+func parseRetention(n node, p *port.Project) plan { return readRetention(n, p) }
 
 // retentionPeriods are the values of the member period.
 var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": week, "Month": month}
 
 // readRetention is parseRetention with the concrete type.
-func readRetention(n node, p *Project) *retentionQuery {
+func readRetention(n node, p *port.Project) *retentionQuery {
 	f := n.Get("retentionFilter").Object()
 	f.Get("timeWindowMode").Choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
 	if f.Get("timeWindowMode").Text("") == "24_hour_windows" {
@@ -76,7 +78,7 @@ const maxColumns = 100
 
 // retentionEntity converts an entity in the form of retentionFilter to a node of a series. The
 // default is $pageview.
-func retentionEntity(n node, p *Project) entity {
+func retentionEntity(n node, p *port.Project) entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.Value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
@@ -169,11 +171,11 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	// First-time retention needs to find out whether an actor had a target event before the range.
 	if q.rule.firstTime {
-		if err := b.ScanBound(Scan{From: math.MinInt64, To: b.From - 1, Names: eventNames(target)}, addRow); err != nil {
+		if err := b.ScanBound(port.Scan{From: math.MinInt64, To: b.From - 1, Names: eventNames(target)}, addRow); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.ScanBound(Scan{From: b.From, To: b.To, Names: eventNames(target, returning)}, addRow); err != nil {
+	if err := b.ScanBound(port.Scan{From: b.From, To: b.To, Names: eventNames(target, returning)}, addRow); err != nil {
 		return nil, err
 	}
 	return f, f.close()
@@ -251,16 +253,16 @@ type retentionCell struct {
 }
 
 // Run computes the cells for each breakdown value.
-func (q *retentionQuery) Run(r *run) (*Result, error) {
+func (q *retentionQuery) Run(r *run) (*port.Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
 	}
 	out := []retentionRow{}
 	if f.Len() == 0 {
-		return &Result{Results: out}, nil
+		return &port.Result{Results: out}, nil
 	}
-	result := &Result{From: f.Start(0), To: time.UnixMicro(f.End - 1).In(r.Zone)}
+	result := &port.Result{From: f.Start(0), To: time.UnixMicro(f.End - 1).In(r.Zone)}
 	sums, err := f.sums()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -35,7 +36,7 @@ type rolloutQuery struct {
 // rolloutMetric is a metric, or the fault of parsing it.
 type rolloutMetric struct {
 	metric
-	fault *Error
+	fault *port.Error
 }
 
 // maxRolloutMetrics is the maximum number of metrics of a rollout: ten guardrails and ten signals.
@@ -43,7 +44,7 @@ const maxRolloutMetrics = 20
 
 // parseRollout parses a GuardedRolloutQuery. A fault in a metric is recorded in the metric and does
 // not affect the other metrics.
-func parseRollout(n node, p *Project) plan {
+func parseRollout(n node, p *port.Project) plan {
 	q := &rolloutQuery{
 		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
 		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
@@ -119,7 +120,7 @@ type population struct {
 }
 
 // Run reads the exposures and computes each metric for the two arms.
-func (q *rolloutQuery) Run(r *run) (*Result, error) {
+func (q *rolloutQuery) Run(r *run) (*port.Result, error) {
 	x := trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
@@ -156,16 +157,16 @@ func (q *rolloutQuery) Run(r *run) (*Result, error) {
 		longest = max(longest, m.window)
 	}
 	out.Matured = f.countMatured(longest)
-	return &Result{Extra: map[string]any{"evidence": out}}, nil
+	return &port.Result{Extra: map[string]any{"evidence": out}}, nil
 }
 
 // read finds the first exposure of each entity and its arm. It also counts how often clients report
 // another arm than the hash determines.
 func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
-	f.b.Needs.Columns |= DistinctIDs
+	f.b.Needs.Columns |= port.DistinctIDs
 	f.response = f.b.EventProperty("$feature_flag_response")
-	return f.b.ScanBound(Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+	return f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -267,7 +268,7 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
-	err = own.b.ScanBound(Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
+	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
 		actor, e := own.entity(r)
 		if at := r.Batch.Time[r.Index]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -87,11 +88,11 @@ func TestRollouts_Vectors(t *testing.T) {
 // evidence runs the query over the case's events.
 func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *experiments.Evidence {
 	t.Helper()
-	q, err := Parse(wire.MustEncode(query), &Project{ID: 1})
+	q, err := Parse(wire.MustEncode(query), &port.Project{ID: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(c.rows())), Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	got, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(c.rows())), port.Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +175,11 @@ func TestRollouts_Population(t *testing.T) {
 			q, err := Parse(wire.MustEncode(map[string]any{
 				"kind": "GuardedRolloutQuery", "flag_key": "f", "arms": []string{"treatment", "control"}, "border": 0.3, "since": at("09:00"), "settled_at": at("12:05"), "as_of": at("14:00"),
 				"metrics": []any{map[string]any{"kind": "ExperimentMetric", "metric_type": "mean", "source": map[string]any{"kind": "EventsNode", "event": "error", "math": "total"}, "conversion_window": 1, "conversion_window_unit": "hour"}},
-			}), &Project{ID: 1})
+			}), &port.Project{ID: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(c.events)), Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+			got, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(c.events)), port.Options{Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,9 +1,11 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/port"
+
 // needs are the columns and properties of events that a query reads. Binding conditions and values
 // collects them, so needs are complete only when everything is bound.
 type needs struct {
-	Columns       Columns
+	Columns       port.Columns
 	event, Person keys
 }
 
@@ -11,7 +13,7 @@ type needs struct {
 // is read.
 type row struct {
 	needs *needs
-	Batch *Batch
+	Batch *port.Batch
 	Index int
 	// event and person are the values of the needed properties as JSON text, by slot.
 	event, person []string
@@ -25,7 +27,7 @@ func newRow(n *needs) *row {
 }
 
 // MoveTo makes event i of a batch the current event.
-func (r *row) MoveTo(b *Batch, i int) {
+func (r *row) MoveTo(b *port.Batch, i int) {
 	r.Batch, r.Index = b, i
 	r.eventRead, r.personRead = false, false
 }

@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/port"
+
 // binder binds the conditions and values of a query for one run.
 type binder struct {
 	*run
@@ -17,7 +19,7 @@ type binder struct {
 
 // EventProperty returns the getter of a property of the event.
 func (b *binder) EventProperty(name string) getter {
-	b.Needs.Columns |= Properties
+	b.Needs.Columns |= port.Properties
 	slot := b.Needs.event.Slot(name)
 	return func(r *row) string { return r.property(slot) }
 }
@@ -31,13 +33,13 @@ func (b *binder) SetErr(err error) {
 
 // ScanBound scans the columns that the binder needs, in addition to those of s, and calls yield for
 // each event. It ends with the first error of the binder, also if it occurs during the scan.
-func (b *binder) ScanBound(s Scan, yield func(r *row) error) error {
+func (b *binder) ScanBound(s port.Scan, yield func(r *row) error) error {
 	if b.Err != nil {
 		return b.Err
 	}
 	s.Columns |= b.Needs.Columns
 	r := newRow(&b.Needs)
-	return b.Scan(s, func(batch *Batch) error {
+	return b.Scan(s, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
 			if err := yield(r); err != nil {

@@ -4,19 +4,20 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // columnGetters are the columns of events that filters and breakdowns can use, as JSON text.
 var columnGetters = map[string]func(b *binder) getter{
 	"event": func(b *binder) getter {
-		return b.column(Names, func(r *row) string { return wire.Quote(r.Batch.Name[r.Index]) })
+		return b.column(port.Names, func(r *row) string { return wire.Quote(r.Batch.Name[r.Index]) })
 	},
 	"distinct_id": func(b *binder) getter {
-		return b.column(DistinctIDs, func(r *row) string { return wire.Quote(r.Batch.DistinctID[r.Index]) })
+		return b.column(port.DistinctIDs, func(r *row) string { return wire.Quote(r.Batch.DistinctID[r.Index]) })
 	},
 	"uuid": func(b *binder) getter {
-		return b.column(UUIDs, func(r *row) string { return `"` + r.Batch.UUID[r.Index].String() + `"` })
+		return b.column(port.UUIDs, func(r *row) string { return `"` + r.Batch.UUID[r.Index].String() + `"` })
 	},
 	"person_id": func(b *binder) getter {
 		actor := b.People()
@@ -38,14 +39,14 @@ var columnGetters = map[string]func(b *binder) getter{
 }
 
 // column requests a column for the scan and returns g.
-func (b *binder) column(c Columns, g getter) getter {
+func (b *binder) column(c port.Columns, g getter) getter {
 	b.Needs.Columns |= c
 	return g
 }
 
 // ElementsChain returns the elements chain as JSON text, "" if the event has no chain.
 func (b *binder) ElementsChain() getter {
-	return b.column(Elements, func(r *row) string {
+	return b.column(port.Elements, func(r *row) string {
 		if chain := r.Batch.Elements[r.Index]; chain != "" {
 			return wire.Quote(chain)
 		}

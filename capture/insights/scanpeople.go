@@ -1,15 +1,18 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture"
+import (
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // People returns a function that returns the number of an event's person. Numbers begin at 0 and
 // are the same in all scans of a run.
 func (b *binder) People() func(*row) uint32 {
 	if b.Mode == modeNoOverride {
-		b.Needs.Columns |= PeopleAtEvent
+		b.Needs.Columns |= port.PeopleAtEvent
 		return func(r *row) uint32 { return b.numberAtEvent(r.Batch.PersonAtEvent[r.Index]) }
 	}
-	b.Needs.Columns |= People
+	b.Needs.Columns |= port.People
 	return func(r *row) uint32 { return r.Batch.Person[r.Index] }
 }
 

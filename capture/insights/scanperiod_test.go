@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // A range that ends with a named day includes the whole day, for every interval (§3.1.2).
 func TestDates_RangesOfDaysByName(t *testing.T) {
 	now := parseInstant(t, "2020-03-12T14:30:45Z")
-	r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: now})
+	r := newRun(t.Context(), nil, &port.Project{Location: zone(t, "Europe/Berlin")}, port.Options{Now: now})
 	for _, tt := range []struct{ dates, from, to string }{
 		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
 		{`{"date_from": "today", "date_to": "today"}`, "2020-03-11T23:00:00Z", "2020-03-12T22:59:59.999999Z"},
@@ -52,7 +54,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
-		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.Period(readDateRange(n), tt.interval)
 		if err != nil || *fault != nil {
@@ -85,7 +87,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"this year":                        {`{"date_from":"yStart"}`, month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
-		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
 		n, _ := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		var to date
 		if tt.to != "" {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // GroupProperty returns a property of the event's group, with its current value. It reads all
@@ -53,7 +54,7 @@ func (b *binder) PersonProperty(name string) getter {
 	if b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
 		return b.profileProperty(name)
 	}
-	b.Needs.Columns |= PersonProperties
+	b.Needs.Columns |= port.PersonProperties
 	slot := b.Needs.Person.Slot(name)
 	return func(r *row) string { return r.PersonProperty(slot) }
 }

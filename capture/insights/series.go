@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -23,11 +24,11 @@ type entity struct {
 	name, CustomName *string
 	// Conditions are the filters of the node.
 	Conditions allOf
-	Project    *Project
+	Project    *port.Project
 }
 
 // readEntities parses the nodes of a series, of which there must be at least one.
-func readEntities(n node, p *Project, limit int) []entity {
+func readEntities(n node, p *port.Project, limit int) []entity {
 	list := n.List(limit)
 	if len(list) == 0 {
 		n.Fail(required, "A query needs at least one series.")
@@ -40,7 +41,7 @@ func readEntities(n node, p *Project, limit int) []entity {
 }
 
 // readEntity parses one node.
-func readEntity(n node, p *Project) entity {
+func readEntity(n node, p *port.Project) entity {
 	e := entity{Node: n, Project: p, name: n.Get("name").OptionalText(), CustomName: n.Get("custom_name").OptionalText()}
 	switch kind := n.Get("kind").Text(""); kind {
 	case "EventsNode":
@@ -109,7 +110,7 @@ type matcher struct {
 func (m *matcher) MatchesConditions(r *row) bool { return m.Holds == nil || m.Holds(r) }
 
 // MatchesName reports whether an event has one of the names.
-func (m *matcher) MatchesName(b *Batch, i int) bool {
+func (m *matcher) MatchesName(b *port.Batch, i int) bool {
 	return m.Names == nil || slices.Contains(m.Names, b.Name[i])
 }
 
@@ -139,7 +140,7 @@ func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 		m.Holds = allOf{steps, conditions}.BindOrNil(b)
 	}
 	if m.Names != nil {
-		b.Needs.Columns |= Names
+		b.Needs.Columns |= port.Names
 	}
 	return m
 }

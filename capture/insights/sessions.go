@@ -3,6 +3,8 @@ package insights
 import (
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // SessionValue returns the getter of a value of the event's session. The value is absent for events
@@ -33,7 +35,7 @@ func (b *binder) Sessions() map[string]*session {
 	id, url := n.event.Slot("$session_id"), n.event.Slot("$current_url")
 	r := newRow(n)
 	around := aroundSessions.Microseconds()
-	b.Err = b.Scan(Scan{From: b.From - around, To: b.To + around, Columns: Names | Properties | IDs}, func(batch *Batch) error {
+	b.Err = b.Scan(port.Scan{From: b.From - around, To: b.To + around, Columns: port.Names | port.Properties | port.IDs}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
 			if key := r.property(id); !isMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
@@ -49,7 +51,7 @@ func (b *binder) Sessions() map[string]*session {
 
 // addToSession extends a session by an event. Events may arrive in any order. Strings of the batch
 // are copied before they are stored.
-func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
+func (b *binder) addToSession(key, url string, batch *port.Batch, i int) error {
 	at := batch.Time[i]
 	s := b.sessionsByID[key]
 	if s == nil {

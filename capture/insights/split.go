@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // maxSplitCohorts is the maximum number of cohorts of a breakdown.
@@ -34,7 +36,7 @@ func (s *split) IsByCohort() bool { return s.Kind == "cohort" }
 
 // readSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
 // permitted types.
-func readSplit(n node, p *Project, limit int, kinds ...string) split {
+func readSplit(n node, p *port.Project, limit int, kinds ...string) split {
 	s := split{limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), normalize: n.Get("breakdown_normalize_url").Boolean()}
 	n.RejectMembers("breakdown_histogram_bin_count")
 	list := n.Get("breakdowns").List(maxParts)
@@ -66,7 +68,7 @@ func readSplit(n node, p *Project, limit int, kinds ...string) split {
 }
 
 // readList parses the newer form, breakdowns, in which all properties must have the same type.
-func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
+func (s *split) readList(list []node, limit int, kinds []string, p *port.Project) {
 	if len(list) > limit {
 		list[limit].Fail(notSupported, "At most %d breakdowns are supported here.", limit)
 	}
@@ -84,7 +86,7 @@ func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 
 // readCohorts parses the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 stand
 // for all persons.
-func (s *split) readCohorts(value node, p *Project) {
+func (s *split) readCohorts(value node, p *port.Project) {
 	list := []node{value}
 	if _, ok := value.Value.([]any); ok {
 		list = value.List(maxSplitCohorts)

@@ -5,17 +5,18 @@ import (
 	"math"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
 // all.
-func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
+func scanHogQL(b *binder, s port.Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
 	if b.Err != nil {
 		return b.Err
 	}
 	s.Columns = b.Needs.Columns
 	w := newRow(&b.Needs)
-	return b.Scan(s, func(batch *Batch) error {
+	return b.Scan(s, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
 			if holds != nil && !holds(w) {
@@ -77,7 +78,7 @@ func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(
 }
 
 // setRange sets the binder's range to that of a scan; it determines which sessions are read.
-func setRange(b *binder, s Scan) {
+func setRange(b *binder, s port.Scan) {
 	// The limits leave room for adding a day around the range without overflow.
 	const far = math.MaxInt64 / 4
 	b.From, b.To = max(s.From, -far), min(s.To, far)

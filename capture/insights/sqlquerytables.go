@@ -6,10 +6,11 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // hogqlScope returns the scope of a table: events, persons or groups.
-func hogqlScope(p *Project, table string) *hogql.Scope {
+func hogqlScope(p *port.Project, table string) *hogql.Scope {
 	switch table {
 	case "persons":
 		s := tableScope(personTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")

@@ -1,6 +1,10 @@
 package insights
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // stickiness is a StickinessQuery (§2.8): in how many intervals actors are active.
 type stickiness struct {
@@ -18,7 +22,7 @@ type stickiness struct {
 }
 
 // parseStickiness parses a StickinessQuery.
-func parseStickiness(n node, p *Project) plan {
+func parseStickiness(n node, p *port.Project) plan {
 	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
 		m := n.Get("series").List(maxSeries)[i]
@@ -64,7 +68,7 @@ type stickinessRow struct {
 }
 
 // Run computes each series for the period, and for the previous one if they are compared.
-func (s *stickiness) Run(r *run) (*Result, error) {
+func (s *stickiness) Run(r *run) (*port.Result, error) {
 	current, err := r.Period(s.dates, s.interval)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (s *stickiness) Run(r *run) (*Result, error) {
 			results = append(results, row)
 		}
 	}
-	return &Result{Results: results, From: current.From, To: current.To}, nil
+	return &port.Result{Results: results, From: current.From, To: current.To}, nil
 }
 
 // row returns the row of a series: by number of intervals, how many actors are active in as many.
@@ -153,7 +157,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	// counts are the events of each actor in each bucket.
 	counts := map[cell]uint32{}
 	w := newRow(&b.Needs)
-	err := r.Scan(Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *Batch) error {
+	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		// Memory is reserved batch by batch.
 		before := len(counts)
 		for i := range batch.Len() {

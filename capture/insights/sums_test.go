@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -16,13 +17,13 @@ import (
 // §2.5.3, §2.6, §2.9.3).
 
 // runQuery returns the results of a query.
-func runQuery(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
+func runQuery(t *testing.T, m *memory, p *port.Project, query json.RawMessage) any {
 	t.Helper()
 	q, err := Parse(query, p)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	result, err := q.Run(t.Context(), m, Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)})
+	result, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
@@ -44,7 +45,7 @@ func TestSums_Trends(t *testing.T) {
 			"dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
 		}
 		sums := func() (out []float64) {
-			for _, row := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(source)).([]*trendsRow) {
+			for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(source)).([]*trendsRow) {
 				if out == nil {
 					out = make([]float64, len(row.Data))
 				}
@@ -82,7 +83,7 @@ func groupsOf(results any) [][]funnelStep {
 // many as the numbers; if each actor has one value, the values and the rest add up to the total.
 func TestSums_Funnels(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 4))
-	p := &Project{ID: 1, Location: plainZone}
+	p := &port.Project{ID: 1, Location: plainZone}
 	for range 200 {
 		_, m := randomActs(random)
 		f := randomFunnel(random)
@@ -132,7 +133,7 @@ func TestSums_Funnels(t *testing.T) {
 // number; only actors of the row return.
 func TestSums_Retention(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 5))
-	p := &Project{ID: 1, Location: plainZone}
+	p := &port.Project{ID: 1, Location: plainZone}
 	for range 150 {
 		_, m := randomActs(random)
 		r := plainRetention{
@@ -148,7 +149,7 @@ func TestSums_Retention(t *testing.T) {
 				t.Fatal(*fault)
 			}
 			reader, _ := m.Open(t.Context(), 1)
-			c, err := find(newRun(t.Context(), reader, p, Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)}))
+			c, err := find(newRun(t.Context(), reader, p, port.Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,14 +179,14 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 		}
 		series := []any{map[string]any{"kind": "EventsNode", "event": pick[any](random, "view", nil), "math": "dau"}}
 		query := map[string]any{"kind": "TrendsQuery", "series": series, "interval": "day", "dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"}}
-		daily := runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Data
+		daily := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Data
 		query["trendsFilter"] = map[string]any{"display": "BoldNumber"}
-		total := runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Aggregated
+		total := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Aggregated
 		delete(query, "trendsFilter")
 
 		query["kind"] = "StickinessQuery"
 		sum := number(0)
-		for _, n := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
+		for _, n := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
 			sum += n
 		}
 		if total == nil || sum != *total {
@@ -195,7 +196,7 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 		query["kind"] = "LifecycleQuery"
 		delete(series[0].(map[string]any), "math")
 		sums := make([]number, len(daily))
-		for _, row := range runQuery(t, m, &Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
+		for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
 			for i, n := range row.Data {
 				sums[i] += max(n, 0)
 			}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // surveyEvents are the events of surveys, in the order of the constants below.
@@ -28,7 +30,7 @@ type surveyStats struct {
 }
 
 // parseSurveyStats parses a SurveyStatsQuery.
-func parseSurveyStats(n node, _ *Project) plan {
+func parseSurveyStats(n node, _ *port.Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.Get("surveys").List(maxSurveys) {
 		q.windows[s.Get("id").Text("")] = [2]int64{readInstant(s.Get("from")).UnixMicro(), readInstant(s.Get("to")).UnixMicro()}
@@ -85,7 +87,7 @@ const (
 
 // Run counts the events. Answers that were sent in parts are counted when all events have been
 // read.
-func (q *surveyStats) Run(r *run) (*Result, error) {
+func (q *surveyStats) Run(r *run) (*port.Result, error) {
 	f := &surveyRun{run: r, sent: map[string]submission{}}
 	for i := range f.tallies {
 		f.tallies[i].people = map[uint32]struct{}{}
@@ -102,7 +104,7 @@ func (q *surveyStats) Run(r *run) (*Result, error) {
 	if len(q.windows) > 0 {
 		stats, rates = f.answer()
 	}
-	return &Result{Extra: map[string]any{"stats": stats, "rates": rates}}, nil
+	return &port.Result{Extra: map[string]any{"stats": stats, "rates": rates}}, nil
 }
 
 // read counts events, and collects in sent the answers that have a submission id.
@@ -118,7 +120,7 @@ func (q *surveyStats) read(f *surveyRun) error {
 	b := &binder{run: f.run}
 	person := b.People()
 	survey, partial, answer := b.EventProperty("$survey_id"), b.EventProperty("$survey_partially_completed"), b.EventProperty("$survey_submission_id")
-	return b.ScanBound(Scan{From: from, To: to, Names: surveyEvents, Columns: Names | IDs}, func(r *row) error {
+	return b.ScanBound(port.Scan{From: from, To: to, Names: surveyEvents, Columns: port.Names | port.IDs}, func(r *row) error {
 		id, _ := textOf(survey(r))
 		at := r.Batch.Time[r.Index]
 		if w, ok := q.windows[id]; !ok || at < w[0] || at > w[1] {

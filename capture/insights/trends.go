@@ -3,6 +3,7 @@ package insights
 import (
 	"cmp"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -28,7 +29,7 @@ type trends struct {
 }
 
 // parseTrends parses a TrendsQuery.
-func parseTrends(n node, p *Project) plan {
+func parseTrends(n node, p *port.Project) plan {
 	t := &trends{
 		interval:   readInterval(n, minute, hour, day, week, month),
 		dates:      readDateRange(n.Get("dateRange")),

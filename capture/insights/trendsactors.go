@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 var _ interface { // the interfaces of queries about actors
@@ -53,7 +55,7 @@ func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []st
 	b.From, b.To = p.CountedRange()
 	values, common := t.breakdown.Bind(b), t.conditions.BindOrNil(b)
 	// In addition to what the series needs, members have distinct ids and ids of events.
-	b.Needs.Columns |= DistinctIDs | IDs
+	b.Needs.Columns |= port.DistinctIDs | port.IDs
 	c := t.series[series].begin(b, t, p, common, values)
 	// The collector replaces the tally of the series. Everything else is as for the result.
 	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.Actor(t.series[series].Math.Group)}

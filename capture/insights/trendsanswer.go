@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // trendsAnswer builds the result of a trends query from its counts (§2.4.4 to §2.4.6).
@@ -201,7 +203,7 @@ func (a *trendsAnswer) valueLabel(v breakdownValue) string {
 }
 
 // cohortName returns the name of a cohort, or its id if it has no name.
-func cohortName(p *Project, id int64) string {
+func cohortName(p *port.Project, id int64) string {
 	if p.Definitions != nil {
 		if c, ok := p.Definitions.Cohorts[id]; ok && c.Name != "" {
 			return c.Name

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -48,7 +49,7 @@ var actorMaths = map[string]measure{
 }
 
 // readMeasure parses the math of a node.
-func readMeasure(n node, p *Project) measure {
+func readMeasure(n node, p *port.Project) measure {
 	name := n.Get("math").Text("total")
 	m := measure{Name: name, multiplier: n.Get("math_multiplier").Number(1), Group: -1}
 	m.property = n.Get("math_property").Text("")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -333,7 +334,7 @@ func TestTrends_AsTheText(t *testing.T) {
 					q.filterValue = "3"
 				}
 			}
-			got := engineTrends(t, m, &Project{ID: 1, Location: z, WeekStart: c.WeekStart}, q.json())
+			got := engineTrends(t, m, &port.Project{ID: 1, Location: z, WeekStart: c.WeekStart}, q.json())
 			want := n.trends(q, c)
 			if fault := unequal(got, want, q.math == "first_time_for_user"); fault != "" {
 				t.Fatalf("round %d, zone %s, weeks from %s\n%s\n%s", round, z, c.WeekStart, q.json(), fault)
@@ -343,13 +344,13 @@ func TestTrends_AsTheText(t *testing.T) {
 }
 
 // engineTrends returns the rows of the engine by breakdown value.
-func engineTrends(t *testing.T, m *memory, p *Project, query json.RawMessage) map[string][]float64 {
+func engineTrends(t *testing.T, m *memory, p *port.Project, query json.RawMessage) map[string][]float64 {
 	t.Helper()
 	q, err := Parse(query, p)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	result, err := q.Run(t.Context(), m, Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)})
+	result, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

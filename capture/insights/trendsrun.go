@@ -1,7 +1,9 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/port"
+
 // Run computes the period, and the previous one if they are compared.
-func (t *trends) Run(r *run) (*Result, error) {
+func (t *trends) Run(r *run) (*port.Result, error) {
 	current, err := t.current(r)
 	if err != nil {
 		return nil, err
@@ -24,7 +26,7 @@ func (t *trends) Run(r *run) (*Result, error) {
 			return nil, err
 		}
 	}
-	result := &Result{Results: answer.rows(), From: current.From, To: current.To}
+	result := &port.Result{Results: answer.rows(), From: current.From, To: current.To}
 	if t.breakdown != nil {
 		result.HasMore = &answer.more
 	}

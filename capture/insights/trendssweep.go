@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/port"
+
 // sweep reads the events for some series. Series with the same time range share one scan.
 func sweep(r *run, b *binder, scans []*counting) error {
 	// stretches are the series by time range.
@@ -13,7 +15,7 @@ func sweep(r *run, b *binder, scans []*counting) error {
 	}
 	for at, s := range stretches {
 		w := newRow(&b.Needs)
-		err := r.Scan(Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *Batch) error {
+		err := r.Scan(port.Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 			return s.see(w, batch)
 		})
 		if err != nil {
@@ -41,7 +43,7 @@ func (s *scanGroup) add(c *counting) {
 }
 
 // see counts a batch for all series of the group.
-func (s *scanGroup) see(w *row, batch *Batch) error {
+func (s *scanGroup) see(w *row, batch *port.Batch) error {
 	for _, c := range s.bare {
 		if err := c.countBatch(batch); err != nil {
 			return err
@@ -70,7 +72,7 @@ func (c *counting) isBare() bool {
 
 // countBatch counts the events of a batch for a series that is bare. It avoids moving the row for
 // each event.
-func (c *counting) countBatch(b *Batch) error {
+func (c *counting) countBatch(b *port.Batch) error {
 	counts := c.tally.(*events)
 	for i := range b.Len() {
 		if !c.matcher.MatchesName(b, i) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // trial is the experiment of a query.
@@ -53,7 +54,7 @@ func (x trial) end(now time.Time) time.Time {
 
 // readTrial returns the experiment with the member experiment_id. If the member is absent, the
 // result has no Experiment, which is a fault if mandatory is true.
-func readTrial(n node, p *Project, mandatory bool) trial {
+func readTrial(n node, p *port.Project, mandatory bool) trial {
 	id := n.Get("experiment_id")
 	if id.IsAbsent() {
 		if mandatory {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -83,7 +84,7 @@ func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
 
 // FindMisspelled returns an error about the first member whose name is similar to that of an absent
 // member that a parser has read. It returns nil if there is no such member.
-func (l *memberTracker) FindMisspelled() (fault *Error) {
+func (l *memberTracker) FindMisspelled() (fault *port.Error) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if fault != nil || l.Known[name] || isAppearance(name) {
 			return

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // A misspelled member is an error with its place and the likely name (decision 30).
@@ -28,12 +30,12 @@ func TestParse_MisspelledMembers(t *testing.T) {
 		`{"kind":"ActorsQuery","select":["id"],"serch":"x"}`:                                                                                               {"query__serch", `"search"`},
 		`{"kind":"EventsQuery","select":["*"],"wher":["1 = 1"]}`:                                                                                           {"query__wher", `"where"`},
 	} {
-		_, err := Parse(json.RawMessage(query), &Project{})
-		var fault *Error
+		_, err := Parse(json.RawMessage(query), &port.Project{})
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != "unknown_key" || fault.Attr != want[0] || !strings.Contains(fault.Detail, want[1]) {
 			t.Errorf("%s: %v, want unknown_key at %s with %s", query, err, want[0], want[1])
 		}
-		if _, err := UnknownMembers("query", []byte(query), "query", &Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
+		if _, err := UnknownMembers("query", []byte(query), "query", &port.Project{}); !errors.As(err, &fault) || fault.Attr != want[0] {
 			t.Errorf("%s, saved: %v", query, err)
 		}
 	}
@@ -50,7 +52,7 @@ func TestParse_IgnoredMembers(t *testing.T) {
 			"query.modifiers.debug is not supported and has no effect", "query.series[0].colour is unknown and has no effect",
 		},
 	} {
-		q, err := Parse(json.RawMessage(query), &Project{})
+		q, err := Parse(json.RawMessage(query), &port.Project{})
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue
@@ -89,8 +91,8 @@ func TestRetention_BracketsAndAmounts(t *testing.T) {
 		`"aggregationType": "median"`:                                              "query__retentionFilter__aggregationType",
 		`"aggregationType": "sum", "aggregationProperty": "n", "cumulative": true`: "query__retentionFilter__aggregationType",
 	} {
-		_, err := Parse(json.RawMessage(`{"kind": "RetentionQuery", "retentionFilter": {`+more+`}}`), &Project{})
-		var fault *Error
+		_, err := Parse(json.RawMessage(`{"kind": "RetentionQuery", "retentionFilter": {`+more+`}}`), &port.Project{})
+		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Attr != attr {
 			t.Errorf("%s: %v, want a fault at %s", more, err, attr)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -13,21 +14,21 @@ import (
 // the parser.
 var parts = map[string]struct {
 	what string
-	read func(n node, p *Project)
+	read func(n node, p *port.Project)
 }{
 	"query":     {aQuery, readQuery},
 	"override":  {"filters that are laid over queries", readOverride},
 	"variables": {"a variable", readVariables},
-	"filters":   {aFilters, func(n node, _ *Project) { older(n) }},
+	"filters":   {aFilters, func(n node, _ *port.Project) { older(n) }},
 	"metric":    {"a metric's object", readMetricPart},
-	"exposure_criteria": {"exposure criteria", func(n node, p *Project) {
+	"exposure_criteria": {"exposure criteria", func(n node, p *port.Project) {
 		readCriteria(n, trial{Experiment: &experiments.Experiment{}}, p)
 	}},
 	"stats_config": {"a stats_config", readStatsPart},
 }
 
 // UnknownMembers finds members of a JSON document that no parser reads. If one is misspelled, it
-// returns an *[Error] about it; otherwise it returns a line for each ignored member, at most 10.
+// returns an *[port.Error] about it; otherwise it returns a line for each ignored member, at most 10.
 // part is the type of the document:
 //
 //   - query: a whole query
@@ -40,7 +41,7 @@ var parts = map[string]struct {
 // Places in errors begin with place, such as query or metrics__0. Other faults of the document are
 // ignored. A document that is not an object, or that is larger than a query may be, has no unknown
 // members.
-func UnknownMembers(part string, document []byte, place string, p *Project) ([]string, error) {
+func UnknownMembers(part string, document []byte, place string, p *port.Project) ([]string, error) {
 	if len(document) > maxQueryBytes {
 		return nil, nil
 	}
@@ -67,7 +68,7 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 
 // readQuery parses a query with any wrappers. Nothing is reported about kinds that are not
 // supported.
-func readQuery(n node, p *Project) {
+func readQuery(n node, p *port.Project) {
 	n = unwrap(n)
 	kind, ok := findKind(fmt.Sprint(n.Get("kind").Value))
 	if !ok {
@@ -79,7 +80,7 @@ func readQuery(n node, p *Project) {
 }
 
 // readOverride reads the members that overrides can have (§1.9).
-func readOverride(n node, p *Project) {
+func readOverride(n node, p *port.Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
 		n.Get(name)
 	}
@@ -88,7 +89,7 @@ func readOverride(n node, p *Project) {
 }
 
 // readVariables reads the variables of HogQL, which are members by id.
-func readVariables(n node, _ *Project) {
+func readVariables(n node, _ *port.Project) {
 	all, _ := n.Value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		readVariable(n.Get(id))
@@ -96,7 +97,7 @@ func readVariables(n node, _ *Project) {
 }
 
 // readMetricPart reads a metric with the members that only its query reads.
-func readMetricPart(n node, p *Project) {
+func readMetricPart(n node, p *port.Project) {
 	readMetric(n, p)
 	readDecrease(n)
 	readMetricBreakdown(n, p)
@@ -104,7 +105,7 @@ func readMetricPart(n node, p *Project) {
 
 // readStatsPart reads the members of both statistical methods, of which stats reads only those of
 // the selected method.
-func readStatsPart(n node, _ *Project) {
+func readStatsPart(n node, _ *port.Project) {
 	for _, names := range [][]string{
 		{"bayesian", "ci_level", "difference_type"},
 		{"frequentist", "alpha", "difference_type", "sequential_testing_enabled", "sequential_tuning_parameter"},

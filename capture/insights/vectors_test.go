@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -71,7 +72,7 @@ func TestVectors(t *testing.T) {
 			name := fmt.Sprintf("%s/%d", c.ID, i)
 			t.Run(name, func(t *testing.T) {
 				result, err := c.answer(t, eventsOf(t, events), check.Query)
-				var fault *Error
+				var fault *port.Error
 				switch {
 				case errors.As(err, &fault):
 					result = map[string]any{"type": "validation_error", "code": fault.Code, "detail": fault.Detail, "attr": fault.Attr}
@@ -99,7 +100,7 @@ func TestVectors(t *testing.T) {
 }
 
 func (c *vectorCase) answer(t *testing.T, m *memory, query json.RawMessage) (map[string]any, error) {
-	p := &Project{ID: 1, WeekStart: time.Weekday(c.Project.WeekStart), TestAccountFilters: c.Project.TestAccountFilters}
+	p := &port.Project{ID: 1, WeekStart: time.Weekday(c.Project.WeekStart), TestAccountFilters: c.Project.TestAccountFilters}
 	if c.Project.Timezone != "" {
 		zone, err := time.LoadLocation(c.Project.Timezone)
 		if err != nil {
@@ -111,7 +112,7 @@ func (c *vectorCase) answer(t *testing.T, m *memory, query json.RawMessage) (map
 	if err != nil {
 		return nil, err
 	}
-	got, err := q.Run(t.Context(), m, Options{Now: time.Now()})
+	got, err := q.Run(t.Context(), m, port.Options{Now: time.Now()})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -89,13 +89,13 @@ const maxResult = 32 << 20
 
 // run executes the query. A panic in it would end the whole process, because it does not run
 // in the goroutine of a request; run converts the panic to an error.
-func (d *Service) run(c *computation) (result *insights.Result, err error) {
+func (d *Service) run(c *computation) (result *port.Result, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.prepared.query.Kind, fault, debug.Stack())
 		}
 	}()
-	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, insights.Options{Now: c.prepared.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
+	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, port.Options{Now: c.prepared.now, Limits: port.Limits{Memory: d.Limits.Memory}})
 }
 
 // computeEntry executes the query, reports it if it was slow, and converts the result to an entry.
@@ -118,13 +118,13 @@ func (d *Service) computeEntry(c *computation) (*entry, error) {
 		return nil, err
 	}
 	if e.size = sizeOf(e.members); e.size > maxResult {
-		return nil, &insights.Error{Code: "query_too_large", Detail: "The result has more than 32 MiB. Request fewer rows, a shorter range or fewer breakdowns."}
+		return nil, &port.Error{Code: "query_too_large", Detail: "The result has more than 32 MiB. Request fewer rows, a shorter range or fewer breakdowns."}
 	}
 	return e, nil
 }
 
 // members returns the members of a response (§1.4), except is_cached.
-func (a *preparedQuery) members(r *insights.Result, took time.Duration, ages ages) (map[string]any, error) {
+func (a *preparedQuery) members(r *port.Result, took time.Duration, ages ages) (map[string]any, error) {
 	zone := time.UTC
 	if a.request.Project.Location != nil {
 		zone = a.request.Project.Location
@@ -186,9 +186,9 @@ func (a *preparedQuery) modifiers() map[string]any {
 
 // timings returns the durations of the steps of a query. If the query has no steps, it
 // returns one for the whole.
-func timings(list []insights.Timing, took time.Duration) []map[string]any {
+func timings(list []port.Timing, took time.Duration) []map[string]any {
 	if len(list) == 0 {
-		list = []insights.Timing{{Name: "compute", Took: took}}
+		list = []port.Timing{{Name: "compute", Took: took}}
 	}
 	out := make([]map[string]any, len(list))
 	for i, t := range list {
@@ -203,27 +203,27 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000
 // countingSource is a source that counts the events that are read, and pauses between batches
 // if other work needs the processor.
 type countingSource struct {
-	insights.Source
+	port.Source
 	computation *computation
 	service     *Service
 }
 
-// Open implements insights.Source.
-func (s countingSource) Open(ctx context.Context, project int64) (insights.Reader, error) {
+// Open implements port.Source.
+func (s countingSource) Open(ctx context.Context, project int64) (port.Reader, error) {
 	r, err := s.Source.Open(ctx, project)
 	return countingReader{r, s.computation, &pacer{pace: &s.service.pace, began: time.Now()}, s.service}, err
 }
 
 // countingReader is the reader of a countingSource.
 type countingReader struct {
-	insights.Reader
+	port.Reader
 	computation *computation
 	pacer       *pacer
 	service     *Service
 }
 
-// Scan implements insights.Reader.
-func (r countingReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+// Scan implements port.Reader.
+func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	if r.computation.estimate {
 		n, err := r.Count(ctx, s)
 		if err != nil {
@@ -232,7 +232,7 @@ func (r countingReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 		r.computation.estimated.Add(n)
 	}
 	s.HasSpareCPU, s.Pause = r.service.hasSpareProcessor, r.pacer.pause
-	return r.Reader.Scan(ctx, s, func(b *insights.Batch) error {
+	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
 		r.computation.rows.Add(int64(b.Len()))
 		err := yield(b)
 		r.pacer.pause(ctx)
@@ -243,7 +243,7 @@ func (r countingReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 // isClientError reports whether an error was caused by the query or a limit, and not by the
 // server (§1.5).
 func isClientError(err error) bool {
-	var wrong *insights.Error
+	var wrong *port.Error
 	var ours *Error
 	return errors.As(err, &wrong) || errors.As(err, &ours)
 }

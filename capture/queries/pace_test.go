@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // pacedReader computes for a millisecond before each of 100 batches.
@@ -18,17 +18,17 @@ type pacedReader struct {
 	spare int // number of times that a second processor was available
 }
 
-func (r *pacedReader) Open(context.Context, int64) (insights.Reader, error) { return r, nil }
-func (r *pacedReader) Close() error                                         { return nil }
+func (r *pacedReader) Open(context.Context, int64) (port.Reader, error) { return r, nil }
+func (r *pacedReader) Close() error                                     { return nil }
 
-func (r *pacedReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+func (r *pacedReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	for range 100 {
 		time.Sleep(time.Millisecond)
 		s.Pause(ctx)
 		if s.HasSpareCPU() {
 			r.spare++
 		}
-		if err := yield(&insights.Batch{Time: []int64{s.From}, Name: []string{"a"}}); err != nil {
+		if err := yield(&port.Batch{Time: []int64{s.From}, Name: []string{"a"}}); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func TestPace_Cancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 31*time.Millisecond+time.Microsecond)
 		defer cancel()
 		at := time.Now()
-		answer, err := d.Execute(ctx, Request{Project: &insights.Project{ID: 1}, Query: json.RawMessage(trend), Mode: ForceBlocking})
+		answer, err := d.Execute(ctx, Request{Project: &port.Project{ID: 1}, Query: json.RawMessage(trend), Mode: ForceBlocking})
 		if took := time.Since(at); err == nil || took > 34*time.Millisecond {
 			t.Errorf("%v, %v after %s", answer, err, took)
 		}

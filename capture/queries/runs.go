@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
@@ -253,7 +253,7 @@ func (r *run) status(progress bool) *Status {
 
 // detailOf returns the message of an error that may be shown to clients, or the empty string.
 func detailOf(err error) string {
-	var wrong *insights.Error
+	var wrong *port.Error
 	var ours *Error
 	switch {
 	case errors.As(err, &wrong):

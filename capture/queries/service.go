@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -55,13 +56,13 @@ func (l Limits) withDefaults() Limits {
 
 // Config is the configuration of a Service. Source, States and NewID are required.
 type Config struct {
-	Source insights.Source
+	Source port.Source
 	States States
 	// Definitions returns the definitions with the cohorts of a project. If nil, there are no
 	// cohorts.
 	Definitions func(ctx context.Context, projectID int64) (*flags.Definitions, error)
 	// Actions returns the actions of a project by ID. If nil, there are no actions.
-	Actions func(ctx context.Context, projectID int64) (map[int64]insights.Action, error)
+	Actions func(ctx context.Context, projectID int64) (map[int64]port.Action, error)
 	// NewID returns a unique ID for a run whose caller did not choose one.
 	NewID func() string
 	// Now is the clock. If nil, time.Now is used.
@@ -159,7 +160,7 @@ var Modes = []Mode{Blocking, ForceBlocking, Async, LazyAsync, ForceAsync, AsyncE
 
 // Request is a query to execute.
 type Request struct {
-	Project *insights.Project
+	Project *port.Project
 	Query   json.RawMessage
 	Mode    Mode
 	// ID identifies the run for Status and Cancel. If empty, a run whose caller waits has no
@@ -187,7 +188,7 @@ type Answer struct {
 	Ignored []string
 }
 
-// Execute executes a query. The error is an *insights.Error, an *Error, or an error of the
+// Execute executes a query. The error is an *port.Error, an *Error, or an error of the
 // store. If ctx is canceled, the computation is canceled unless other runs wait for it.
 func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
 	now := d.Now()

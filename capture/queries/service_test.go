@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // fakeSource is a source with scans of a configurable duration, and the state of its
@@ -38,7 +38,7 @@ func (h *fakeSource) change(change func(*State)) {
 	change(&h.state)
 }
 
-func (h *fakeSource) Open(_ context.Context, project int64) (insights.Reader, error) {
+func (h *fakeSource) Open(_ context.Context, project int64) (port.Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opens = append(h.opens, project)
@@ -62,7 +62,7 @@ func (r *fakeReader) Close() error {
 	return nil
 }
 
-func (r *fakeReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
+func (r *fakeReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	if slices.Contains(s.Names, "broken") {
 		panic("a mistake of ours")
 	}
@@ -71,12 +71,12 @@ func (r *fakeReader) Scan(ctx context.Context, s insights.Scan, yield func(*insi
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return yield(&insights.Batch{ID: []int64{1}, Time: []int64{s.From}, Name: []string{"a"}, Properties: []string{"{}"}, Person: []uint32{0}})
+	return yield(&port.Batch{ID: []int64{1}, Time: []int64{s.From}, Name: []string{"a"}, Properties: []string{"{}"}, Person: []uint32{0}})
 }
 
-func (*fakeReader) Count(context.Context, insights.Scan) (int64, error)    { return 7, nil }
+func (*fakeReader) Count(context.Context, port.Scan) (int64, error)        { return 7, nil }
 func (*fakeReader) Earliest(context.Context, int64) (int64, bool, error)   { return 0, false, nil }
-func (*fakeReader) Person(uint32) *insights.Person                         { return &insights.Person{} }
+func (*fakeReader) Person(uint32) *port.Person                             { return &port.Person{} }
 func (*fakeReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
 func (*fakeReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {
 	return nil
@@ -105,7 +105,7 @@ const trend = `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}
 func trendOf(event string) string { return strings.Replace(trend, `"a"`, `"`+event+`"`, 1) }
 
 func request(project int64, query string, m Mode) Request {
-	return Request{Project: &insights.Project{ID: project}, Query: json.RawMessage(query), Mode: m}
+	return Request{Project: &port.Project{ID: project}, Query: json.RawMessage(query), Mode: m}
 }
 
 // mustExecute executes a query, and reports whether the result was cached.
@@ -345,7 +345,7 @@ func TestQueries_PanicEndsTheRun(t *testing.T) {
 	withService(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *fakeSource, d *Service) {
 		for range 3 {
 			_, err := d.Execute(t.Context(), request(1, trendOf("broken"), Blocking))
-			var queryErr *insights.Error
+			var queryErr *port.Error
 			if err == nil || errors.As(err, &queryErr) || !strings.Contains(err.Error(), "a mistake of ours") {
 				t.Fatalf("%v, want the mistake as a fault of the server", err)
 			}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/insights"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Stats are totals since the start, and the current state.
@@ -92,7 +92,7 @@ func (s *stats) countOutcome(c *computation, now time.Time) {
 
 // outcomeOf returns the outcome for the error of a computation.
 func outcomeOf(err error) string {
-	var wrong *insights.Error
+	var wrong *port.Error
 	var ours *Error
 	switch {
 	case err == nil:

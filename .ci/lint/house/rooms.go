@@ -54,7 +54,7 @@ var table = map[string]room{
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"adapters/httpapi/internal/problem", "geoip", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
 	"adapters/httpapi/internal/charts":    {pure: true},
-	"adapters/httpapi": {ours: append([]string{"geoip", "capture/experiments", "capture/insights", "capture/queries", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, core...), others: []string{
+	"adapters/httpapi": {ours: append([]string{"geoip", "capture/experiments", "capture/insights", "capture/insights/port", "capture/queries", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, core...), others: []string{
 		"github.com/go-chi/chi/v5", "github.com/hashicorp/golang-lru/v2", "golang.org/x/time", "github.com/andybalholm/brotli", "github.com/klauspost/compress",
 		"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3",
 	}},

@@ -1,4 +1,4 @@
-package insights
+package port
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ type Project struct {
 	// GroupTypes are the names of the group types by their index.
 	GroupTypes []string
 	// Experiment returns the experiment with an id, or nil if it does not exist, is deleted, or may
-	// not be seen by the caller. If Experiment is nil, no experiment exists. [Parse] returns its
+	// not be seen by the caller. If Experiment is nil, no experiment exists. Parse returns its
 	// errors.
 	Experiment func(id int64) (*experiments.Experiment, error)
 	// Issues provides the issues of error tracking that the caller may see.
@@ -113,7 +113,7 @@ type Issue struct {
 // Issues provides access to error tracking. With the zero value, queries about issues fail.
 type Issues struct {
 	// Find returns the issues with a status and an id; an empty string matches any. It returns at
-	// most most issues, the last seen first. [Parse] returns its errors.
+	// most most issues, the last seen first. Parse returns its errors.
 	Find func(status, id string, most int) ([]Issue, error)
 	// Fingerprint returns the fingerprint of an exception. properties is a JSON object.
 	Fingerprint func(properties string) string

@@ -1,4 +1,4 @@
-package insights
+package port
 
 // Error describes why a query has no result (§1.7). All errors except timeouts are caused by the
 // query itself.
