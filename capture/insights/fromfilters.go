@@ -101,11 +101,9 @@ func oldMembers(to map[string]any, from node, names [][2]string) {
 // typedValue converts numbers and booleans in strings, the form that they have in URLs, to values.
 // An empty string becomes nil.
 func typedValue(v any) any {
-	text, ok := v.(string)
-	if !ok {
+	switch text, ok := v.(string); {
+	case !ok:
 		return v
-	}
-	switch {
 	case text == "":
 		return nil
 	case text == "true", text == "false":
