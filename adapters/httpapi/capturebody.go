@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -22,13 +23,13 @@ const (
 // unknown project key. Packed bodies are checked when their first bytes are unpacked.
 func (s *intakeService) enableEarlyCheck(l *admission.Lease) {
 	l.OnFirstChunk = func(text []byte) error {
-		if !startsJSON(text) {
+		if !unpack.StartsJSON(text) {
 			if !l.Arrived { // it may be packed
 				s.enableEarlyCheck(l)
 			}
 			return nil
 		}
-		token, err := capture.PeekToken(asText(text))
+		token, err := capture.PeekToken(unpack.AsText(text))
 		if err == nil && token != "" {
 			err = s.Intake.CheckKey(l.Ctx, token)
 		}
@@ -62,12 +63,12 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *admissi
 	}
 	declared := codecOf(q.compression)
 	if form && looksLikeForm(payload) {
-		name, _ := formMember(payload, "compression=")
+		name, _ := unpack.FormMember(payload, "compression=")
 		if declared == codecUnknown {
-			declared = codecOf(queryText(string(name[:min(len(name), 64)])))
+			declared = codecOf(unpack.QueryText(string(name[:min(len(name), 64)])))
 		}
-		payload, _ = formMember(payload, "data=")
-		payload = unescape(payload)
+		payload, _ = unpack.FormMember(payload, "data=")
+		payload = unpack.Unescape(payload)
 	}
 	if declared == codecUnknown {
 		declared = codecOf(header(r.Header, "Content-Encoding"))
@@ -76,27 +77,27 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *admissi
 		return "", &problemNoData
 	}
 	text, err := unpackV0(l, payload, declared, unpackedTimes*limit)
-	return asText(text), err
+	return unpack.AsText(text), err
 }
 
 // unpackV0 decodes base64, then decompresses, then decodes base64 within (§2.2, §2.4, §2.5).
 func unpackV0(l *admission.Lease, payload []byte, declared codec, limit int64) ([]byte, error) {
-	if declared == codecLZ64 && !isGzip(payload) {
-		text, err := leasedLZ64(l, payload, limit)
+	if declared == codecLZ64 && !unpack.IsGzip(payload) {
+		text, err := unpack.LeasedLZ64(l, payload, limit)
 		if err != nil {
 			return nil, err
 		}
-		return undoBase64(text), nil
+		return unpack.UndoBase64(text), nil
 	}
-	payload = undoBase64(payload)
+	payload = unpack.UndoBase64(payload)
 	// A proxy may have unpacked the body without removing the header, so JSON is not unpacked
 	// (§2.4).
-	if isGzip(payload) || declared == codecGzip && !startsJSON(payload) {
-		text, err := gunzip(l, payload, limit)
+	if unpack.IsGzip(payload) || declared == codecGzip && !unpack.StartsJSON(payload) {
+		text, err := unpack.Gunzip(l, payload, limit)
 		if err != nil {
 			return nil, err
 		}
-		payload = undoBase64(text)
+		payload = unpack.UndoBase64(text)
 	}
 	return payload, nil
 }

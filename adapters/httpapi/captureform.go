@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 )
 
 // captureQuery contains the query parameters of a capture request (§1.5). If a parameter is
@@ -41,8 +43,8 @@ func queryValue(raw, name string) string {
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
-		if key, value, _ := strings.Cut(pair, "="); key == name || queryText(key) == name {
-			return queryText(value)
+		if key, value, _ := strings.Cut(pair, "="); key == name || unpack.QueryText(key) == name {
+			return unpack.QueryText(value)
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -45,11 +46,11 @@ func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *admi
 	if err != nil {
 		return err
 	}
-	text, err := q.unpack(l, raw, maxV1Unpacked)
+	text, err := q.unpack(l, raw, unpack.MaxV1Unpacked)
 	if err != nil {
 		return err
 	}
-	submission, err := capture.DecodeV1(asText(text), q.headers, l.Acquire)
+	submission, err := capture.DecodeV1(unpack.AsText(text), q.headers, l.Acquire)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *admi
 type requestV1 struct {
 	token   string
 	headers capture.V1Headers
-	unpack  unpackV1
+	unpack  unpack.Decoder
 }
 
 // checkV1 validates the headers, before the body is read (§6.1).
@@ -90,7 +91,7 @@ func checkV1(r *http.Request) (q requestV1, err error) {
 		return q, &problemContentType
 	}
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")))
-	if q.unpack = unpackersV1[encoding]; q.unpack == nil {
+	if q.unpack = unpack.ByEncoding[encoding]; q.unpack == nil {
 		return q, problemEncoding.With(problem.Shorten(encoding), "")
 	}
 	q.headers = capture.V1Headers{

@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
@@ -34,7 +35,7 @@ import (
 )
 
 // DefaultMaxBody is the value of Config.MaxBody if that is zero: 10 MiB, in bytes (§13.2 item 1).
-const DefaultMaxBody = defaultLimit
+const DefaultMaxBody = unpack.DefaultLimit
 
 // MaxAddressStreams is the maximum number of open OFREP event streams per client address, or per
 // network /64 of IPv6.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -32,7 +33,7 @@ func newScratch(d *flags.Decider) *scratch {
 
 // inspect checks the project key of a body as soon as its beginning has arrived.
 func (sc *scratch) inspect(text []byte) error {
-	if !startsObject(text) {
+	if !unpack.StartsObject(text) {
 		if !sc.lease.Arrived { // it may be packed
 			sc.lease.OnFirstChunk = sc.checkStart
 		}
@@ -158,11 +159,11 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 	if err := sc.lease.Acquire(int64(cap(sc.unpacked))); err != nil {
 		return nil, err
 	}
-	body, bodyErr := unpack(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
+	body, bodyErr := unpack.Body(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
 	if bodyErr != nil {
 		return nil, bodyErr.OrCause()
 	}
-	if len(body) > firstRead { // long bodies are not copied (see bodyText), so their buffers must not be reused
+	if len(body) > unpack.FirstRead { // long bodies are not copied (see bodyText), so their buffers must not be reused
 		sc.raw, sc.unpacked = nil, nil
 		return body, nil
 	}
@@ -176,15 +177,15 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 func readBody(l *admission.Lease, limit int64, buf []byte) ([]byte, error) {
 	r := l.Body.R
 	if r.ContentLength > limit {
-		return buf, bodyTooLarge(limit, r.ContentLength)
+		return buf, unpack.BodyTooLarge(limit, r.ContentLength)
 	}
-	if n := min(r.ContentLength, firstRead); n > int64(cap(buf)) {
+	if n := min(r.ContentLength, unpack.FirstRead); n > int64(cap(buf)) {
 		buf = make([]byte, 0, n)
 	}
 	if err := l.Acquire(int64(cap(buf))); err != nil {
 		return buf, err
 	}
-	out, err := readUpTo(buf, &l.Body, limit, l)
+	out, err := unpack.ReadUpTo(buf, &l.Body, limit, l)
 	if err != nil {
 		var rejection *problem.Body
 		var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
@@ -192,7 +193,7 @@ func readBody(l *admission.Lease, limit int64, buf []byte) ([]byte, error) {
 		case errors.As(err, &rejection):
 			return buf, rejection.OrCause()
 		case errors.As(err, &outer):
-			return buf, bodyTooLarge(outer.Limit, outer.Limit+1)
+			return buf, unpack.BodyTooLarge(outer.Limit, outer.Limit+1)
 		}
 		return buf, &problemBodyUnreadable
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -24,7 +25,7 @@ const (
 // parseFlagsBody; reset prepares a used one. Fields that are absent or null have their zero value;
 // maps may be nil.
 //
-// Strings are parts of a private copy of the body, or, if the body is longer than firstRead, of its
+// Strings are parts of a private copy of the body, or, if the body is longer than unpack.FirstRead, of its
 // buffer, which is then never reused. They remain valid, but a string that outlives the request
 // should be cloned, so that it does not keep the whole body in memory. Maps and lists belong to the
 // flagsBody and are valid until reset.
@@ -184,9 +185,9 @@ func parseFlagsBody(json []byte, b *flagsBody) *problem.Body {
 		if err := b.lease.Reserve(int64(len(json))); err != nil {
 			return &problem.Body{Cause: err}
 		}
-		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
+		if decoded, ok := unpack.DecodeBase64(nil, json); ok && unpack.StartsObject(decoded) {
 			b.reset()
-			if fault, _ = readFlagsBody(asText(decoded), b); fault != nil {
+			if fault, _ = readFlagsBody(unpack.AsText(decoded), b); fault != nil {
 				fault.What += " (counted in the decoded base64 body)"
 			}
 		}
@@ -200,8 +201,8 @@ func parseFlagsBody(json []byte, b *flagsBody) *problem.Body {
 // bodyText returns the text of a body. Short bodies are copied; long ones are not, so their buffers
 // must not be reused.
 func bodyText(json []byte) string {
-	if len(json) > firstRead {
-		return asText(json)
+	if len(json) > unpack.FirstRead {
+		return unpack.AsText(json)
 	}
 	return string(json)
 }

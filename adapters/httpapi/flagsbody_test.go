@@ -10,9 +10,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 )
 
 // parse parses a body into a flagsBody, without its buffers for later requests.
@@ -51,7 +53,7 @@ func TestFlags_9_4_RecordedRequests(t *testing.T) {
 		if !q.HasV || q.V != 2 {
 			t.Errorf("%s: %+v", file, q)
 		}
-		body, bad := unpack(record.Raw, record.Headers["content-type"], record.Headers["content-encoding"], q.Compression, 0, nil, nil)
+		body, bad := unpack.Body(record.Raw, record.Headers["content-type"], record.Headers["content-encoding"], q.Compression, 0, nil, nil)
 		if bad != nil {
 			t.Errorf("%s: %v", file, bad)
 			continue

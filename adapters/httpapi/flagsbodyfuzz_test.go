@@ -5,13 +5,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 func FuzzFlagsBody(f *testing.F) {
-	for _, body := range []string{fivePropertyBody, smallBody, lzSmallBody, `{"flag_keys":["a"],"groups":{"a":1.5e3,"b":[{}]}}`, `{"a":[1,-0,1e5,18446744073709551615]}`} {
+	for _, body := range []string{fivePropertyBody, `{"token":"phc_x","distinct_id":"ünïx~~~>>>???"}`, "N4IgLg9g1gpgdiAXCADgCwMYH0AeIA0IAJgJYDOYJcGYWJRSIAP3APc4B+XAfLwPwCQAXyA=", `{"flag_keys":["a"],"groups":{"a":1.5e3,"b":[{}]}}`, `{"a":[1,-0,1e5,18446744073709551615]}`} {
 		f.Add([]byte(body))
 	}
 	for _, text := range []string{"{a:+1,'b':.5,}", "// c\n{\"a\":NaN}", "{a:0x1F,b:[1,],}", `{"a":"\x41\v\0z\ud800"}`, "{a:01}", "/* x", ""} {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -63,7 +64,7 @@ func (r *flagsReader) member(key string) bool {
 	if claim.fault = r.field(field); claim.fault != nil {
 		claim.fault.Path = append(claim.fault.Path, key)
 	}
-	if field == tokenField && r.Fault == nil && len(r.Src) > firstRead && r.body.Token != "" && r.body.check != nil {
+	if field == tokenField && r.Fault == nil && len(r.Src) > unpack.FirstRead && r.body.Token != "" && r.body.check != nil {
 		if err := r.body.check(r.body.Token); err != nil {
 			r.Fault = &wire.Fault{Err: err}
 		}

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 )
 
 // flagsQuery contains the query parameters of /flags (§9.2). Empty parameters count as absent; if a
@@ -29,7 +31,7 @@ func parseQuery(raw string) (q flagsQuery) {
 		if value == "" {
 			continue
 		}
-		name, value = queryText(name), queryText(value)
+		name, value = unpack.QueryText(name), unpack.QueryText(value)
 		switch name {
 		case "v":
 			if !hasShortV {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -59,13 +60,13 @@ func (rd *reader) importLines(c *call) (any, error) {
 		return nil, &problem.ReadOnly
 	}
 	raw, err := c.lease.ReadRaw(maxImport)
-	if err == nil && isGzip(raw) {
-		raw, err = gunzip(c.lease, raw, maxImport)
+	if err == nil && unpack.IsGzip(raw) {
+		raw, err = unpack.Gunzip(c.lease, raw, maxImport)
 	}
 	if err != nil {
 		return nil, err
 	}
-	text := asText(raw)
+	text := unpack.AsText(raw)
 	if lines := strings.Count(text, "\n"); lines > maxImportLines {
 		return nil, problem.Invalid("", "The body has %d lines, at most %d are allowed in one request.", lines, maxImportLines)
 	}

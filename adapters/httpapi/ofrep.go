@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -186,7 +187,7 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 // key first.
 func (s *sdkService) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
 	s.begin(sc, w, r)
-	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
+	if r.ContentLength < 0 || r.ContentLength > unpack.FirstRead || header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
 			sc.lease.RefusalDelay = admission.LargeDelay
 			return unknownOFREPKey(err, token)

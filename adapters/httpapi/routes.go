@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/time/rate"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
 // router returns the handler of the routes for a table of endpoints, and for other handlers, which

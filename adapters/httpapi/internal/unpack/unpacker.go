@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -15,7 +15,8 @@ func undecodable(cause string) *problem.Body {
 	return &problem.Body{Status: 400, Detail: problem.DecodeFailure(cause)}
 }
 
-func bodyTooLarge(limit, got int64) *problem.Body {
+// BodyTooLarge returns the error for a body that is longer than limit when unpacked.
+func BodyTooLarge(limit, got int64) *problem.Body {
 	return &problem.Body{Status: 413, Detail: fmt.Sprintf("Decompressed request body exceeded %d bytes (got %d). "+
 		"If this is a legitimate workload, contact PostHog support.", limit, got)}
 }
@@ -40,7 +41,7 @@ func (u *unpacker) free() []byte {
 func (u *unpacker) gunzip(raw []byte) ([]byte, *problem.Body) {
 	out := u.free()
 	offset, err := eachMember(raw, func(src io.Reader) (err error) {
-		out, err = readUpTo(out, src, u.limit, u.lease)
+		out, err = ReadUpTo(out, src, u.limit, u.lease)
 		return err
 	})
 	return out, inflateError("gzip", err, raw, offset)
@@ -51,7 +52,7 @@ func (u *unpacker) inflate(raw []byte) (out []byte, _ *problem.Body) {
 	src := bytes.NewReader(raw)
 	z, err := zlib.NewReader(src)
 	if err == nil {
-		out, err = readUpTo(u.free(), z, u.limit, u.lease)
+		out, err = ReadUpTo(u.free(), z, u.limit, u.lease)
 	}
 	return out, inflateError("deflate", err, raw, len(raw)-src.Len())
 }
@@ -71,9 +72,9 @@ func inflateError(format string, err error, raw []byte, offset int) *problem.Bod
 	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, offset, len(raw)))
 }
 
-// readUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
+// ReadUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
 // The error is that of src, or a *problem.Body.
-func readUpTo(out []byte, src io.Reader, limit int64, l *admission.Lease) ([]byte, error) {
+func ReadUpTo(out []byte, src io.Reader, limit int64, l *admission.Lease) ([]byte, error) {
 	for {
 		if l != nil {
 			if err := l.Inspect(out); err != nil {
@@ -93,7 +94,7 @@ func readUpTo(out []byte, src io.Reader, limit int64, l *admission.Lease) ([]byt
 		out = out[:len(out)+n]
 		switch {
 		case int64(len(out)) > limit:
-			return nil, bodyTooLarge(limit, int64(len(out)))
+			return nil, BodyTooLarge(limit, int64(len(out)))
 		case err == io.EOF:
 			return out, nil
 		case err != nil:

@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"encoding/base64"
@@ -18,7 +18,7 @@ func (v lzVector) full() string { return strings.Repeat(v.Text, max(v.Repeat, 1)
 
 func lzVectors(t testing.TB) []lzVector {
 	var file struct{ Cases []lzVector }
-	raw, err := os.ReadFile("../../testdata/http/lz64.json")
+	raw, err := os.ReadFile("../../../../testdata/http/lz64.json")
 	if err != nil {
 		t.Fatal(err)
 	}

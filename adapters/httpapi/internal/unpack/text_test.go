@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ func FuzzCaptureText(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if got, want := string(unescape(bytes.Clone(text))), queryText(string(text)); got != want {
+		if got, want := string(Unescape(bytes.Clone(text))), QueryText(string(text)); got != want {
 			t.Errorf("unescape %q, want %q", got, want)
 		}
-		got := undoBase64(bytes.Clone(text))
+		got := UndoBase64(bytes.Clone(text))
 		if !isBase64(text) {
 			if !bytes.Equal(got, text) {
 				t.Errorf("%q became %q", text, got)

@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/klauspost/compress/gzip"
 )
 
 const (
@@ -25,7 +26,8 @@ const (
 // gzipMagic is the prefix of every gzip stream.
 var gzipMagic = []byte("\x1f\x8b\x08")
 
-func isGzip(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }
+// IsGzip reports whether a text begins like a gzip stream.
+func IsGzip(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }
 
 // inflater is a pooled gzip reader with its source.
 type inflater struct {
@@ -51,21 +53,21 @@ func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err 
 			err = take(&z.gz)
 		}
 		offset = len(packed) - z.src.Len()
-		if err != nil || !isGzip(packed[offset:]) {
+		if err != nil || !IsGzip(packed[offset:]) {
 			return offset, err
 		}
 	}
 }
 
-// gunzip unpacks all members of a gzip stream, to at most limit bytes.
-func gunzip(l *admission.Lease, packed []byte, limit int64) (out []byte, err error) {
+// Gunzip unpacks all members of a gzip stream, to at most limit bytes.
+func Gunzip(l *admission.Lease, packed []byte, limit int64) (out []byte, err error) {
 	expected := unpackedLength(packed)
 	_, err = eachMember(packed, func(src io.Reader) (err error) {
 		out, err = l.UnpackInto(out, src, expected, limit)
 		return err
 	})
 	if err != nil {
-		return nil, unpackProblem(err, &problemBadGzip)
+		return nil, unpackProblem(err, &badGzip)
 	}
 	return out, nil
 }
@@ -90,9 +92,9 @@ func lz64Bounds(l *admission.Lease, packed []byte, limit int64) (maxLength, work
 	return maxLength, lz64Memory * (maxLength + int64(len(packed)))
 }
 
-// leasedLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
+// LeasedLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
 // that the result does not need.
-func leasedLZ64(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
+func LeasedLZ64(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 	limit, work := lz64Bounds(l, packed, limit)
 	if err := l.Acquire(work); err != nil {
 		return nil, err
@@ -106,9 +108,9 @@ func leasedLZ64(l *admission.Lease, packed []byte, limit int64) ([]byte, error) 
 }
 
 var (
-	problemBadGzip    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid GZIP data"}
-	problemBadLZ64    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid LZ64 data"}
-	problemBadPacking = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid compressed data"}
+	badGzip    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid GZIP data"}
+	badLZ64    = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid LZ64 data"}
+	badPacking = problem.Problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid compressed data"}
 )
 
 // unpackProblem converts an error from unpacking to the problem in the response. bad is the problem
@@ -128,5 +130,5 @@ func lz64Problem(err *problem.Body, limit int64) error {
 	if err.Status == http.StatusRequestEntityTooLarge {
 		return admission.TooLargeFor(limit)
 	}
-	return problemBadLZ64.With("("+err.Detail+")", "")
+	return badLZ64.With("("+err.Detail+")", "")
 }

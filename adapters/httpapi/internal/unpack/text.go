@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -15,24 +15,24 @@ import (
 // other fields, and the value may be plain JSON, since curl -d sends plain JSON with this content
 // type.
 func (u *unpacker) form(body []byte, compression string) ([]byte, *problem.Body) {
-	data, inForm := formMember(body, "data=")
+	data, inForm := FormMember(body, "data=")
 	if !inForm {
 		data = body
-		if startsObject(body) {
+		if StartsObject(body) {
 			return body, nil
 		}
 	}
 	if compression == "" {
-		name, _ := formMember(body, "compression=")
-		compression = queryText(string(name))
+		name, _ := FormMember(body, "compression=")
+		compression = QueryText(string(name))
 	}
 	switch strings.ToLower(compression) {
 	case "", "base64":
-		if startsObject(data) || bytes.HasPrefix(data, []byte("%7B")) || bytes.HasPrefix(data, []byte("%7b")) {
+		if StartsObject(data) || bytes.HasPrefix(data, []byte("%7B")) || bytes.HasPrefix(data, []byte("%7b")) {
 			if err := u.reserve(2 * len(data)); err != nil {
 				return nil, err
 			}
-			return []byte(queryText(string(data))), nil
+			return []byte(QueryText(string(data))), nil
 		}
 		return u.base64(data, true)
 	case "gzip", "gzip-js":
@@ -43,8 +43,8 @@ func (u *unpacker) form(body []byte, compression string) ([]byte, *problem.Body)
 	return nil, unsupportedCompression(compression)
 }
 
-// formMember returns the value of a form field. name must include the equals sign.
-func formMember(body []byte, name string) (value []byte, found bool) {
+// FormMember returns the value of a form field. name must include the equals sign.
+func FormMember(body []byte, name string) (value []byte, found bool) {
 	for len(body) > 0 {
 		var member []byte
 		member, body, _ = bytes.Cut(body, []byte("&"))
@@ -57,7 +57,7 @@ func formMember(body []byte, name string) (value []byte, found bool) {
 
 // reserve reserves n bytes for decoded text. Small amounts are not counted.
 func (u *unpacker) reserve(n int) *problem.Body {
-	if n <= firstRead {
+	if n <= FirstRead {
 		return nil
 	}
 	if err := u.lease.Reserve(int64(n)); err != nil {
@@ -85,7 +85,7 @@ func (u *unpacker) base64(text []byte, form bool) ([]byte, *problem.Body) {
 	if err := u.reserve(len(text)); err != nil {
 		return nil, err
 	}
-	decoded, ok := decodeBase64(u.free(), text)
+	decoded, ok := DecodeBase64(u.free(), text)
 	switch {
 	case !ok && form:
 		err := undecodable("Base64 decoding error")
@@ -93,7 +93,7 @@ func (u *unpacker) base64(text []byte, form bool) ([]byte, *problem.Body) {
 		return nil, err
 	case !ok:
 		return text, nil
-	case isGzip(decoded):
+	case IsGzip(decoded):
 		return u.gunzip(decoded)
 	}
 	return decoded, nil
@@ -113,23 +113,23 @@ var base64Value = func() (t [256]int8) {
 	return t
 }()
 
-// decodeBase64 appends the decoded text to dst[:0] and reports whether the text is valid base64.
+// DecodeBase64 appends the decoded text to dst[:0] and reports whether the text is valid base64.
 // Percent escapes are decoded first; padding may be missing. A blank may be a plus sign that a form
-// decoder has replaced, or noise: decodeBase64 prefers the reading that results in a JSON object,
+// decoder has replaced, or noise: DecodeBase64 prefers the reading that results in a JSON object,
 // and otherwise the first that is valid base64.
-func decodeBase64(dst, text []byte) ([]byte, bool) {
+func DecodeBase64(dst, text []byte) ([]byte, bool) {
 	out, ok := decodeBase64As(dst, text, 62)
-	if !bytes.ContainsAny(text, " ") && !bytes.Contains(text, []byte("%20")) || ok && utf8.Valid(out) && startsObject(out) {
+	if !bytes.ContainsAny(text, " ") && !bytes.Contains(text, []byte("%20")) || ok && utf8.Valid(out) && StartsObject(out) {
 		return out, ok
 	}
 	without, okWithout := decodeBase64As(nil, text, -2)
-	if okWithout && (!ok || utf8.Valid(without) && startsObject(without)) {
+	if okWithout && (!ok || utf8.Valid(without) && StartsObject(without)) {
 		return without, true
 	}
 	return out, ok
 }
 
-// decodeBase64As is decodeBase64 with a fixed reading of blanks: blank is the value of a digit, or
+// decodeBase64As is DecodeBase64 with a fixed reading of blanks: blank is the value of a digit, or
 // -2 to skip blanks.
 func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 	dst = dst[:0]
@@ -176,14 +176,14 @@ func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 	return dst, true
 }
 
-// asText converts b to a string without copying. The caller must not modify b afterwards.
-func asText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// AsText converts b to a string without copying. The caller must not modify b afterwards.
+func AsText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// startsJSON reports whether the first character other than white space begins an object or an
+// StartsJSON reports whether the first character other than white space begins an object or an
 // array.
-func startsJSON(text []byte) bool {
+func StartsJSON(text []byte) bool {
 	for _, c := range bytes.TrimPrefix(text, byteOrderMark) {
 		if c > ' ' {
 			return c == '{' || c == '['
@@ -192,9 +192,9 @@ func startsJSON(text []byte) bool {
 	return false
 }
 
-// unescape decodes the percent escapes and plus signs of a form, in place. A percent sign that is
+// Unescape decodes the percent escapes and plus signs of a form, in place. A percent sign that is
 // not followed by two hexadecimal digits is literal.
-func unescape(text []byte) []byte {
+func Unescape(text []byte) []byte {
 	out := text[:0] // never longer than the part of text that was read
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -231,9 +231,9 @@ func isBase64(text []byte) bool {
 	return digits > 0 && digits%4 != 1 && padding <= 2
 }
 
-// undoBase64 decodes text in place if it is base64 (§2.2), and otherwise returns it unchanged. JSON
+// UndoBase64 decodes text in place if it is base64 (§2.2), and otherwise returns it unchanged. JSON
 // objects and arrays are never base64, because their first character is outside of both alphabets.
-func undoBase64(text []byte) []byte {
+func UndoBase64(text []byte) []byte {
 	if !isBase64(text) {
 		return text
 	}
@@ -242,13 +242,13 @@ func undoBase64(text []byte) []byte {
 	return out
 }
 
-// firstRead is the maximum memory, in bytes, that is allocated for the declared length of a body.
+// FirstRead is the maximum memory, in bytes, that is allocated for the declared length of a body.
 // More is allocated only as bytes arrive, so that clients cannot reserve memory without sending
 // data.
-const firstRead = 64 << 10
+const FirstRead = 64 << 10
 
-// startsObject reports whether the first character other than white space is an opening brace.
-func startsObject(text []byte) bool {
+// StartsObject reports whether the first character other than white space is an opening brace.
+func StartsObject(text []byte) bool {
 	for _, c := range text {
 		if c > ' ' {
 			return c == '{'
@@ -257,10 +257,10 @@ func startsObject(text []byte) bool {
 	return false
 }
 
-// queryText decodes the percent escapes and plus signs of a query or form.
-func queryText(s string) string {
+// QueryText decodes the percent escapes and plus signs of a query or form.
+func QueryText(s string) string {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s
 	}
-	return string(unescape([]byte(s)))
+	return string(Unescape([]byte(s)))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -94,7 +94,7 @@ func TestFlags_9_3_Unpack(t *testing.T) {
 	} {
 		for _, buf := range [][]byte{nil, make([]byte, 3), make([]byte, 0, 4096)} {
 			raw := bytes.Clone(c.body)
-			got, err := unpack(raw, c.contentType, c.encoding, c.compression, 0, buf, nil)
+			got, err := Body(raw, c.contentType, c.encoding, c.compression, 0, buf, nil)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			} else if string(got) != smallBody {
@@ -137,7 +137,7 @@ func TestFlags_9_3_UnpackRefuses(t *testing.T) {
 		"deflate cut":          {zlibbed(t, smallBody)[:20], "", "deflate", "", failed + "deflate decompression failed: unexpected EOF", ""},
 		"lz64":                 {[]byte("////"), "", "", "lz64", failed + "lz64 decompression failed: ", ""},
 	} {
-		got, err := unpack(c.body, c.contentType, c.encoding, c.compression, 0, nil, nil)
+		got, err := Body(c.body, c.contentType, c.encoding, c.compression, 0, nil, nil)
 		switch {
 		case err == nil:
 			t.Errorf("%s: accepted as %q", name, got)
@@ -158,11 +158,11 @@ func TestFlags_9_3_GzipMembers(t *testing.T) {
 		"zeros after":   append(bytes.Clone(two), 0, 0, 0),
 		"garbage after": append(bytes.Clone(two), "garbage"...),
 	} {
-		if got, err := unpack(body, "", "", "", 0, nil, nil); err != nil || string(got) != smallBody {
+		if got, err := Body(body, "", "", "", 0, nil, nil); err != nil || string(got) != smallBody {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if got, err := unpack(two[:len(two)-3], "", "", "", 0, nil, nil); err == nil {
+	if got, err := Body(two[:len(two)-3], "", "", "", 0, nil, nil); err == nil {
 		t.Errorf("second member cut: %q", got)
 	}
 }
@@ -190,24 +190,24 @@ func TestFlags_9_11_BodyTooLarge(t *testing.T) {
 		"gzip in base64": {[]byte(base64.StdEncoding.EncodeToString(gzipped(t, zeros(limit*64)))), "", "", "base64", want(limit + 1)},
 	} {
 		for _, buf := range [][]byte{nil, make([]byte, 0, limit*2)} {
-			got, err := unpack(c.body, c.contentType, c.encoding, c.compression, limit, buf, nil)
+			got, err := Body(c.body, c.contentType, c.encoding, c.compression, limit, buf, nil)
 			if got != nil || err == nil || err.Status != 413 || err.Detail != c.detail {
 				t.Errorf("%s: %d bytes, %+v", name, len(got), err)
 			}
 		}
 	}
 	for name, body := range map[string][]byte{"plain": []byte(zeros(limit)), "gzip": gzipped(t, zeros(limit))} {
-		if got, err := unpack(body, "", "", "", limit, nil, nil); err != nil || len(got) != limit {
+		if got, err := Body(body, "", "", "", limit, nil, nil); err != nil || len(got) != limit {
 			t.Errorf("%s exactly at the limit: %d bytes, %v", name, len(got), err)
 		}
 	}
 }
 
 func TestFlags_13_2_BodyLimitDefaults(t *testing.T) {
-	if got, err := unpack(make([]byte, 10485760), "", "", "", 0, nil, nil); err != nil || len(got) != 10485760 {
+	if got, err := Body(make([]byte, 10485760), "", "", "", 0, nil, nil); err != nil || len(got) != 10485760 {
 		t.Errorf("10 MiB: %v", err)
 	}
-	if _, err := unpack(make([]byte, 10485761), "", "", "", 0, nil, nil); err == nil {
+	if _, err := Body(make([]byte, 10485761), "", "", "", 0, nil, nil); err == nil {
 		t.Error("one byte more is accepted")
 	}
 }
@@ -225,7 +225,7 @@ func FuzzUnpack(f *testing.F) {
 		const limit = 1 << 15
 		before := bytes.Clone(raw)
 		buf := make([]byte, 0, 1<<10)
-		out, err := unpack(raw, contentType, encoding, compression, limit, buf, nil)
+		out, err := Body(raw, contentType, encoding, compression, limit, buf, nil)
 		if len(out) > limit {
 			t.Fatalf("%d bytes", len(out))
 		}
@@ -235,7 +235,7 @@ func FuzzUnpack(f *testing.F) {
 		if !bytes.Equal(raw, before) {
 			t.Fatal("raw was overwritten")
 		}
-		again, err2 := unpack(raw, contentType, encoding, compression, limit, nil, nil)
+		again, err2 := Body(raw, contentType, encoding, compression, limit, nil, nil)
 		if !bytes.Equal(out, again) || (err == nil) != (err2 == nil) {
 			t.Fatal("buf changes the answer")
 		}
@@ -243,22 +243,27 @@ func FuzzUnpack(f *testing.F) {
 }
 
 func BenchmarkUnpackGzip(b *testing.B) {
-	raw, buf := gzipped(b, fivePropertyBody), make([]byte, 0, 4096)
+	raw, buf := gzipped(b, fiveProperties), make([]byte, 0, 4096)
 	b.ReportAllocs()
-	b.SetBytes(int64(len(fivePropertyBody)))
+	b.SetBytes(int64(len(fiveProperties)))
 	for b.Loop() {
-		if _, err := unpack(raw, "text/plain", "", "gzip-js", 0, buf, nil); err != nil {
+		if _, err := Body(raw, "text/plain", "", "gzip-js", 0, buf, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkUnpackPlain(b *testing.B) {
-	raw := []byte(fivePropertyBody)
+	raw := []byte(fiveProperties)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := unpack(raw, "application/json", "", "", 0, nil, nil); err != nil {
+		if _, err := Body(raw, "application/json", "", "", 0, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
+
+// fiveProperties is the request of a server SDK for a subject with five properties.
+const fiveProperties = `{"api_key":"phc_testtoken0000000000000000000000000000000000","distinct_id":"user_1","groups":{"company":"acme"},` +
+	`"person_properties":{"email":"ada@example.com","plan":"enterprise","age":36,"signed_up":"2026-01-01T10:00:00Z","beta":true},` +
+	`"group_properties":{},"geoip_disable":true}`

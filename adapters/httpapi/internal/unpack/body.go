@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"strings"
@@ -7,18 +7,18 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
-// defaultLimit is the limit of an unpacked body if there is no other, in bytes.
-const defaultLimit = 10 << 20
+// DefaultLimit is the limit of an unpacked body if there is no other, in bytes.
+const DefaultLimit = 10 << 20
 
-// unpack decodes the encodings of §9.3, and lz64. raw is the body as received; contentType,
+// Body decodes the encodings of §9.3, and lz64. raw is the body as received; contentType,
 // contentEncoding and compression are the two headers and the query parameter, empty if absent. The
-// result has at most limit bytes (defaultLimit if limit is 0); a longer one is a 413 error whose
+// result has at most limit bytes (DefaultLimit if limit is 0); a longer one is a 413 error whose
 // count is the number of bytes that were produced until unpacking stopped. The result may share
 // memory with raw or buf, and the content of buf is overwritten. The result is not checked to be
 // JSON. All other memory is reserved with l, unless l is nil.
-func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *admission.Lease) (json []byte, err *problem.Body) {
+func Body(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *admission.Lease) (json []byte, err *problem.Body) {
 	if limit <= 0 {
-		limit = defaultLimit
+		limit = DefaultLimit
 	}
 	u := unpacker{limit: limit, buf: buf[:0], lease: l}
 	form, err := isFormContent(contentType)
@@ -36,7 +36,7 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 	case err != nil:
 		return nil, err
 	case int64(len(body)) > limit:
-		return nil, bodyTooLarge(limit, int64(len(body)))
+		return nil, BodyTooLarge(limit, int64(len(body)))
 	case form:
 		return u.form(body, compression)
 	}
@@ -76,7 +76,7 @@ func encodingOf(header, compression string, form bool, raw []byte) string {
 		}
 	}
 	switch header = strings.ToLower(header); {
-	case strings.Contains(header, "gzip"), isGzip(raw):
+	case strings.Contains(header, "gzip"), IsGzip(raw):
 		return "gzip"
 	case strings.Contains(header, "deflate"):
 		return "deflate"

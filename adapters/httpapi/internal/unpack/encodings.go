@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"bytes"
@@ -6,26 +6,28 @@ import (
 	"sync"
 
 	"github.com/andybalholm/brotli"
-	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 )
 
 const (
-	maxV1Unpacked = 50 << 20
+	// MaxV1Unpacked is the maximum length of an unpacked body of protocol v1, in bytes.
+	MaxV1Unpacked = 50 << 20
 	zstdWindow    = 8 << 20  // every decoder must support this size; larger windows are rejected
 	brotliWindow  = 16 << 20 // the largest window of the format
 )
 
-// unpackV1 decodes one Content-Encoding, to at most limit bytes.
-type unpackV1 func(l *admission.Lease, packed []byte, limit int64) ([]byte, error)
+// Decoder decodes one Content-Encoding, to at most limit bytes.
+type Decoder func(l *admission.Lease, packed []byte, limit int64) ([]byte, error)
 
-// unpackersV1 maps the values of Content-Encoding to their decoders.
-var unpackersV1 = map[string]unpackV1{
+// ByEncoding maps the values of Content-Encoding to their decoders.
+var ByEncoding = map[string]Decoder{
 	"":         plainV1,
 	"identity": plainV1,
-	"gzip":     gunzip,
+	"gzip":     Gunzip,
 	"deflate":  inflate,
 	"br": func(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 		return unpackWith(l, brotlis, brotliWindow, packed, limit)
@@ -45,7 +47,7 @@ func inflate(l *admission.Lease, packed []byte, limit int64) ([]byte, error) {
 	if bytes.HasPrefix(packed, []byte{0x78}) {
 		var err error
 		if z, err = zlib.NewReader(src); err != nil {
-			return nil, unpackProblem(err, &problemBadPacking)
+			return nil, unpackProblem(err, &badPacking)
 		}
 	}
 	return unpackAll(l, z, packed, limit)
@@ -62,7 +64,7 @@ var (
 	zstds   = &sync.Pool{New: func() any {
 		// Options out of range are the only error.
 		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxV1Unpacked))
+			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(MaxV1Unpacked))
 		return z
 	}}
 )
@@ -81,7 +83,7 @@ func unpackWith(l *admission.Lease, pool *sync.Pool, window int64, packed []byte
 		pool.Put(z)
 	}()
 	if err := z.Reset(src); err != nil {
-		return nil, unpackProblem(err, &problemBadPacking)
+		return nil, unpackProblem(err, &badPacking)
 	}
 	return unpackAll(l, z, packed, limit)
 }
@@ -89,7 +91,7 @@ func unpackWith(l *admission.Lease, pool *sync.Pool, window int64, packed []byte
 func unpackAll(l *admission.Lease, src io.Reader, packed []byte, limit int64) ([]byte, error) {
 	out, err := l.UnpackInto(nil, src, unpackedGuess*int64(len(packed)), limit)
 	if err != nil {
-		err = unpackProblem(err, &problemBadPacking)
+		err = unpackProblem(err, &badPacking)
 	}
 	return out, err
 }

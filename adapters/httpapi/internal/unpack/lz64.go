@@ -1,4 +1,4 @@
-package httpapi
+package unpack
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ import (
 // first unit of the current one is added to the dictionary.
 func unpackLZ64(packed []byte, limit int64) ([]byte, *problem.Body) {
 	limit = min(limit, math.MaxInt32)
-	if startsObject(packed) { // it would decode as text with 15 bits in each character
+	if StartsObject(packed) { // it would decode as text with 15 bits in each character
 		return nil, undecodable("lz64 decompression failed: the text is JSON as it is")
 	}
 	digits, width := lzDigits(packed)
@@ -37,7 +37,7 @@ func unpackLZ64(packed []byte, limit int64) ([]byte, *problem.Body) {
 		}
 		d.tooLarge = int64(len(out))
 	}
-	return nil, bodyTooLarge(limit, d.tooLarge)
+	return nil, BodyTooLarge(limit, d.tooLarge)
 }
 
 // lzDigits splits packed text into digits of width bits.
@@ -71,7 +71,7 @@ func lzBase64(packed []byte) (digits []uint16, ok bool) {
 	digits = make([]uint16, 0, len(packed))
 	text := string(packed)
 	if strings.IndexByte(text, '%') >= 0 {
-		text = queryText(strings.ReplaceAll(text, "+", "%2B"))
+		text = QueryText(strings.ReplaceAll(text, "+", "%2B"))
 	}
 	for _, c := range []byte(strings.Trim(text, "\r\n\t \"")) {
 		switch v := base64Value[c]; {
