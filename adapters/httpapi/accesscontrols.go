@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -25,13 +26,13 @@ var (
 // the object of a rule.
 type accessService = *management.Service
 
-func accessServiceOf(s *server) accessService { return s.Management.Service }
+func accessServiceOf(s *frame.Server) accessService { return s.Management.Service }
 
 // accessOf returns the endpoints for the access rules of single objects below each path segment.
-func accessOf(segments ...string) (out []endpoint) {
+func accessOf(segments ...string) (out []frame.Endpoint) {
 	for _, segment := range segments {
 		out = append(out, accessControlsAt("/"+segment+"/{id}/access_controls", "one of the "+segment)...)
-		out = append(out, resource(inProject, accessObject, accessServiceOf, []row[accessService]{
+		out = append(out, frame.Resource(frame.InProject, frame.AccessObject, accessServiceOf, []frame.Row[accessService]{
 			objectRow(http.MethodGet, "/"+segment+"/{id}/users_with_access", "List the users with access to one of the "+segment, accessService.Users),
 		})...)
 	}
@@ -40,45 +41,45 @@ func accessOf(segments ...string) (out []endpoint) {
 
 // accessControlsAt returns the endpoints that read and change access rules at path. what describes
 // the object of the rules in the summaries.
-func accessControlsAt(path, what string) []endpoint {
-	put := handle(http.MethodPut, path, "Create, change or remove an access rule of "+what, func(svc accessService, c *call) (any, error) {
+func accessControlsAt(path, what string) []frame.Endpoint {
+	put := frame.Handle(http.MethodPut, path, "Create, change or remove an access rule of "+what, func(svc accessService, c *frame.Call) (any, error) {
 		kind, id := pathObject(path, c)
-		rule, err := svc.SetControl(c.ctx, c.scope, kind, id, c.body)
+		rule, err := svc.SetControl(c.Ctx, c.Scope, kind, id, c.Body)
 		if err == nil && rule == nil {
-			return answer{status: http.StatusNoContent}, nil
+			return frame.Answer{Status: http.StatusNoContent}, nil
 		}
 		return rule, err
 	})
-	put.response = resultType(accessService.SetControl)
-	return resource(inProject, accessObject, accessServiceOf, []row[accessService]{
+	put.Response = resultType(accessService.SetControl)
+	return frame.Resource(frame.InProject, frame.AccessObject, accessServiceOf, []frame.Row[accessService]{
 		objectRow(http.MethodGet, path, "Read the access rules for "+what, accessService.Controls),
-		put.withBody(management.AccessFields),
+		put.WithBody(management.AccessFields),
 	})
 }
 
 // resultType returns a zero value of the type that the method returns, as an example for the
 // OpenAPI document.
 func resultType[T any](func(accessService, context.Context, *management.Scope, string, string, management.Body) (T, error)) any {
-	return example[T]()
+	return frame.Example[T]()
 }
 
 // objectRow returns a row that passes the kind and id of the object in its path to do.
-func objectRow[T any](method, path, summary string, do func(accessService, context.Context, *management.Scope, string, string) (T, error)) row[accessService] {
-	return handle(method, path, summary, func(svc accessService, c *call) (T, error) {
+func objectRow[T any](method, path, summary string, do func(accessService, context.Context, *management.Scope, string, string) (T, error)) frame.Row[accessService] {
+	return frame.Handle(method, path, summary, func(svc accessService, c *frame.Call) (T, error) {
 		kind, id := pathObject(path, c)
-		return do(svc, c.ctx, c.scope, kind, id)
+		return do(svc, c.Ctx, c.Scope, kind, id)
 	})
 }
 
 // pathObject returns the kind and id of the object in a path of access rules. id is empty if the
 // path names a whole kind, and both are empty if the path names no kind.
-func pathObject(path string, c *call) (kind, id string) {
-	kind, parameter := accessPathParts(path)
+func pathObject(path string, c *frame.Call) (kind, id string) {
+	kind, parameter := frame.AccessPathParts(path)
 	switch {
 	case path == "/access_controls":
 		kind = management.KindProject
 	case parameter != "":
-		id = c.part(parameter)
+		id = c.Part(parameter)
 	}
 	return kind, id
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -17,9 +18,9 @@ const defaultActivityPage = 10
 const maxActivityPage = management.MaxScan
 
 // activityQuery documents the query parameters of activity logs.
-var activityQuery = []parameterDoc{
-	param("limit", "integer", "entries per page, 10 by default, at most 1000"),
-	param("page", "integer", "page number, 1 by default"),
+var activityQuery = []frame.Parameter{
+	frame.Param("limit", "integer", "entries per page, 10 by default, at most 1000"),
+	frame.Param("page", "integer", "page number, 1 by default"),
 }
 
 // activityBody is the response with a page of the activity log (§5.11).
@@ -31,55 +32,55 @@ type activityBody struct {
 }
 
 // activityEndpoints are the endpoints for the activity log of a project.
-var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/activity_log", "Read the activity log of a project", activityLog).withQuery(activityQuery...),
+var activityEndpoints = frame.Resource(frame.InProject, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
+	frame.Handle(http.MethodGet, "/activity_log", "Read the activity log of a project", activityLog).WithQuery(activityQuery...),
 })
 
 // flagActivityEndpoints are the endpoints for the activity logs of flags and cohorts of a project.
-var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/feature_flags/activity", "List changes to feature flags", activityOf("FeatureFlag")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes to a feature flag", flagActivity).withQuery(activityQuery...),
-	handle(http.MethodGet, "/cohorts/activity", "List changes to cohorts", activityOf("Cohort")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/cohorts/{id}/activity", "List changes to a cohort", cohortActivity).withQuery(activityQuery...),
+var flagActivityEndpoints = frame.Resource(frame.InProject, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
+	frame.Handle(http.MethodGet, "/feature_flags/activity", "List changes to feature flags", activityOf("FeatureFlag")).WithQuery(activityQuery...),
+	frame.Handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes to a feature flag", flagActivity).WithQuery(activityQuery...),
+	frame.Handle(http.MethodGet, "/cohorts/activity", "List changes to cohorts", activityOf("Cohort")).WithQuery(activityQuery...),
+	frame.Handle(http.MethodGet, "/cohorts/{id}/activity", "List changes to a cohort", cohortActivity).WithQuery(activityQuery...),
 })
 
 // insightActivityEndpoints are the endpoints for the activity logs of insights of a project.
-var insightActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/insights/activity", "List changes to insights", activityOf("Insight")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/insights/{id}/activity", "List changes to an insight", insightActivity).withQuery(activityQuery...),
+var insightActivityEndpoints = frame.Resource(frame.InProject, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
+	frame.Handle(http.MethodGet, "/insights/activity", "List changes to insights", activityOf("Insight")).WithQuery(activityQuery...),
+	frame.Handle(http.MethodGet, "/insights/{id}/activity", "List changes to an insight", insightActivity).WithQuery(activityQuery...),
 })
 
 // organizationActivityEndpoints are the endpoints for the activity log of an organization.
-var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/activity_log", "Read the activity log of an organization", activityLog).withQuery(activityQuery...),
+var organizationActivityEndpoints = frame.Resource(frame.InOrganization, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
+	frame.Handle(http.MethodGet, "/activity_log", "Read the activity log of an organization", activityLog).WithQuery(activityQuery...),
 })
 
-func managementOf(s *server) *rooms.Rooms { return s.Management }
+func managementOf(s *frame.Server) *rooms.Rooms { return s.Management }
 
 // activityOf returns a handler for the activity log of all objects of a kind.
-func activityOf(kind string) func(*rooms.Rooms, *call) (activityBody, error) {
-	return func(svc *rooms.Rooms, c *call) (activityBody, error) {
+func activityOf(kind string) func(*rooms.Rooms, *frame.Call) (activityBody, error) {
+	return func(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
 		return activityPage(svc, c, management.ActivityQuery{Scopes: []string{kind}})
 	}
 }
 
-func flagActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
-	id := flagID(c.part("id"))
-	if _, err := svc.FeatureFlags.Get(c.ctx, c.scope, id); err != nil {
+func flagActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
+	id := flagID(c.Part("id"))
+	if _, err := svc.FeatureFlags.Get(c.Ctx, c.Scope, id); err != nil {
 		return activityBody{}, flagHint(svc.FeatureFlags.Flags, c, err)
 	}
 	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10), AccessChecked: true})
 }
 
-func cohortActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
-	if _, err := svc.FeatureFlags.Cohorts.Get(c.ctx, c.scope, c.part("id")); err != nil {
+func cohortActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
+	if _, err := svc.FeatureFlags.Cohorts.Get(c.Ctx, c.Scope, c.Part("id")); err != nil {
 		return activityBody{}, err
 	}
-	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.part("id"), AccessChecked: true})
+	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.Part("id"), AccessChecked: true})
 }
 
-func insightActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
-	i, err := svc.Dashboards.Insights.Get(c.ctx, c.scope, c.part("id"))
+func insightActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
+	i, err := svc.Dashboards.Insights.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return activityBody{}, err
 	}
@@ -88,21 +89,21 @@ func insightActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
 
 // activityPage returns the requested page of the activity log of the project or organization in
 // c.scope.
-func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out activityBody, err error) {
-	if q.Limit, err = countParameter(c, "limit", defaultActivityPage, maxPage); err != nil {
+func activityPage(svc *rooms.Rooms, c *frame.Call, q management.ActivityQuery) (out activityBody, err error) {
+	if q.Limit, err = countParameter(c, "limit", defaultActivityPage, frame.MaxPage); err != nil {
 		return out, err
 	}
 	if q.Page, err = countParameter(c, "page", 1, maxActivityPage); err != nil {
 		return out, err
 	}
-	q.User = c.listValues.Text("user")
-	log, err := svc.ActivityLog(c.ctx, c.scope, q)
+	q.User = c.ListValues.Text("user")
+	log, err := svc.ActivityLog(c.Ctx, c.Scope, q)
 	if err != nil {
 		return out, err
 	}
 	limit, page := q.Limit, q.Page
 	link := func(to int) *string {
-		return c.link(map[string]string{"limit": strconv.Itoa(limit), "page": strconv.Itoa(to)})
+		return c.Link(map[string]string{"limit": strconv.Itoa(limit), "page": strconv.Itoa(to)})
 	}
 	out = activityBody{Results: log.Results, Total: log.Total}
 	if page*limit < log.Total {
@@ -117,8 +118,8 @@ func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out ac
 // countParameter reads the query parameter name as an integer that counts from 1. It returns
 // fallback if the parameter is absent or empty, largest if the value is larger than that, and an
 // error for all other values.
-func countParameter(c *call, name string, fallback, largest int) (int, error) {
-	text := c.query().Get(name)
+func countParameter(c *frame.Call, name string, fallback, largest int) (int, error) {
+	text := c.Query().Get(name)
 	if text == "" {
 		return fallback, nil
 	}
@@ -134,9 +135,9 @@ func countParameter(c *call, name string, fallback, largest int) (int, error) {
 
 // activityLog returns the activity log of the project or organization in c.scope, filtered by the
 // query parameters scope, scopes and item_id.
-func activityLog(svc *rooms.Rooms, c *call) (activityBody, error) {
-	q := management.ActivityQuery{Scopes: c.listValues.Texts("scopes"), Item: c.listValues.Text("item_id")}
-	if scope := c.listValues.Text("scope"); scope != "" {
+func activityLog(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
+	q := management.ActivityQuery{Scopes: c.ListValues.Texts("scopes"), Item: c.ListValues.Text("item_id")}
+	if scope := c.ListValues.Text("scope"); scope != "" {
 		if q.Scopes != nil && !slices.Contains(q.Scopes, scope) {
 			return activityBody{Results: []management.Activity{}}, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -32,14 +33,14 @@ type instanceService struct {
 }
 
 // instanceEndpoints returns the endpoints for the whole server.
-func instanceEndpoints(find backupFinder) []endpoint {
+func instanceEndpoints(find backupFinder) []frame.Endpoint {
 	copying := &atomic.Bool{}
-	of := func(s *server) instanceService {
+	of := func(s *frame.Server) instanceService {
 		return instanceService{s.Management.Organizations.CheckBackupAccess, find, copying, s.Logger}
 	}
-	return resource(atRoot, "instance", of, []row[instanceService]{{do: copyAll, endpoint: endpoint{
-		method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
-		uncompressed: true, summary: "Download all stored data as a SQLite file for bunting restore; for users who own every organization",
+	return frame.Resource(frame.AtRoot, "instance", of, []frame.Row[instanceService]{{Do: copyAll, Endpoint: frame.Endpoint{
+		Method: http.MethodPost, Path: "/instance/backup", KeyScope: management.InternalScope, NoTimeout: true, Kind: "application/vnd.sqlite3",
+		Uncompressed: true, Summary: "Download all stored data as a SQLite file for bunting restore; for users who own every organization",
 	}}})
 }
 
@@ -49,37 +50,37 @@ const backupPieceTimeout = 30 * time.Second
 
 // copyAll streams a copy of the database. It allows one copy at a time. A client can recognize an
 // incomplete copy because it has fewer bytes than its Content-Length.
-func copyAll(svc instanceService, c *call) (any, error) {
-	if err := svc.authorizeCopy(c.ctx, c.scope.Caller); err != nil {
+func copyAll(svc instanceService, c *frame.Call) (any, error) {
+	if err := svc.authorizeCopy(c.Ctx, c.Scope.Caller); err != nil {
 		return nil, err
 	}
 	if svc.backup == nil {
 		return nil, management.Clash("This server stores its data in a database given with --database: back it up with that database's own tools, or copy it with bunting move.")
 	}
 	if !svc.copying.CompareAndSwap(false, true) {
-		c.w.Header().Set("Retry-After", "60")
+		c.W.Header().Set("Retry-After", "60")
 		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is in progress. Try again when it has finished."}
 	}
 	defer svc.copying.Store(false)
-	b, err := svc.backup(c.ctx)
+	b, err := svc.backup(c.Ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = b.Close() }()
-	control := http.NewResponseController(c.w)
+	control := http.NewResponseController(c.W)
 	_ = control.SetReadDeadline(time.Time{}) // the server's read deadline would end the request
-	h := c.w.Header()
+	h := c.W.Header()
 	h.Set("Content-Type", "application/vnd.sqlite3")
 	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
 	h.Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
 	h.Set("Cache-Control", "no-store")
-	svc.log.InfoContext(c.ctx, "sending a backup", "user", c.scope.User.Email, "bytes", b.Size)
-	if err := b.Copy(c.ctx, &timedWriter{c.w, control}); err != nil {
-		svc.log.ErrorContext(c.ctx, "the backup was interrupted", "error", err)
+	svc.log.InfoContext(c.Ctx, "sending a backup", "user", c.Scope.User.Email, "bytes", b.Size)
+	if err := b.Copy(c.Ctx, &timedWriter{c.W, control}); err != nil {
+		svc.log.ErrorContext(c.Ctx, "the backup was interrupted", "error", err)
 		// Close the connection, so that the client does not mistake the part for a complete file.
 		panic(http.ErrAbortHandler)
 	}
-	return answer{sent: true}, nil
+	return frame.Answer{Sent: true}, nil
 }
 
 // timedWriter sets a new write deadline before each Write.

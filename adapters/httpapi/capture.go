@@ -6,19 +6,20 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 )
 
 // intakeService accepts events.
 type intakeService struct {
-	*server
+	*frame.Server
 	Intake             *capture.Intake
 	MaxCaptureBody     int64
 	requests, rejected atomic.Uint64
 }
 
-func newIntakeService(s *server, intake *capture.Intake, maxBody int64) *intakeService {
-	return &intakeService{server: s, Intake: intake, MaxCaptureBody: maxBody}
+func newIntakeService(s *frame.Server, intake *capture.Intake, maxBody int64) *intakeService {
+	return &intakeService{Server: s, Intake: intake, MaxCaptureBody: maxBody}
 }
 
 // counts returns the number of requests, and of those that were refused.
@@ -29,40 +30,40 @@ func (s *intakeService) counts() (requests, rejected uint64) {
 // endpoints returns the endpoints that are served if the server has an Intake (§1.1, §1.2, §16.3).
 // Each path is served with and without a trailing slash. Except for /engage, the shape of the body
 // determines its meaning, not the path (§3.5).
-func (s *intakeService) endpoints() []endpoint {
+func (s *intakeService) endpoints() []frame.Endpoint {
 	// The methods of all paths that capture v0 events.
-	v0 := methods{"POST": s.intake(s.events), "GET": s.intake(s.events), "HEAD": headJSON}
+	v0 := frame.Methods{"POST": s.intake(s.events), "GET": s.intake(s.events), "HEAD": frame.HeadJSON}
 	return slices.Concat(
-		serving(forIntake, "/i/v0/e", v0),
-		serving(forIntake, "/e", v0),
-		serving(forIntake, "/capture", v0),
-		serving(forIntake, "/batch", v0),
-		serving(forIntake, "/track", v0),
-		serving(forIntake, "/engage", methods{"POST": s.intake(s.engage), "GET": s.intake(s.engage), "HEAD": headJSON}),
-		serving(forIntake, "/i/v0/ai/batch", v0),
-		serving(forIntake, "/s", methods{"POST": s.intake(s.postRecording)}),
-		serving(forIntake, "/i/v1/analytics/events", methods{"POST": s.intake(s.postV1)}),
-		serving(forIntake, "/i/v1/ai/events", methods{"POST": s.intake(s.postV1)}),
-		serving(forIntake, "/test/black_hole", methods{"POST": acceptBlindly}),
+		frame.Serving(frame.ForIntake, "/i/v0/e", v0),
+		frame.Serving(frame.ForIntake, "/e", v0),
+		frame.Serving(frame.ForIntake, "/capture", v0),
+		frame.Serving(frame.ForIntake, "/batch", v0),
+		frame.Serving(frame.ForIntake, "/track", v0),
+		frame.Serving(frame.ForIntake, "/engage", frame.Methods{"POST": s.intake(s.engage), "GET": s.intake(s.engage), "HEAD": frame.HeadJSON}),
+		frame.Serving(frame.ForIntake, "/i/v0/ai/batch", v0),
+		frame.Serving(frame.ForIntake, "/s", frame.Methods{"POST": s.intake(s.postRecording)}),
+		frame.Serving(frame.ForIntake, "/i/v1/analytics/events", frame.Methods{"POST": s.intake(s.postV1)}),
+		frame.Serving(frame.ForIntake, "/i/v1/ai/events", frame.Methods{"POST": s.intake(s.postV1)}),
+		frame.Serving(frame.ForIntake, "/test/black_hole", frame.Methods{"POST": frame.AcceptBlindly}),
 	)
 }
 
 // pageEndpoints returns the endpoints that web pages which send events request too. The responses
 // are computed from the definitions of the project.
-func (s *intakeService) pageEndpoints() []endpoint {
+func (s *intakeService) pageEndpoints() []frame.Endpoint {
 	return slices.Concat(
-		serving(forIntake, "/api/surveys", methods{"POST": s.surveys, "GET": s.surveys}),
-		serving(forIntake, "/surveys", methods{"POST": s.surveys, "GET": s.surveys}),
-		serving(forIntake, "/api/early_access_features", methods{"GET": s.getEarlyAccess}),
+		frame.Serving(frame.ForIntake, "/api/surveys", frame.Methods{"POST": s.surveys, "GET": s.surveys}),
+		frame.Serving(frame.ForIntake, "/surveys", frame.Methods{"POST": s.surveys, "GET": s.surveys}),
+		frame.Serving(frame.ForIntake, "/api/early_access_features", frame.Methods{"GET": s.getEarlyAccess}),
 	)
 }
 
 // intake returns a handler that calls h with a new lease of the memory budget. It counts requests
 // and rejected requests, and converts the errors of h to those of §4.2.
-func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *admission.Lease) error) handler {
+func (s *intakeService) intake(h func(http.ResponseWriter, *http.Request, *admission.Lease) error) frame.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		s.requests.Add(1)
-		l := s.budget.NewLease(w, r, s)
+		l := s.Budget.NewLease(w, r, s)
 		defer l.Release()
 		err := h(w, r, l)
 		if err != nil {
@@ -96,7 +97,7 @@ func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *admiss
 		return err
 	}
 	if token, err := submission.Token(); err == nil {
-		exchangeOf(r.Context()).noteToken(token)
+		frame.ExchangeOf(r.Context()).NoteToken(token)
 	}
 	if err := acquireForStoring(l, len(text), len(submission.Items)); err != nil {
 		return err
@@ -110,14 +111,14 @@ func (s *intakeService) ingest(w http.ResponseWriter, r *http.Request, l *admiss
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	write(w, http.StatusOK, accepted)
+	frame.Write(w, http.StatusOK, frame.Accepted)
 	return nil
 }
 
 // recordUsage adds the accepted events to the usage of the project by SDK.
 func (s *intakeService) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
 	if token, err := submission.Token(); err == nil {
-		s.usage.add(token, usageEvents, usageKey(token), sdkOf(r), receipt.Accepted)
+		s.Usage.Add(token, frame.UsageEvents, frame.UsageKey(token), frame.SDKOf(r), receipt.Accepted)
 	}
 }
 

@@ -210,11 +210,11 @@ func TestCapture_1_1_Routes(t *testing.T) {
 		for _, path := range []string{path, path + "/"} {
 			for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "PROPFIND"} {
 				served := slices.Contains(methods, method)
-				w := ask(h, method, path, "", "Origin", page)
+				w := ask(h, method, path, "", "Origin", Range)
 				if (w.Code == http.StatusMethodNotAllowed) == served || w.Code >= 500 || w.Header().Get("Location") != "" {
 					t.Errorf("%s %s: %d", method, path, w.Code)
 				}
-				if w.Header().Get("Access-Control-Allow-Origin") != page || w.Header().Get("Access-Control-Allow-Credentials") != "true" {
+				if w.Header().Get("Access-Control-Allow-Origin") != Range || w.Header().Get("Access-Control-Allow-Credentials") != "true" {
 					t.Errorf("%s %s: %v", method, path, w.Header())
 				}
 				if method == http.MethodOptions && (w.Code != 200 || w.Body.String() != `{"status":1}`) {
@@ -279,9 +279,9 @@ func TestCapture_4_2_Panic(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.Intake = in }).(*httpapi.Handler)
-	w := ask(h, "POST", "/e/", `{"api_key":"phc_x","event":"e","distinct_id":"u"}`, "Origin", page)
+	w := ask(h, "POST", "/e/", `{"api_key":"phc_x","event":"e","distinct_id":"u"}`, "Origin", Range)
 	checkError(t, w, 500)
-	if w.Header().Get("Access-Control-Allow-Origin") != page {
+	if w.Header().Get("Access-Control-Allow-Origin") != Range {
 		t.Errorf("%v", w.Header())
 	}
 	if s := h.Stats(); s.BudgetInUse != 0 || s.Panics != 1 {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -59,7 +60,7 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *admissi
 		if payload, err = l.ReadRaw(limit); err != nil {
 			return "", err
 		}
-		form = isForm(header(r.Header, "Content-Type"))
+		form = isForm(frame.Header(r.Header, "Content-Type"))
 	}
 	declared := codecOf(q.compression)
 	if form && looksLikeForm(payload) {
@@ -71,7 +72,7 @@ func (s *intakeService) readCapture(r *http.Request, q *captureQuery, l *admissi
 		payload = unpack.Unescape(payload)
 	}
 	if declared == codecUnknown {
-		declared = codecOf(header(r.Header, "Content-Encoding"))
+		declared = codecOf(frame.Header(r.Header, "Content-Encoding"))
 	}
 	if len(payload) == 0 {
 		return "", &problemNoData

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
@@ -66,7 +67,7 @@ func (s *intakeService) ingestV1(w http.ResponseWriter, r *http.Request, l *admi
 		return &problemBilling
 	}
 	s.recordUsage(r, submission, &receipt)
-	write(w, http.StatusOK, resultsV1(submission, &receipt))
+	frame.Write(w, http.StatusOK, resultsV1(submission, &receipt))
 	return nil
 }
 
@@ -79,7 +80,7 @@ type requestV1 struct {
 
 // checkV1 validates the headers, before the body is read (§6.1).
 func checkV1(r *http.Request) (q requestV1, err error) {
-	token := bearer(r)
+	token := frame.Bearer(r)
 	if token == "" {
 		return q, &problemNoBearer
 	}

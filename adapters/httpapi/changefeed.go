@@ -6,17 +6,18 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 )
 
 // changeEndpoints returns the endpoint that streams the changes that users make, as they happen
 // (N14).
-func changeEndpoints(t *streams) []endpoint {
-	of := func(s *server) *changeWatcher { return &changeWatcher{t, s.Management.Service} }
-	return resource(inProject, "activity_log", of, []row[*changeWatcher]{
-		handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
-			withMediaType(eventStream).withoutTimeout().uncompressed(),
+func changeEndpoints(t *streams) []frame.Endpoint {
+	of := func(s *frame.Server) *changeWatcher { return &changeWatcher{t, s.Management.Service} }
+	return frame.Resource(frame.InProject, "activity_log", of, []frame.Row[*changeWatcher]{
+		frame.Handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
+			WithMediaType(frame.EventStream).WithoutTimeout().Uncompressed(),
 	})
 }
 
@@ -30,15 +31,15 @@ type changeWatcher struct {
 // see different entries.
 type changeFeed struct {
 	*changeWatcher
-	call     *call
+	call     *frame.Call
 	position int64 // in the log, of the last change that was sent; -1 starts with new changes
 }
 
 // watchChanges streams changes, beginning with those after Last-Event-ID, if the request has that
 // header.
-func watchChanges(svc *changeWatcher, c *call) (any, error) {
+func watchChanges(svc *changeWatcher, c *frame.Call) (any, error) {
 	f := &changeFeed{changeWatcher: svc, call: c, position: -1}
-	if last, err := strconv.ParseInt(c.r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
+	if last, err := strconv.ParseInt(c.R.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
 		f.position = last
 	}
 	return svc.streams.serveFeed(c, &svc.streams.feeds.changes, f)
@@ -46,7 +47,7 @@ func watchChanges(svc *changeWatcher, c *call) (any, error) {
 
 // Begin returns the changes after f.position as server-sent events, and advances f.position.
 func (f *changeFeed) Begin(ctx context.Context) ([][]byte, error) {
-	activities, next, err := f.service.ChangesAfter(ctx, f.call.scope, f.position)
+	activities, next, err := f.service.ChangesAfter(ctx, f.call.Scope, f.position)
 	if err != nil {
 		return nil, problem.OfManagement(err)
 	}

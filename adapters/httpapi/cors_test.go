@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-const page = "https://shop.example"
+const Range = "https://shop.example"
 
 // isPublic reports whether pages may read the responses of a route (§9.1).
 func isPublic(path string) bool { return path != "/" && !strings.HasPrefix(path, "/_") }
@@ -32,7 +32,7 @@ func TestFlags_9_1_CORSOnEveryAnswer(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", name, got.Code, status)
 		}
 		header := got.Header()
-		if header.Get("Access-Control-Allow-Origin") != page || header.Get("Access-Control-Allow-Credentials") != "true" ||
+		if header.Get("Access-Control-Allow-Origin") != Range || header.Get("Access-Control-Allow-Credentials") != "true" ||
 			header.Get("Access-Control-Expose-Headers") != "x-posthog-rate-limit-warning" || !slices.Contains(header.Values("Vary"), "Origin") {
 			t.Errorf("%s: %v", name, header)
 		}
@@ -55,21 +55,21 @@ func TestFlags_9_1_CORSOnEveryAnswer(t *testing.T) {
 		{"HEAD", "HEAD", "/flags", "", 200},
 		{"413", "POST", "/flags?v=2", strings.Repeat(" ", httpapi.DefaultMaxBody+1), 413},
 	} {
-		check(c.name, ask(h, c.method, c.path, c.text, "Origin", page, "Authorization", "Bearer phs_limited"), c.status)
+		check(c.name, ask(h, c.method, c.path, c.text, "Origin", Range, "Authorization", "Bearer phs_limited"), c.status)
 	}
 	ask(h, "POST", "/flags?v=2", good)
 	ask(h, "POST", "/flags?v=2", good)
-	check("429", ask(h, "POST", "/flags?v=2", good, "Origin", page), 429)
+	check("429", ask(h, "POST", "/flags?v=2", good, "Origin", Range), 429)
 	h = w.handler(t, nil, nil)
 	w.panicked = "a mistake"
-	check("500", ask(h, "POST", "/flags?v=2", good, "Origin", page), 500)
+	check("500", ask(h, "POST", "/flags?v=2", good, "Origin", Range), 500)
 }
 
 // A preflight request is allowed on every public route.
 func TestFlags_9_1_Preflight(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	for route := range httpapi.RoutesForTest() {
-		w := ask(h, "OPTIONS", anyPath(route), "", "Origin", page, "Access-Control-Request-Method", "POST",
+		w := ask(h, "OPTIONS", anyPath(route), "", "Origin", Range, "Access-Control-Request-Method", "POST",
 			"Access-Control-Request-Headers", "content-type,x-custom")
 		header := w.Header()
 		if !isPublic(route) {
@@ -79,14 +79,14 @@ func TestFlags_9_1_Preflight(t *testing.T) {
 			continue
 		}
 		if w.Code != 200 || w.Body.Len() > 0 ||
-			header.Get("Access-Control-Allow-Origin") != page ||
+			header.Get("Access-Control-Allow-Origin") != Range ||
 			header.Get("Access-Control-Allow-Credentials") != "true" ||
 			header.Get("Access-Control-Allow-Methods") != "POST" ||
 			header.Get("Access-Control-Allow-Headers") != "content-type,x-custom" {
 			t.Errorf("%s: %d %v", route, w.Code, header)
 		}
 		// Without Access-Control-Request-Method it is an ordinary OPTIONS request.
-		if w := ask(h, "OPTIONS", anyPath(route), "", "Origin", page); w.Code != 204 || w.Header().Get("Allow") == "" {
+		if w := ask(h, "OPTIONS", anyPath(route), "", "Origin", Range); w.Code != 204 || w.Header().Get("Allow") == "" {
 			t.Errorf("%s: %d %v", route, w.Code, w.Header())
 		}
 	}

@@ -23,7 +23,7 @@ func (h *Handler) Latencies() []Latency {
 		return nil
 	}
 	var out []Latency
-	for _, l := range h.server.latencyTotals() {
+	for _, l := range h.server.LatencyTotals() {
 		out = append(out, Latency(l))
 	}
 	return out
@@ -48,7 +48,7 @@ func (h *Handler) TakeUsage() []Usage {
 	if !h.isReady() {
 		return nil
 	}
-	list := h.server.usage.take()
+	list := h.server.Usage.Take()
 	out := make([]Usage, len(list))
 	for i, u := range list {
 		out[i] = Usage(u)

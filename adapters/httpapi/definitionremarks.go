@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
@@ -14,21 +15,21 @@ import (
 // definitionEndpoints read and change the descriptions of events and properties, which package
 // organizations stores (clients.md §10).
 var definitionEndpoints = slices.Concat(
-	resource(inHistory, "event_definition", readerOf, []row[*reader]{
-		handle(http.MethodGet, "/event_definitions/by_name", "Read an event definition", (*reader).eventByName).withResponse(eventDefinition{}).
-			withQuery(param("name", "string", "name of the event; required")),
-		handle(http.MethodGet, "/event_definitions/{definition}", "Read an event definition", (*reader).getEventDefinition).withResponse(eventDefinition{}),
-		handle(http.MethodPatch, "/event_definitions/{definition}", "Change an event definition", (*reader).describeEvent).
-			withBody(organizations.EventNames.Fields).withResponse(eventDefinition{}).withPut("Change an event definition"),
-		handle(http.MethodDelete, "/event_definitions/{definition}", "Delete an event definition until the event is captured again", (*reader).forgetEvent).
-			withStatus(http.StatusNoContent),
+	frame.Resource(frame.InHistory, "event_definition", readerOf, []frame.Row[*reader]{
+		frame.Handle(http.MethodGet, "/event_definitions/by_name", "Read an event definition", (*reader).eventByName).WithResponse(eventDefinition{}).
+			WithQuery(frame.Param("name", "string", "name of the event; required")),
+		frame.Handle(http.MethodGet, "/event_definitions/{definition}", "Read an event definition", (*reader).getEventDefinition).WithResponse(eventDefinition{}),
+		frame.Handle(http.MethodPatch, "/event_definitions/{definition}", "Change an event definition", (*reader).describeEvent).
+			WithBody(organizations.EventNames.Fields).WithResponse(eventDefinition{}).WithPut("Change an event definition"),
+		frame.Handle(http.MethodDelete, "/event_definitions/{definition}", "Delete an event definition until the event is captured again", (*reader).forgetEvent).
+			WithStatus(http.StatusNoContent),
 	}),
-	resource(inHistory, "property_definition", readerOf, []row[*reader]{
-		handle(http.MethodGet, "/property_definitions/{definition}", "Read a property definition", (*reader).getPropertyDefinition).withResponse(propertyDefinition{}),
-		handle(http.MethodPatch, "/property_definitions/{definition}", "Change a property definition", (*reader).describeProperty).
-			withBody(organizations.PropertyNames.Fields).withResponse(propertyDefinition{}).withPut("Change a property definition"),
-		handle(http.MethodDelete, "/property_definitions/{definition}", "Delete a property definition until the property is captured again", (*reader).forgetProperty).
-			withStatus(http.StatusNoContent),
+	frame.Resource(frame.InHistory, "property_definition", readerOf, []frame.Row[*reader]{
+		frame.Handle(http.MethodGet, "/property_definitions/{definition}", "Read a property definition", (*reader).getPropertyDefinition).WithResponse(propertyDefinition{}),
+		frame.Handle(http.MethodPatch, "/property_definitions/{definition}", "Change a property definition", (*reader).describeProperty).
+			WithBody(organizations.PropertyNames.Fields).WithResponse(propertyDefinition{}).WithPut("Change a property definition"),
+		frame.Handle(http.MethodDelete, "/property_definitions/{definition}", "Delete a property definition until the property is captured again", (*reader).forgetProperty).
+			WithStatus(http.StatusNoContent),
 	}),
 )
 
@@ -95,12 +96,12 @@ func (d *definition) definedName() organizations.DefinedName {
 var eventNames = []propertyOwner{{"", capture.SeenEvent, false}}
 
 // find returns the first name of the given kinds for which is returns true, or a not found error.
-func (rd *reader) find(c *call, kinds []propertyOwner, is func(s *capture.SeenName) bool) (*definition, error) {
+func (rd *reader) find(c *frame.Call, kinds []propertyOwner, is func(s *capture.SeenName) bool) (*definition, error) {
 	for i := range kinds {
 		if kinds[i].isEmpty {
 			continue
 		}
-		names, descriptions, err := rd.definedNames(c.ctx, c.project(), kinds[i].kind)
+		names, descriptions, err := rd.definedNames(c.Ctx, c.Project(), kinds[i].kind)
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +113,8 @@ func (rd *reader) find(c *call, kinds []propertyOwner, is func(s *capture.SeenNa
 }
 
 // definitionInPath returns the definition that the path identifies, or a not found error.
-func (rd *reader) definitionInPath(c *call, kinds []propertyOwner) (*definition, error) {
-	id, ok := management.NormalizeUUID(c.part("definition"))
+func (rd *reader) definitionInPath(c *frame.Call, kinds []propertyOwner) (*definition, error) {
+	id, ok := management.NormalizeUUID(c.Part("definition"))
 	if !ok {
 		return nil, management.ErrNotFound()
 	}
@@ -121,24 +122,24 @@ func (rd *reader) definitionInPath(c *call, kinds []propertyOwner) (*definition,
 }
 
 // describe applies the request body to the description of the definition in the path.
-func (rd *reader) describe(c *call, kinds []propertyOwner) (*definition, error) {
+func (rd *reader) describe(c *frame.Call, kinds []propertyOwner) (*definition, error) {
 	d, err := rd.definitionInPath(c, kinds)
 	if err != nil {
 		return nil, err
 	}
-	if err := rd.management.Organizations.Describe(c.ctx, c.scope, vocabularyOf(d.name.Kind), d.definedName(), c.body); err != nil {
+	if err := rd.management.Organizations.Describe(c.Ctx, c.Scope, vocabularyOf(d.name.Kind), d.definedName(), c.Body); err != nil {
 		return nil, err
 	}
 	return rd.definitionInPath(c, kinds)
 }
 
 // forget hides the definition in the path until its name is captured in a later event.
-func (rd *reader) forget(c *call, kinds []propertyOwner) (any, error) {
+func (rd *reader) forget(c *frame.Call, kinds []propertyOwner) (any, error) {
 	d, err := rd.definitionInPath(c, kinds)
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.management.Organizations.Forget(c.ctx, c.scope, vocabularyOf(d.name.Kind), d.definedName())
+	return nil, rd.management.Organizations.Forget(c.Ctx, c.Scope, vocabularyOf(d.name.Kind), d.definedName())
 }
 
 func showEventDefinition(d *definition, err error) (any, error) {
@@ -155,26 +156,26 @@ func showPropertyDefinition(d *definition, err error) (any, error) {
 	return showProperty(&d.name, d.descriptions, d.owner), nil
 }
 
-func (rd *reader) eventByName(c *call) (any, error) {
-	name := c.query().Get("name")
+func (rd *reader) eventByName(c *frame.Call) (any, error) {
+	name := c.Query().Get("name")
 	if name == "" {
 		return nil, problem.Required.With("", "name")
 	}
 	return showEventDefinition(rd.find(c, eventNames, func(s *capture.SeenName) bool { return s.Name == name }))
 }
 
-func (rd *reader) getEventDefinition(c *call) (any, error) {
+func (rd *reader) getEventDefinition(c *frame.Call) (any, error) {
 	return showEventDefinition(rd.definitionInPath(c, eventNames))
 }
-func (rd *reader) describeEvent(c *call) (any, error) {
+func (rd *reader) describeEvent(c *frame.Call) (any, error) {
 	return showEventDefinition(rd.describe(c, eventNames))
 }
-func (rd *reader) forgetEvent(c *call) (any, error) { return rd.forget(c, eventNames) }
+func (rd *reader) forgetEvent(c *frame.Call) (any, error) { return rd.forget(c, eventNames) }
 
-func (rd *reader) getPropertyDefinition(c *call) (any, error) {
+func (rd *reader) getPropertyDefinition(c *frame.Call) (any, error) {
 	return showPropertyDefinition(rd.definitionInPath(c, owners))
 }
-func (rd *reader) describeProperty(c *call) (any, error) {
+func (rd *reader) describeProperty(c *frame.Call) (any, error) {
 	return showPropertyDefinition(rd.describe(c, owners))
 }
-func (rd *reader) forgetProperty(c *call) (any, error) { return rd.forget(c, owners) }
+func (rd *reader) forgetProperty(c *frame.Call) (any, error) { return rd.forget(c, owners) }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -16,7 +17,7 @@ func (s *sdkService) getDefinitions(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := s.access.Authorize(r.Context(), bearer(r), &project); err != nil {
+	if err := s.access.Authorize(r.Context(), frame.Bearer(r), &project); err != nil {
 		return s.access.countUnknownKey(r, err)
 	}
 	return s.serveDefinitions(w, r, &project)
@@ -26,7 +27,7 @@ func (s *sdkService) getDefinitions(w http.ResponseWriter, r *http.Request) erro
 // project token selects the only project that it opens, or the current project of its user
 // (spec/clients.md §7.3).
 func (s *sdkService) getOldLocalEvaluation(w http.ResponseWriter, r *http.Request) error {
-	if parseQuery(r.URL.RawQuery).Token != "" || bearer(r) == "" || strings.HasPrefix(bearer(r), "phs_") {
+	if parseQuery(r.URL.RawQuery).Token != "" || frame.Bearer(r) == "" || strings.HasPrefix(frame.Bearer(r), "phs_") {
 		return s.getDefinitions(w, r)
 	}
 	key, err := s.access.key(r)
@@ -72,7 +73,7 @@ func (s *sdkService) serveDefinitions(w http.ResponseWriter, r *http.Request, pr
 	h := w.Header()
 	h.Set("ETag", `W/"`+version+`"`)
 	h.Set("Cache-Control", "private, must-revalidate")
-	if matchesETag(r.Header.Values("If-None-Match"), version) {
+	if frame.MatchesETag(r.Header.Values("If-None-Match"), version) {
 		w.WriteHeader(http.StatusNotModified) // not counted as a request for the quota
 		return nil
 	}
@@ -81,8 +82,8 @@ func (s *sdkService) serveDefinitions(w http.ResponseWriter, r *http.Request, pr
 		h.Del("Cache-Control")
 		return &problemQuota
 	}
-	s.usage.add(project.APIKey, usageFlags, usageKey(bearer(r)), sdkOf(r), flags.DefinitionsCost)
-	write(w, http.StatusOK, payload)
+	s.Usage.Add(project.APIKey, frame.UsageFlags, frame.UsageKey(frame.Bearer(r)), frame.SDKOf(r), flags.DefinitionsCost)
+	frame.Write(w, http.StatusOK, payload)
 	return nil
 }
 

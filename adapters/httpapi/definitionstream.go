@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 )
 
 // getDefinitionsStream checks requests in the order of §1.8, like getDefinitions.
@@ -11,7 +13,7 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	text := bearer(r)
+	text := frame.Bearer(r)
 	if err := s.streams.authorize(r.Context(), text, &project); err != nil {
 		return s.access.countUnknownKey(r, err)
 	}
@@ -30,7 +32,7 @@ func (s *sdkService) getDefinitionsStream(w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	st.sdk = strings.Clone(sdkOf(r)) // copied, because it may refer to the buffers of the request
+	st.sdk = strings.Clone(frame.SDKOf(r)) // copied, because it may refer to the buffers of the request
 	st.sent = r.Header.Get("Last-Event-ID")
 	if err := st.arrive(version); err != nil {
 		return err

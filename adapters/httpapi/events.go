@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -20,7 +21,7 @@ type event struct {
 	Event         string           `json:"event"`
 	DistinctID    string           `json:"distinct_id"`
 	Properties    json.RawMessage  `json:"properties"`
-	Timestamp     instant          `json:"timestamp"`
+	Timestamp     frame.Instant    `json:"timestamp"`
 	CreatedAt     management.Stamp `json:"created_at"`
 	ElementsChain string           `json:"elements_chain"`
 	PersonID      capture.UUID     `json:"person_id"`
@@ -41,7 +42,7 @@ type eventPerson struct {
 func showEvent(r *capture.Record) event {
 	e := event{
 		ID: r.UUID, UUID: r.UUID, Event: r.Name, DistinctID: r.DistinctID, Properties: rawObject(r.Properties),
-		Timestamp: instant(r.Timestamp), CreatedAt: management.Stamp{Time: r.CreatedAt}, ElementsChain: r.ElementsChain,
+		Timestamp: frame.Instant(r.Timestamp), CreatedAt: management.Stamp{Time: r.CreatedAt}, ElementsChain: r.ElementsChain,
 		PersonID: r.PersonID, PersonMode: r.PersonMode.String(), Historical: r.Historical,
 	}
 	if r.PersonMode != capture.Propertyless {
@@ -63,14 +64,14 @@ func rawObject(text string) json.RawMessage {
 // listEvents returns events, newest first. With order=recorded it returns them in the order in
 // which they were recorded, so that exports can follow: events that arrive in the meantime are at
 // the end.
-func (rd *reader) listEvents(c *call) (any, error) {
-	params := c.query()
-	p := pageOf(params)
-	q, err := rd.eventQuery(c.ctx, c.project(), params)
+func (rd *reader) listEvents(c *frame.Call) (any, error) {
+	params := c.Query()
+	p := frame.RangeOf(params)
+	q, err := rd.eventQuery(c.Ctx, c.Project(), params)
 	if err != nil {
 		return nil, err
 	}
-	match, err := eventMatcher(c.ctx, params.Get("properties"), c.scope.Project.Settings, rd.now())
+	match, err := eventMatcher(c.Ctx, params.Get("properties"), c.Scope.Project.Settings, rd.now())
 	if err != nil {
 		return nil, err
 	}
@@ -79,33 +80,33 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	skip := 0
 	switch order := params.Get("order"); order {
 	case "", "-timestamp":
-		records, next, skip, err = rd.newestEvents(c.ctx, c.project(), q, p, match)
+		records, next, skip, err = rd.newestEvents(c.Ctx, c.Project(), q, p, match)
 	case "recorded":
-		records, next, err = rd.recordedEvents(c.ctx, c.project(), q, p, match)
+		records, next, err = rd.recordedEvents(c.Ctx, c.Project(), q, p, match)
 	default:
 		err = problem.InvalidChoice.With("", "order").Detailed("%s is not a valid choice. Valid choices: -timestamp, recorded.", strconv.Quote(problem.Shorten(order)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := uncounted[event]{Results: make([]event, len(records))}
+	out := frame.Uncounted[event]{Results: make([]event, len(records))}
 	for i := range records {
 		out.Results[i] = showEvent(&records[i])
 	}
 	if next != "" {
-		change := p.parameters(skip)
+		change := p.Parameters(skip)
 		change["cursor"] = next
-		out.Next = c.link(change)
+		out.Next = c.Link(change)
 	}
 	return out, nil
 }
 
 // eventQuery parses the query parameters that select events.
 func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Values) (q capture.EventQuery, err error) {
-	if q.From, err = timeParameter(params, "after"); err != nil {
+	if q.From, err = frame.TimeParameter(params, "after"); err != nil {
 		return q, err
 	}
-	if q.To, err = timeParameter(params, "before"); err != nil {
+	if q.To, err = frame.TimeParameter(params, "before"); err != nil {
 		return q, err
 	}
 	q.Name = params.Get("event")
@@ -131,21 +132,21 @@ func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Valu
 
 // newestEvents returns a page of events, newest first, with the cursor of the next page. skip is
 // the part of the offset that the next page has to skip.
-func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) (records []capture.Record, next string, skip int, err error) {
-	after, err := parseEventCursor(p.cursor)
+func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.EventQuery, p frame.Range, match func(*capture.Record) bool) (records []capture.Record, next string, skip int, err error) {
+	after, err := frame.ParseEventCursor(p.Cursor)
 	if err != nil {
 		return nil, "", 0, err
 	}
-	if match != nil || p.offset > 0 {
-		l := &eventWalk{limit: p.limit, skip: p.offset, maxScanned: capture.SearchScan, match: match}
+	if match != nil || p.Offset > 0 {
+		l := &eventWalk{limit: p.Limit, skip: p.Offset, maxScanned: capture.SearchScan, match: match}
 		q.After = after
 		records, last, err := rd.walkEvents(ctx, project, q, l)
 		if last != nil {
-			next = eventCursor(last.Timestamp, last.ID)
+			next = frame.EventCursor(last.Timestamp, last.ID)
 		}
 		return records, next, l.skip, err
 	}
-	records, more, err := fill(p.limit, func(last *capture.Record, n int) ([]capture.Record, error) {
+	records, more, err := fill(p.Limit, func(last *capture.Record, n int) ([]capture.Record, error) {
 		q.After, q.Limit = after, n
 		if last != nil {
 			q.After = &capture.EventCursor{Timestamp: last.Timestamp, ID: last.ID}
@@ -153,19 +154,19 @@ func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.Eve
 		return rd.history.Events(ctx, project, q)
 	})
 	if last := lastOf(records); more && last != nil {
-		next = eventCursor(last.Timestamp, last.ID)
+		next = frame.EventCursor(last.Timestamp, last.ID)
 	}
 	return records, next, 0, err
 }
 
 // recordedEvents reads a page of the ledger and returns the events that match. It may return no
 // events and still a cursor for more.
-func (rd *reader) recordedEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) ([]capture.Record, string, error) {
-	after, err := idCursor(p.cursor)
+func (rd *reader) recordedEvents(ctx context.Context, project int64, q capture.EventQuery, p frame.Range, match func(*capture.Record) bool) ([]capture.Record, string, error) {
+	after, err := frame.IDCursor(p.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	records, more, err := fill(p.limit, func(last *capture.Record, n int) ([]capture.Record, error) {
+	records, more, err := fill(p.Limit, func(last *capture.Record, n int) ([]capture.Record, error) {
 		if last != nil {
 			return rd.history.Ledger(ctx, project, last.ID, n)
 		}
@@ -186,12 +187,12 @@ func requested(q *capture.EventQuery, r *capture.Record) bool {
 }
 
 // getEvent returns the event with the UUID in the path.
-func (rd *reader) getEvent(c *call) (any, error) {
-	id, ok := wire.ParseUUID(c.part("event"))
+func (rd *reader) getEvent(c *frame.Call) (any, error) {
+	id, ok := wire.ParseUUID(c.Part("event"))
 	if !ok {
 		return nil, &problem.NotFound
 	}
-	record, err := rd.history.Event(c.ctx, c.project(), id)
+	record, err := rd.history.Event(c.Ctx, c.Project(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,15 +6,16 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 )
 
 // eventValueRow suggests values of properties for filter inputs (insights.md §1.1).
-var eventValueRow = handle(http.MethodGet, "/events/values", "List the values of an event property in the last seven days, most frequent first", eventValues).
-	withQuery(param("key", "string", "name of the property; required"), param("value", "string", "text that values contain, ignoring case"),
-		param("event_name", "string", "only values from events with this name")).withResponse([]eventValue{})
+var eventValueRow = frame.Handle(http.MethodGet, "/events/values", "List the values of an event property in the last seven days, most frequent first", eventValues).
+	WithQuery(frame.Param("key", "string", "name of the property; required"), frame.Param("value", "string", "text that values contain, ignoring case"),
+		frame.Param("event_name", "string", "only values from events with this name")).WithResponse([]eventValue{})
 
 // eventValue is a value of a property, as a string.
 type eventValue struct {
@@ -35,8 +36,8 @@ var (
 )
 
 // eventValues runs a HogQL query for the values of a property that are the most frequent.
-func eventValues(svc *queryService, c *call) (any, error) {
-	params := c.query()
+func eventValues(svc *queryService, c *frame.Call) (any, error) {
+	params := c.Query()
 	key := params.Get("key")
 	if key == "" {
 		return nil, management.CodedFault(management.CodeRequired, "key", "This field is required.")
@@ -60,7 +61,7 @@ func eventValues(svc *queryService, c *call) (any, error) {
 		return nil, err
 	}
 	request.Mode, request.Name = queries.Blocking, "values"
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -14,30 +15,32 @@ import (
 
 // experimentCallEndpoints are the steps in the life of an experiment, such as launching it
 // (experiments.md §3.7).
-var experimentCallEndpoints = func() []endpoint {
-	var rows []row[featureflags.Experiments]
+var experimentCallEndpoints = func() []frame.Endpoint {
+	var rows []frame.Row[featureflags.Experiments]
 	for _, name := range slices.Sorted(maps.Keys(featureflags.ExperimentCalls)) {
 		step := featureflags.ExperimentCalls[name]
-		rows = append(rows, handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(svc featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
-			return svc.Call(c.ctx, c.scope, c.part("id"), name, c.body)
-		}).withBody(step.Fields))
+		rows = append(rows, frame.Handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(svc featureflags.Experiments, c *frame.Call) (*featureflags.Experiment, error) {
+			return svc.Call(c.Ctx, c.Scope, c.Part("id"), name, c.Body)
+		}).WithBody(step.Fields))
 	}
-	return resource(inProject, "experiment", experimentsOf, rows)
+	return frame.Resource(frame.InProject, "experiment", experimentsOf, rows)
 }()
 
-func experimentsOf(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }
+func experimentsOf(s *frame.Server) featureflags.Experiments {
+	return s.Management.FeatureFlags.Experiments
+}
 
 // experimentResultEndpoints return the results of an experiment's metrics (experiments.md §3.5).
 // Results are derived from events, so the key also needs the scope query:read.
-var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{{do: experimentResults, endpoint: endpoint{
-	method: http.MethodGet, path: "/experiments/{id}/results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
-	summary: "Compute the results of an experiment for all of its metrics",
-	query: []parameterDoc{
-		param("refresh", "string", "blocking (default), force_blocking"),
-		param("metric", "string", "uuid of a metric; may be repeated; all metrics by default"),
-		param("format", "string", "json (default), or csv with one row for each metric and variant"),
+var experimentResultEndpoints = frame.Resource(frame.InProject, "experiment", queryServiceOf, []frame.Row[*queryService]{{Do: experimentResults, Endpoint: frame.Endpoint{
+	Method: http.MethodGet, Path: "/experiments/{id}/results", KeyScope: "experiment:read", SecondScope: "query:read", NoTimeout: true,
+	Summary: "Compute the results of an experiment for all of its metrics",
+	Query: []frame.Parameter{
+		frame.Param("refresh", "string", "blocking (default), force_blocking"),
+		frame.Param("metric", "string", "uuid of a metric; may be repeated; all metrics by default"),
+		frame.Param("format", "string", "json (default), or csv with one row for each metric and variant"),
 	},
-	response: experimentResult{},
+	Response: experimentResult{},
 }}})
 
 // experimentResult documents the response. Its other members are documented with the query
@@ -52,12 +55,12 @@ type experimentResult struct {
 
 // experimentResults computes the results of the requested metrics, all by default, and returns them
 // as JSON or CSV.
-func experimentResults(svc *queryService, c *call) (any, error) {
-	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
+func experimentResults(svc *queryService, c *frame.Call) (any, error) {
+	experiment, err := svc.experiments.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, err
 	}
-	params := c.query()
+	params := c.Query()
 	format := params.Get("format")
 	if format != "" && format != "json" && format != "csv" {
 		return nil, management.NotAChoice("format", problem.Shorten(format), []string{"json", "csv"})
@@ -79,12 +82,12 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 			return nil, problem.Invalid("refresh", "Must be blocking or force_blocking: the request waits for the results.")
 		}
 	}
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
 	if format == "csv" {
-		return answer{status: http.StatusOK, raw: resultsCSV(found.Result), kind: "text/csv; charset=utf-8"}, nil
+		return frame.Answer{Status: http.StatusOK, Raw: resultsCSV(found.Result), Kind: "text/csv; charset=utf-8"}, nil
 	}
 	out := maps.Clone(found.Result)
 	for name, value := range map[string]any{"experiment_id": experiment.ID, "status": experiment.Status, "start_date": experiment.Start, "end_date": experiment.End} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -27,9 +28,9 @@ type metricsRun struct {
 	Error      *string `json:"error"`
 }
 
-func metricsRunAt(path, summary string) row[*queryService] {
-	return row[*queryService]{do: readMetricsRun, endpoint: endpoint{
-		method: http.MethodGet, path: path, keyScope: "experiment:read", secondScope: "query:read", summary: summary, response: metricsRun{},
+func metricsRunAt(path, summary string) frame.Row[*queryService] {
+	return frame.Row[*queryService]{Do: readMetricsRun, Endpoint: frame.Endpoint{
+		Method: http.MethodGet, Path: path, KeyScope: "experiment:read", SecondScope: "query:read", Summary: summary, Response: metricsRun{},
 	}}
 }
 
@@ -52,31 +53,31 @@ func metricsRunOf(experiment int64, s *queries.Status) *metricsRun {
 }
 
 // recalculateMetrics starts a run, or returns the one that is in progress.
-func recalculateMetrics(svc *queryService, c *call) (any, error) {
-	if _, err := triggerFields.Create(c.body); err != nil {
+func recalculateMetrics(svc *queryService, c *frame.Call) (any, error) {
+	if _, err := triggerFields.Create(c.Body); err != nil {
 		return nil, err
 	}
-	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
+	experiment, err := svc.experiments.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, err
 	}
 	if experiment.Start.IsZero() {
 		return nil, problem.Invalid("", "Experiment has not been started yet")
 	}
-	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, metricsRunName(experiment.ID), false)
+	status, err := svc.runner.Status(c.Ctx, c.Scope.Project.ID, metricsRunName(experiment.ID), false)
 	var queryErr *queries.Error
 	if err != nil && !(errors.As(err, &queryErr) && queryErr.Kind == queries.NotFound) {
 		return nil, queryProblem(err)
 	}
 	if status != nil && !status.Complete {
-		return answer{status: http.StatusOK, body: metricsRunOf(experiment.ID, status)}, nil
+		return frame.Answer{Status: http.StatusOK, Body: metricsRunOf(experiment.ID, status)}, nil
 	}
 	request, err := svc.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": experiment.ID}), queries.Overrides{})
 	if err != nil {
 		return nil, err
 	}
 	request.Mode, request.ID = queries.ForceAsync, metricsRunName(experiment.ID)
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -84,15 +85,15 @@ func recalculateMetrics(svc *queryService, c *call) (any, error) {
 }
 
 // readMetricsRun returns the run with the ID in the path, or the latest run if the path has no ID.
-func readMetricsRun(svc *queryService, c *call) (any, error) {
-	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
+func readMetricsRun(svc *queryService, c *frame.Call) (any, error) {
+	experiment, err := svc.experiments.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, err
 	}
-	if run := c.part("run"); run != "" && run != metricsRunName(experiment.ID) {
+	if run := c.Part("run"); run != "" && run != metricsRunName(experiment.ID) {
 		return nil, management.ErrNotFound()
 	}
-	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, metricsRunName(experiment.ID), false)
+	status, err := svc.runner.Status(c.Ctx, c.Scope.Project.ID, metricsRunName(experiment.ID), false)
 	if err != nil {
 		return nil, queryProblem(err)
 	}

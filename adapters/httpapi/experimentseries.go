@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -15,23 +16,23 @@ import (
 )
 
 // experimentSeriesEndpoints return the results of a metric day by day (experiments.md §3.8).
-var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{
-	{do: timeseriesOf, endpoint: endpoint{
-		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
-		summary: "Read the daily results of a metric of an experiment",
-		query: []parameterDoc{
-			param("metric_uuid", "string", "uuid of the metric; required"),
-			param("fingerprint", "string", "fingerprint of the metric; required"),
+var experimentSeriesEndpoints = frame.Resource(frame.InProject, "experiment", queryServiceOf, []frame.Row[*queryService]{
+	{Do: timeseriesOf, Endpoint: frame.Endpoint{
+		Method: http.MethodGet, Path: "/experiments/{id}/timeseries_results", KeyScope: "experiment:read", SecondScope: "query:read", NoTimeout: true,
+		Summary: "Read the daily results of a metric of an experiment",
+		Query: []frame.Parameter{
+			frame.Param("metric_uuid", "string", "uuid of the metric; required"),
+			frame.Param("fingerprint", "string", "fingerprint of the metric; required"),
 		},
-		response: experimentSeries{},
+		Response: experimentSeries{},
 	}},
-	{do: recalculateTimeseries, endpoint: endpoint{
-		method: http.MethodPost, path: "/experiments/{id}/recalculate_timeseries", keyScope: "experiment:write", secondScope: "query:read",
-		summary: "Recalculate the daily results of a metric of an experiment", status: http.StatusCreated, bodyFields: recalculationFields, response: recalculation{},
+	{Do: recalculateTimeseries, Endpoint: frame.Endpoint{
+		Method: http.MethodPost, Path: "/experiments/{id}/recalculate_timeseries", KeyScope: "experiment:write", SecondScope: "query:read",
+		Summary: "Recalculate the daily results of a metric of an experiment", Status: http.StatusCreated, BodyFields: recalculationFields, Response: recalculation{},
 	}},
-	{do: recalculateMetrics, endpoint: endpoint{
-		method: http.MethodPost, path: "/experiments/{id}/metrics_recalculation", keyScope: "experiment:write", secondScope: "query:read",
-		summary: "Start recalculating the results of an experiment in the background", status: http.StatusCreated, bodyFields: triggerFields, response: metricsRun{},
+	{Do: recalculateMetrics, Endpoint: frame.Endpoint{
+		Method: http.MethodPost, Path: "/experiments/{id}/metrics_recalculation", KeyScope: "experiment:write", SecondScope: "query:read",
+		Summary: "Start recalculating the results of an experiment in the background", Status: http.StatusCreated, BodyFields: triggerFields, Response: metricsRun{},
 	}},
 	metricsRunAt("/experiments/{id}/metrics_recalculation/latest", "Read the status of the latest recalculation of an experiment's results"),
 	metricsRunAt("/experiments/{id}/metrics_recalculation/{run}", "Read the status of a recalculation of an experiment's results"),
@@ -88,9 +89,9 @@ func (a *seriesRequest) runName() string {
 }
 
 // series validates the parameters of a request, and returns the metric with the query for its days.
-func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesRequest, queries.Request, error) {
+func (svc *queryService) series(c *frame.Call, uuid, fingerprint string) (*seriesRequest, queries.Request, error) {
 	var request queries.Request
-	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
+	experiment, err := svc.experiments.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, request, err
 	}
@@ -135,8 +136,8 @@ func fingerprintOf(x *featureflags.Experiment, uuid string) (string, bool) {
 
 // timeseriesOf returns the days of a metric. It computes short series at once, and starts a run for
 // long ones.
-func timeseriesOf(svc *queryService, c *call) (any, error) {
-	params := c.query()
+func timeseriesOf(svc *queryService, c *frame.Call) (any, error) {
+	params := c.Query()
 	series, request, err := svc.series(c, params.Get("metric_uuid"), params.Get("fingerprint"))
 	if err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func timeseriesOf(svc *queryService, c *call) (any, error) {
 			request.Mode, request.ID = queries.Async, series.runName()
 		}
 	}
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -190,8 +191,8 @@ func (out *experimentSeries) fill(result map[string]any) error {
 
 // findRecalculation returns the run that recomputes the days asynchronously, if it is in progress
 // or has ended recently, and nil otherwise.
-func (svc *queryService) findRecalculation(c *call, series *seriesRequest) (*recalculation, error) {
-	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, series.runName(), false)
+func (svc *queryService) findRecalculation(c *frame.Call, series *seriesRequest) (*recalculation, error) {
+	status, err := svc.runner.Status(c.Ctx, c.Scope.Project.ID, series.runName(), false)
 	var queryErr *queries.Error
 	if errors.As(err, &queryErr) && queryErr.Kind == queries.NotFound {
 		return nil, nil
@@ -203,8 +204,8 @@ func (svc *queryService) findRecalculation(c *call, series *seriesRequest) (*rec
 }
 
 // recalculateTimeseries starts a run, or returns the one that is in progress.
-func recalculateTimeseries(svc *queryService, c *call) (any, error) {
-	v, err := recalculationFields.Create(c.body)
+func recalculateTimeseries(svc *queryService, c *frame.Call) (any, error) {
+	v, err := recalculationFields.Create(c.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -217,10 +218,10 @@ func recalculateTimeseries(svc *queryService, c *call) (any, error) {
 		return nil, err
 	}
 	if running != nil && !running.ended {
-		return answer{status: http.StatusOK, body: running}, nil
+		return frame.Answer{Status: http.StatusOK, Body: running}, nil
 	}
 	request.Mode, request.ID = queries.ForceAsync, series.runName()
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -17,16 +18,16 @@ import (
 
 // emptyHandler returns a Handler for its tables of endpoints.
 func emptyHandler() *Handler {
-	s := &server{}
-	return &Handler{server: s, streams: &streams{}, sdk: &sdkService{server: s}, intake: &intakeService{server: s}}
+	s := &frame.Server{}
+	return &Handler{server: s, streams: &streams{}, sdk: &sdkService{Server: s}, intake: &intakeService{Server: s}}
 }
 
 // RoutesForTest returns the table of routes: each path with its methods, sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	h := emptyHandler()
-	for _, row := range h.server.routesOf(slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints())) {
-		out[row.path] = slices.Sorted(maps.Keys(row.methods))
+	for _, row := range h.server.RoutesOf(slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints())) {
+		out[row.Path] = slices.Sorted(maps.Keys(row.Methods))
 	}
 	return out
 }
@@ -52,7 +53,7 @@ var allServices = &rooms.Rooms{
 }
 
 // describedRows returns the endpoints of the management API.
-func describedRows(services *rooms.Rooms) []endpoint {
+func describedRows(services *rooms.Rooms) []frame.Endpoint {
 	h := emptyHandler()
 	return slices.Concat(h.managementRows(&Config{Management: services}), historyRows(services, h.streams), queryRows(&rooms.Rooms{}))
 }
@@ -61,7 +62,7 @@ func describedRows(services *rooms.Rooms) []endpoint {
 func SDKRoutesForTest() (out []string) {
 	h := emptyHandler()
 	for _, e := range slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints(), h.sdk.ofrepEndpoints(), h.intake.endpoints(), h.intake.pageEndpoints()) {
-		out = append(out, e.method+" "+e.path)
+		out = append(out, e.Method+" "+e.Path)
 	}
 	return out
 }
@@ -70,8 +71,8 @@ func SDKRoutesForTest() (out []string) {
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	for _, e := range describedRows(allServices) {
-		for _, prefix := range e.area.prefixes {
-			out[prefix+e.path] = append(out[prefix+e.path], e.method)
+		for _, prefix := range e.Area.Prefixes {
+			out[prefix+e.Path] = append(out[prefix+e.Path], e.Method)
 		}
 	}
 	return out
@@ -93,19 +94,19 @@ type EndpointForTest struct {
 func EndpointsForTest() (out []EndpointForTest) {
 	for _, e := range describedRows(allServices) {
 		row := EndpointForTest{
-			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.keyScope, anyKey),
-			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.bodyFields, Array: e.array, List: e.isList(),
+			Method: e.Method, Path: e.Area.Prefixes[0] + e.Path + "/", Scope: strings.TrimPrefix(e.KeyScope, frame.AnyKey),
+			InProject: e.Area.Prefixes[0] == frame.InProject.Prefixes[0], InOrg: e.Area == frame.InOrganization, Takes: e.BodyFields, Array: e.Array, List: e.IsList(),
 		}
-		if e.unread { // the person or group in the path is looked up first
+		if e.Unread { // the person or group in the path is looked up first
 			row.Takes = nil
 		}
-		for _, q := range e.query {
-			row.Parameters = append(row.Parameters, q.name)
+		for _, q := range e.Query {
+			row.Parameters = append(row.Parameters, q.Name)
 		}
-		for _, p := range lists[e.path] {
-			row.Parameters = append(row.Parameters, p.name)
-			if p.kind == kindUnsupported {
-				row.Undone = append(row.Undone, p.name)
+		for _, p := range frame.Lists[e.Path] {
+			row.Parameters = append(row.Parameters, p.Name)
+			if p.Kind == frame.KindUnsupported {
+				row.Undone = append(row.Undone, p.Name)
 			}
 		}
 		out = append(out, row)
@@ -147,8 +148,8 @@ func (h *Handler) PublishForTest(spread time.Duration, version string) {
 	}
 }
 
-// CutPattern is cutPattern.
-var CutPattern = cutPattern
+// CutPattern is frame.CutPattern.
+var CutPattern = frame.CutPattern
 
 // OpenAPI30ForTest converts a description to OpenAPI 3.0.3.
 var OpenAPI30ForTest = openAPI30

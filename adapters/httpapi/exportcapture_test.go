@@ -10,8 +10,8 @@ import (
 func CaptureRoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	h := emptyHandler()
-	for _, row := range h.server.routesOf(slices.Concat(h.intake.endpoints(), h.intake.pageEndpoints())) {
-		out[row.path] = slices.Sorted(maps.Keys(row.methods))
+	for _, row := range h.server.RoutesOf(slices.Concat(h.intake.endpoints(), h.intake.pageEndpoints())) {
+		out[row.Path] = slices.Sorted(maps.Keys(row.Methods))
 	}
 	return out
 }

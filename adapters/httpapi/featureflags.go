@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -30,46 +31,46 @@ type flagService struct {
 	queryService *queryService
 }
 
-func flagServiceOf(s *server) flagService {
+func flagServiceOf(s *frame.Server) flagService {
 	return flagService{s.Management.FeatureFlags.Flags, s.Decider, s.History, queryServiceOf(s)}
 }
 
 // featureFlagEndpoints are the endpoints of §5.1.
-var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, withFlagHint([]row[flagService]{
-	handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).withResponse(management.List[featureflags.Flag]{}).
-		withQuery(param("view", "string", "list: short rows with counts and the reason for the status instead of filters")),
-	create("/feature_flags", "Create a feature flag", featureflags.FlagFields, flagService.Create),
-	get("/feature_flags/{id}", "Read a feature flag, including a deleted one", withNumericID(flagService.Get)),
-	handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).withPut("Replace a feature flag").withBody(featureflags.FlagFields),
-	handle(http.MethodDelete, "/feature_flags/{id}", "Not allowed: use PATCH with deleted: true to delete a feature flag", noBody[flagService]).withStatus(http.StatusMethodNotAllowed),
-	handle(http.MethodGet, "/feature_flags/{id}/status", "Read the status of a feature flag, such as active or stale, and the reason", flagStatus).withResponse(featureflags.FlagStatus{}),
-	handle(http.MethodGet, "/feature_flags/{id}/versions", "List the versions of a feature flag", flagVersions),
-	handle(http.MethodGet, "/feature_flags/{id}/versions/{version}", "Read one version of a feature flag", flagVersion),
+var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, withFlagHint([]frame.Row[flagService]{
+	frame.Handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).WithResponse(management.List[featureflags.Flag]{}).
+		WithQuery(frame.Param("view", "string", "list: short rows with counts and the reason for the status instead of filters")),
+	frame.Create("/feature_flags", "Create a feature flag", featureflags.FlagFields, flagService.Create),
+	frame.Get("/feature_flags/{id}", "Read a feature flag, including a deleted one", withNumericID(flagService.Get)),
+	frame.Handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).WithPut("Replace a feature flag").WithBody(featureflags.FlagFields),
+	frame.Handle(http.MethodDelete, "/feature_flags/{id}", "Not allowed: use PATCH with deleted: true to delete a feature flag", frame.NoBody[flagService]).WithStatus(http.StatusMethodNotAllowed),
+	frame.Handle(http.MethodGet, "/feature_flags/{id}/status", "Read the status of a feature flag, such as active or stale, and the reason", flagStatus).WithResponse(featureflags.FlagStatus{}),
+	frame.Handle(http.MethodGet, "/feature_flags/{id}/versions", "List the versions of a feature flag", flagVersions),
+	frame.Handle(http.MethodGet, "/feature_flags/{id}/versions/{version}", "Read one version of a feature flag", flagVersion),
 	toggleRow("/feature_flags/{id}/enable", "Enable a feature flag", flagService.Enable, true),
 	toggleRow("/feature_flags/{id}/disable", "Disable a feature flag", flagService.Enable, false),
 	toggleRow("/feature_flags/{id}/archive", "Archive a feature flag, which also disables it", flagService.Archive, true),
 	toggleRow("/feature_flags/{id}/unarchive", "Unarchive a feature flag", flagService.Archive, false),
-	handle(http.MethodPost, "/feature_flags/{id}/restore", "Restore an earlier version of a feature flag", restoreFlag).withBody(featureflags.RestoreFields),
+	frame.Handle(http.MethodPost, "/feature_flags/{id}/restore", "Restore an earlier version of a feature flag", restoreFlag).WithBody(featureflags.RestoreFields),
 	staticCohortRow,
 	usageDashboardRow("/feature_flags/{id}/dashboard", "Create the usage dashboard of a feature flag", flagService.MakeUsageDashboard),
 	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add insights about feature views and interactions to the usage dashboard of a feature flag", flagService.EnrichUsageDashboard),
-	pagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
-	add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
-	removeOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
-	get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", withNumericID(flagService.Dependents)),
-	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on this flag, by an older path", withNumericID(flagService.Dependents)),
-	handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the calling user", myFlags).
-		withQuery(param("groups", "string", "JSON object of group keys by group type")),
-	handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
-		withQuery(param("distinct_id", "string", "distinct id of the person; required"), param("groups", "string", "JSON object of group keys by group type")),
-	handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", blastRadius).withScope(readFlags).withBody(featureflags.BlastRadiusFields),
+	frame.PagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
+	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
+	frame.RemoveOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
+	frame.Get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", withNumericID(flagService.Dependents)),
+	frame.Get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on this flag, by an older path", withNumericID(flagService.Dependents)),
+	frame.Handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the calling user", myFlags).
+		WithQuery(frame.Param("groups", "string", "JSON object of group keys by group type")),
+	frame.Handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
+		WithQuery(frame.Param("distinct_id", "string", "distinct id of the person; required"), frame.Param("groups", "string", "JSON object of group keys by group type")),
+	frame.Handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", blastRadius).WithScope(readFlags).WithBody(featureflags.BlastRadiusFields),
 	flagHoldersRow,
-	handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).withScope(readFlags).withBody(featureflags.BulkKeysFields).withResponse(featureflags.BulkKeys{}),
-	handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of matching feature flags that the caller may edit", matchingFlags),
-	handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).withBody(featureflags.BulkDeleteFields).withResponse(featureflags.BulkDeleteResult{}),
-	create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.CheckFields, flagService.Check).withScope(readFlags).withStatus(http.StatusOK),
-	create("/feature_flags/bulk", "Apply the same change to several feature flags; one that fails does not affect the others", featureflags.BulkChangeFields, flagService.BulkChange).withStatus(http.StatusOK),
-	create("/feature_flags/bulk_update_tags", "Add, remove or replace the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).withStatus(http.StatusOK),
+	frame.Handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).WithScope(readFlags).WithBody(featureflags.BulkKeysFields).WithResponse(featureflags.BulkKeys{}),
+	frame.Handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of matching feature flags that the caller may edit", matchingFlags),
+	frame.Handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).WithBody(featureflags.BulkDeleteFields).WithResponse(featureflags.BulkDeleteResult{}),
+	frame.Create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.CheckFields, flagService.Check).WithScope(readFlags).WithStatus(http.StatusOK),
+	frame.Create("/feature_flags/bulk", "Apply the same change to several feature flags; one that fails does not affect the others", featureflags.BulkChangeFields, flagService.BulkChange).WithStatus(http.StatusOK),
+	frame.Create("/feature_flags/bulk_update_tags", "Add, remove or replace the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).WithStatus(http.StatusOK),
 }))
 
 // flagID parses an ID in a path. It returns 0 if text is not a valid ID.
@@ -97,13 +98,13 @@ func unpin(svc flagService, ctx context.Context, scope *management.Scope, id, pi
 }
 
 // withFlagHint adds a hint to not found errors if the path contains a flag's key instead of its ID.
-func withFlagHint(rows []row[flagService]) []row[flagService] {
+func withFlagHint(rows []frame.Row[flagService]) []frame.Row[flagService] {
 	for i := range rows {
-		do := rows[i].do
-		if !strings.HasPrefix(rows[i].path, "/feature_flags/{id}") {
+		do := rows[i].Do
+		if !strings.HasPrefix(rows[i].Path, "/feature_flags/{id}") {
 			continue
 		}
-		rows[i].do = func(svc flagService, c *call) (any, error) {
+		rows[i].Do = func(svc flagService, c *frame.Call) (any, error) {
 			result, err := do(svc, c)
 			return result, flagHint(svc.Flags, c, err)
 		}
@@ -114,14 +115,14 @@ func withFlagHint(rows []row[flagService]) []row[flagService] {
 // flagHint replaces a not found error with one that explains that paths identify flags by ID, if
 // the path has something other than a number. If it is the key of a flag, the error contains its
 // ID.
-func flagHint(svc featureflags.Flags, c *call, err error) error {
+func flagHint(svc featureflags.Flags, c *frame.Call, err error) error {
 	var target *management.Error
-	named := c.part("id")
+	named := c.Part("id")
 	_, notNumber := strconv.ParseInt(named, 10, 64)
 	if notNumber == nil || !errors.As(err, &target) || target.Kind != management.NotFound {
 		return err
 	}
-	id, lookErr := svc.IDByKey(c.ctx, c.scope, named)
+	id, lookErr := svc.IDByKey(c.Ctx, c.Scope, named)
 	switch {
 	case lookErr != nil:
 		return lookErr
@@ -132,24 +133,24 @@ func flagHint(svc featureflags.Flags, c *call, err error) error {
 }
 
 // listFlags lists flags. view=list selects short rows (spec/console.md N10).
-func listFlags(svc flagService, c *call) (any, error) {
-	q := flagQuery(c, c.listValues)
-	q.Page = c.page()
-	if c.query().Get("view") == "list" {
-		return svc.Rows(c.ctx, c.scope, q)
+func listFlags(svc flagService, c *frame.Call) (any, error) {
+	q := flagQuery(c, c.ListValues)
+	q.Page = c.Page()
+	if c.Query().Get("view") == "list" {
+		return svc.Rows(c.Ctx, c.Scope, q)
 	}
-	return svc.List(c.ctx, c.scope, q)
+	return svc.List(c.Ctx, c.Scope, q)
 }
 
 // flagQuery converts the query parameters of the list of flags to a query.
-func flagQuery(c *call, v management.Values) featureflags.FlagQuery {
+func flagQuery(c *frame.Call, v management.Values) featureflags.FlagQuery {
 	contexts := v.OptionalBool("has_evaluation_contexts")
 	if contexts == nil {
 		contexts = v.OptionalBool("has_evaluation_tags")
 	}
 	mine := int64(0)
 	if v.Bool("mine") {
-		mine = c.scope.User.ID
+		mine = c.Scope.User.ID
 	}
 	return featureflags.FlagQuery{
 		Status: v.Texts("status"), Mine: mine,
@@ -160,19 +161,19 @@ func flagQuery(c *call, v management.Values) featureflags.FlagQuery {
 	}
 }
 
-func matchingFlags(svc flagService, c *call) (*featureflags.MatchingIDs, error) {
-	return svc.MatchingIDs(c.ctx, c.scope, flagQuery(c, c.listValues))
+func matchingFlags(svc flagService, c *frame.Call) (*featureflags.MatchingIDs, error) {
+	return svc.MatchingIDs(c.Ctx, c.Scope, flagQuery(c, c.ListValues))
 }
 
 // bulkDeleteFlags has errors of a special form (spec/clients.md §7.3).
-func bulkDeleteFlags(svc flagService, c *call) (any, error) {
-	result, err := svc.BulkDelete(c.ctx, c.scope, c.body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
-		v, err := listFilters(c.w, "/feature_flags", filters, svc.decider.Now())
+func bulkDeleteFlags(svc flagService, c *frame.Call) (any, error) {
+	result, err := svc.BulkDelete(c.Ctx, c.Scope, c.Body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
+		v, err := listFilters(c.W, "/feature_flags", filters, svc.decider.Now())
 		return flagQuery(c, v), err
 	})
 	var plain featureflags.PlainError
 	if errors.As(err, &plain) {
-		return answer{status: http.StatusBadRequest, body: object{"error": plain.Error()}}, nil
+		return frame.Answer{Status: http.StatusBadRequest, Body: frame.Object{"error": plain.Error()}}, nil
 	}
 	return result, err
 }
@@ -187,7 +188,7 @@ func listFilters(w http.ResponseWriter, path string, filters json.RawMessage, no
 	}
 	query, unknown := url.Values{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.ContainsFunc(listOf(path), func(p listParameter) bool { return p.name == name }) {
+		if !slices.ContainsFunc(frame.ListOf(path), func(p frame.ListParameter) bool { return p.Name == name }) {
 			unknown = append(unknown, problem.Shorten(name))
 			continue
 		}
@@ -202,35 +203,35 @@ func listFilters(w http.ResponseWriter, path string, filters json.RawMessage, no
 	if len(unknown) > 0 {
 		return nil, featureflags.PlainError("Unknown filter keys: " + strings.Join(unknown, ", "))
 	}
-	return (&endpoint{path: path}).readList(w, query, now)
+	return (&frame.Endpoint{Path: path}).ReadList(w, query, now)
 }
 
-func updateFlag(svc flagService, c *call) (*featureflags.Flag, error) {
-	return svc.Update(c.ctx, c.scope, flagID(c.part("id")), c.body, c.replaces())
+func updateFlag(svc flagService, c *frame.Call) (*featureflags.Flag, error) {
+	return svc.Update(c.Ctx, c.Scope, flagID(c.Part("id")), c.Body, c.Replaces())
 }
 
-func flagStatus(svc flagService, c *call) (any, error) {
-	status, err := svc.Status(c.ctx, c.scope, flagID(c.part("id")))
+func flagStatus(svc flagService, c *frame.Call) (any, error) {
+	status, err := svc.Status(c.Ctx, c.Scope, flagID(c.Part("id")))
 	if err == nil && !status.Exists() {
-		return answer{status: http.StatusNotFound, body: status}, nil
+		return frame.Answer{Status: http.StatusNotFound, Body: status}, nil
 	}
 	return status, err
 }
 
-func flagVersions(svc flagService, c *call) (management.List[featureflags.FlagVersion], error) {
-	return svc.Versions(c.ctx, c.scope, flagID(c.part("id")), c.page())
+func flagVersions(svc flagService, c *frame.Call) (management.List[featureflags.FlagVersion], error) {
+	return svc.Versions(c.Ctx, c.Scope, flagID(c.Part("id")), c.Page())
 }
 
-func flagVersion(svc flagService, c *call) (*featureflags.FlagVersion, error) {
-	return svc.Version(c.ctx, c.scope, flagID(c.part("id")), flagID(c.part("version")))
+func flagVersion(svc flagService, c *frame.Call) (*featureflags.FlagVersion, error) {
+	return svc.Version(c.Ctx, c.Scope, flagID(c.Part("id")), flagID(c.Part("version")))
 }
 
 // toggleRow returns a row for an endpoint without a request body. Its error for a deleted flag has
 // a special form (spec/clients.md §7.2).
-func toggleRow(path, summary string, do func(flagService, context.Context, *management.Scope, int64, bool) (*featureflags.Flag, error), enabled bool) row[flagService] {
-	return handle(http.MethodPost, path, summary, func(svc flagService, c *call) (any, error) {
-		return showPlainError(do(svc, c.ctx, c.scope, flagID(c.part("id")), enabled))
-	}).withResponse(featureflags.Flag{})
+func toggleRow(path, summary string, do func(flagService, context.Context, *management.Scope, int64, bool) (*featureflags.Flag, error), enabled bool) frame.Row[flagService] {
+	return frame.Handle(http.MethodPost, path, summary, func(svc flagService, c *frame.Call) (any, error) {
+		return showPlainError(do(svc, c.Ctx, c.Scope, flagID(c.Part("id")), enabled))
+	}).WithResponse(featureflags.Flag{})
 }
 
 // showPlainError converts a featureflags.PlainError to a 400 response that contains only its
@@ -238,80 +239,80 @@ func toggleRow(path, summary string, do func(flagService, context.Context, *mana
 func showPlainError(out any, err error) (any, error) {
 	var plain featureflags.PlainError
 	if errors.As(err, &plain) {
-		return answer{status: http.StatusBadRequest, body: object{"success": false, "error": plain.Error()}}, nil
+		return frame.Answer{Status: http.StatusBadRequest, Body: frame.Object{"success": false, "error": plain.Error()}}, nil
 	}
 	return out, err
 }
 
 // usageDashboardRow returns a row that changes the usage dashboard of a flag (spec/clients.md
 // §7.2).
-func usageDashboardRow[T any](path, summary string, do func(flagService, context.Context, *management.Scope, int64) (T, error)) row[flagService] {
-	return handle(http.MethodPost, path, summary, func(svc flagService, c *call) (any, error) {
-		return showPlainError(do(svc, c.ctx, c.scope, flagID(c.part("id"))))
-	}).withResponse(success{})
+func usageDashboardRow[T any](path, summary string, do func(flagService, context.Context, *management.Scope, int64) (T, error)) frame.Row[flagService] {
+	return frame.Handle(http.MethodPost, path, summary, func(svc flagService, c *frame.Call) (any, error) {
+		return showPlainError(do(svc, c.Ctx, c.Scope, flagID(c.Part("id"))))
+	}).WithResponse(frame.Success{})
 }
 
 // staticCohortRow also creates a cohort, so it requires the scope cohort:write too.
-var staticCohortRow = func() row[flagService] {
-	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Create a static cohort of the persons for whom a feature flag is enabled", withNumericID(flagService.StaticCohort)).created()
-	r.secondScope, r.reads = "cohort:write", true
+var staticCohortRow = func() frame.Row[flagService] {
+	r := frame.Act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Create a static cohort of the persons for whom a feature flag is enabled", withNumericID(flagService.StaticCohort)).Created()
+	r.SecondScope, r.Reads = "cohort:write", true
 	return r
 }()
 
 // flagHoldersRow also reads persons, so it requires the scope person:read too.
-var flagHoldersRow = func() row[flagService] {
-	r := handle(http.MethodPost, "/feature_flags/{id}/who", "List the persons with their values of a feature flag, before and after a change", func(svc flagService, c *call) (*featureflags.Who, error) {
+var flagHoldersRow = func() frame.Row[flagService] {
+	r := frame.Handle(http.MethodPost, "/feature_flags/{id}/who", "List the persons with their values of a feature flag, before and after a change", func(svc flagService, c *frame.Call) (*featureflags.Who, error) {
 		id := int64(0) // 0 is a flag that is not saved yet
-		if c.part("id") != "0" {
-			if id = flagID(c.part("id")); id == 0 {
+		if c.Part("id") != "0" {
+			if id = flagID(c.Part("id")); id == 0 {
 				return nil, management.ErrNotFound()
 			}
 		}
-		return svc.Who(c.ctx, c.scope, id, c.body)
-	}).withScope(readFlags).withBody(featureflags.WhoFields)
-	r.secondScope, r.reads = "person:read", true
+		return svc.Who(c.Ctx, c.Scope, id, c.Body)
+	}).WithScope(readFlags).WithBody(featureflags.WhoFields)
+	r.SecondScope, r.Reads = "person:read", true
 	return r
 }()
 
-func restoreFlag(svc flagService, c *call) (*featureflags.Flag, error) {
-	return svc.Restore(c.ctx, c.scope, flagID(c.part("id")), c.body)
+func restoreFlag(svc flagService, c *frame.Call) (*featureflags.Flag, error) {
+	return svc.Restore(c.Ctx, c.Scope, flagID(c.Part("id")), c.Body)
 }
 
-func blastRadius(svc flagService, c *call) (*featureflags.BlastRadius, error) {
-	return svc.BlastRadius(c.ctx, c.scope, c.body)
+func blastRadius(svc flagService, c *frame.Call) (*featureflags.BlastRadius, error) {
+	return svc.BlastRadius(c.Ctx, c.Scope, c.Body)
 }
 
 // bulkKeys has an error of a special form (§2.3).
-func bulkKeys(svc flagService, c *call) (any, error) {
-	keys, err := svc.BulkKeys(c.ctx, c.scope, c.body)
+func bulkKeys(svc flagService, c *frame.Call) (any, error) {
+	keys, err := svc.BulkKeys(c.Ctx, c.Scope, c.Body)
 	if errors.Is(err, featureflags.ErrNoFlagIDs) {
-		return answer{status: http.StatusBadRequest, body: map[string]string{"error": featureflags.ErrNoFlagIDs.Message}}, nil
+		return frame.Answer{Status: http.StatusBadRequest, Body: map[string]string{"error": featureflags.ErrNoFlagIDs.Message}}, nil
 	}
 	return keys, err
 }
 
 // decide evaluates the flags of the project for any distinct ID. It does not count as a flag
 // request.
-func (svc flagService) decide(c *call, distinctID string) (*flags.Answer, error) {
+func (svc flagService) decide(c *frame.Call, distinctID string) (*flags.Answer, error) {
 	request := flags.Request{
-		APIKey:    c.scope.Project.APIKey,
+		APIKey:    c.Scope.Project.APIKey,
 		Subject:   flags.Subject{DistinctID: distinctID},
 		Selection: flags.Selection{Runtime: "all"},
 	}
-	if text := c.query().Get("groups"); text != "" && json.Unmarshal([]byte(text), &request.Subject.Groups) != nil {
+	if text := c.Query().Get("groups"); text != "" && json.Unmarshal([]byte(text), &request.Subject.Groups) != nil {
 		return nil, management.Fault("groups", "Must be a JSON object of strings.")
 	}
 	out := &flags.Answer{}
-	return out, svc.decider.Preview(c.ctx, &request, out)
+	return out, svc.decider.Preview(c.Ctx, &request, out)
 }
 
 // myFlags lists the active flags with their values for the calling user.
-func myFlags(svc flagService, c *call) ([]featureflags.MyFlag, error) {
-	listed, err := svc.ListAll(c.ctx, c.scope)
+func myFlags(svc flagService, c *frame.Call) ([]featureflags.MyFlag, error) {
+	listed, err := svc.ListAll(c.Ctx, c.Scope)
 	if err != nil {
 		return nil, err
 	}
-	decided, err := svc.decide(c, c.scope.User.DistinctID)
+	decided, err := svc.decide(c, c.Scope.User.DistinctID)
 	if err != nil {
 		return nil, err
 	}
@@ -339,12 +340,12 @@ type evaluated struct {
 }
 
 // evaluationReasons returns the values of all flags for a distinct ID, with the reasons.
-func evaluationReasons(svc flagService, c *call) (map[string]evaluated, error) {
-	distinctID := c.query().Get("distinct_id")
+func evaluationReasons(svc flagService, c *frame.Call) (map[string]evaluated, error) {
+	distinctID := c.Query().Get("distinct_id")
 	if distinctID == "" {
 		return nil, management.Fault("", "distinct_id is required")
 	}
-	listed, err := svc.ListAll(c.ctx, c.scope)
+	listed, err := svc.ListAll(c.Ctx, c.Scope)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
@@ -92,33 +93,33 @@ type feed interface {
 }
 
 // serveFeed sends a feed as the response to a call, until the feed ends.
-func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
+func (t *streams) serveFeed(c *frame.Call, slots *feedSlots, f feed) (any, error) {
 	if !t.enter() {
 		return nil, t.withRetryAfter(&problem.Unavailable)
 	}
 	defer t.running.Done()
-	callerKey := c.scope.Caller.Key.Hash
+	callerKey := c.Scope.Caller.Key.Hash
 	if !slots.enter(callerKey) {
 		full := problemTooManyStreams.Detailed("At most %d streams are allowed for each session or key, and %d in total: poll every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
 		full.RetryAfter = feedsFullWait
 		return nil, full
 	}
 	defer slots.leave(callerKey)
-	first, err := f.Begin(c.ctx)
+	first, err := f.Begin(c.Ctx)
 	if err != nil {
 		return nil, err
 	}
-	control := http.NewResponseController(c.w)
+	control := http.NewResponseController(c.W)
 	_ = control.SetReadDeadline(time.Time{}) // the server's read deadline would end the request
-	h := c.w.Header()
-	h.Set("Content-Type", eventStream)
+	h := c.W.Header()
+	h.Set("Content-Type", frame.EventStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // for nginx
 	retry := fmt.Appendf(nil, "retry: %d\n\n", t.feeds.timing.retry.Milliseconds())
-	if out := (flushWriter{c.w, control, t.timing.write}); c.r.Method != http.MethodHead && writeAll(out, append([][]byte{retry}, first...)) {
+	if out := (flushWriter{c.W, control, t.timing.write}); c.R.Method != http.MethodHead && writeAll(out, append([][]byte{retry}, first...)) {
 		t.send(c, out, f)
 	}
-	return answer{sent: true}, nil
+	return frame.Answer{Sent: true}, nil
 }
 
 // enter adds a stream to those that CloseStreams waits for. It returns false if CloseStreams has
@@ -144,7 +145,7 @@ func writeAll(out flushWriter, texts [][]byte) bool {
 }
 
 // send sends a feed until the client disconnects, loses access or is too slow.
-func (t *streams) send(c *call, out flushWriter, f feed) {
+func (t *streams) send(c *frame.Call, out flushWriter, f feed) {
 	ticker := time.NewTicker(t.feeds.timing.tick)
 	defer ticker.Stop()
 	quiet := time.Now()
@@ -154,16 +155,16 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 		select {
 		case <-t.ctx.Done():
 			return
-		case <-c.ctx.Done():
+		case <-c.Ctx.Done():
 			return
 		case <-f.Updates():
-			texts, err = f.Take(c.ctx)
+			texts, err = f.Take(c.Ctx)
 		case <-ticker.C:
 			if seconds++; seconds%feedCheckSeconds == 0 {
-				err = c.recheck()
+				err = c.Recheck()
 			}
 			if !isAccessEnded(err) {
-				texts, err = f.Tick(c.ctx)
+				texts, err = f.Tick(c.Ctx)
 			}
 		}
 		if isAccessEnded(err) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -25,19 +26,19 @@ const (
 
 // lastCalls returns the last call of each flag with one of the distinct IDs, by flag ID. ids maps
 // the keys of the flags to their IDs. person is the person with the distinct IDs, or nil.
-func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
+func (svc flagService) lastCalls(c *frame.Call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
 	out := map[int64]*featureflags.LastCall{}
 	if svc.history == nil {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, callsTimeout)
+	ctx, cancel := context.WithTimeout(c.Ctx, callsTimeout)
 	defer cancel()
 	now := ""
 	if person != nil {
 		now = person.Properties.String()
 	}
 	for _, name := range capture.Exposures() {
-		err := svc.eachCall(ctx, c.project(), capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}, func(e *capture.Record, properties capture.Object) {
+		err := svc.eachCall(ctx, c.Project(), capture.EventQuery{Name: name, DistinctIDs: distinctIDs, Limit: callsPage}, func(e *capture.Record, properties capture.Object) {
 			key, _ := properties.Text("$feature_flag")
 			id, requested := ids[key]
 			if !requested {
@@ -54,14 +55,14 @@ func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.
 			}
 			last.Calls = calls + 1
 		})
-		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if err != nil && c.Ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			break // return what was found in time
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return out, svc.FillVersions(c.ctx, c.scope, out)
+	return out, svc.FillVersions(c.Ctx, c.Scope, out)
 }
 
 // eachCall calls visit for the newest events that match q, at most maxCallsScanned.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -12,13 +13,13 @@ import (
 )
 
 // flagExplainEndpoints explain why a flag has its value for a person.
-var flagExplainEndpoints = resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{{do: explainFlag, endpoint: endpoint{
-	method: http.MethodPost, path: "/feature_flags/{key}/explain", keyScope: readFlags, secondScope: "person:read",
-	summary:    "Explain the evaluation of a feature flag for a person; with Accept: text/plain as text",
-	bodyFields: featureflags.ExplainFields, response: explained{}, reads: true,
-}}, {do: testEvaluation, endpoint: endpoint{
-	method: http.MethodPost, path: "/feature_flags/{id}/test_evaluation", keyScope: readFlags, secondScope: "person:read",
-	summary: "Evaluate a feature flag for a person, without an explanation", bodyFields: featureflags.ExplainFields, response: testedFlag{}, reads: true,
+var flagExplainEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, []frame.Row[flagService]{{Do: explainFlag, Endpoint: frame.Endpoint{
+	Method: http.MethodPost, Path: "/feature_flags/{key}/explain", KeyScope: readFlags, SecondScope: "person:read",
+	Summary:    "Explain the evaluation of a feature flag for a person; with Accept: text/plain as text",
+	BodyFields: featureflags.ExplainFields, Response: explained{}, Reads: true,
+}}, {Do: testEvaluation, Endpoint: frame.Endpoint{
+	Method: http.MethodPost, Path: "/feature_flags/{id}/test_evaluation", KeyScope: readFlags, SecondScope: "person:read",
+	Summary: "Evaluate a feature flag for a person, without an explanation", BodyFields: featureflags.ExplainFields, Response: testedFlag{}, Reads: true,
 }}})
 
 // testedFlag is the value of a flag for a person, in short. Value is null if the flag cannot be
@@ -37,8 +38,8 @@ type testedFlag struct {
 }
 
 // testEvaluation evaluates the flag with the ID in the path (spec/clients.md §7.2).
-func testEvaluation(svc flagService, c *call) (any, error) {
-	f, err := svc.Get(c.ctx, c.scope, flagID(c.part("id")))
+func testEvaluation(svc flagService, c *frame.Call) (any, error) {
+	f, err := svc.Get(c.Ctx, c.Scope, flagID(c.Part("id")))
 	if err == nil && f.Deleted {
 		err = management.ErrNotFound()
 	}
@@ -79,8 +80,8 @@ func valueOf(t *flags.Trace) any {
 
 // trace evaluates the flag with the given key for the subject in the body. It does not count as a
 // flag request, and stores no results.
-func (svc flagService) trace(c *call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
-	q, err := svc.Question(c.ctx, c.scope, key, c.body, asIfOn)
+func (svc flagService) trace(c *frame.Call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
+	q, err := svc.Question(c.Ctx, c.Scope, key, c.Body, asIfOn)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -88,8 +89,8 @@ func (svc flagService) trace(c *call, key string, asIfOn bool) (*featureflags.Qu
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	trace, err := svc.decider.Explain(c.ctx, &flags.Request{
-		APIKey: c.scope.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
+	trace, err := svc.decider.Explain(c.Ctx, &flags.Request{
+		APIKey: c.Scope.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
 		Selection: flags.Selection{Runtime: "all"}, At: q.At, Set: q.Set,
 	}, q.Flag.Key)
 	return q, person, trace, err
@@ -137,8 +138,8 @@ type explainedPerson struct {
 
 // explainFlag evaluates one flag with the stored properties of a person, and returns a full
 // explanation.
-func explainFlag(svc flagService, c *call) (any, error) {
-	q, person, trace, err := svc.trace(c, c.part("key"), true)
+func explainFlag(svc flagService, c *frame.Call) (any, error) {
+	q, person, trace, err := svc.trace(c, c.Part("key"), true)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +147,9 @@ func explainFlag(svc flagService, c *call) (any, error) {
 	if !q.Flag.Active {
 		out.Text = "the flag is disabled; if it were enabled:\n" + out.Text
 	}
-	c.w.Header().Add("Vary", "Accept")
-	if prefers(c.r, "text/plain") {
-		return answer{status: http.StatusOK, raw: []byte(out.Text), kind: plainText}, nil
+	c.W.Header().Add("Vary", "Accept")
+	if frame.Prefers(c.R, "text/plain") {
+		return frame.Answer{Status: http.StatusOK, Raw: []byte(out.Text), Kind: frame.PlainText}, nil
 	}
 	if trace.Found {
 		out.Value = valueOf(trace)
@@ -182,15 +183,15 @@ func showCall(last *featureflags.LastCall) *assigned {
 
 // findSubject returns the person of a question, or nil. If the question identifies the person by
 // UUID, it sets the distinct ID of the subject.
-func (svc flagService) findSubject(c *call, q *featureflags.Question) (*capture.StoredPerson, error) {
+func (svc flagService) findSubject(c *frame.Call, q *featureflags.Question) (*capture.StoredPerson, error) {
 	if svc.history == nil {
 		return nil, nil
 	}
 	id, ok := wire.ParseUUID(q.PersonID)
 	if !ok {
-		return svc.history.PersonForDistinctID(c.ctx, c.project(), q.Subject.DistinctID)
+		return svc.history.PersonForDistinctID(c.Ctx, c.Project(), q.Subject.DistinctID)
 	}
-	p, err := svc.history.PersonByUUID(c.ctx, c.project(), id)
+	p, err := svc.history.PersonByUUID(c.Ctx, c.Project(), id)
 	if err == nil && p == nil {
 		err = management.Missing("There is no person %s.", q.PersonID)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -17,41 +18,41 @@ import (
 )
 
 // flagExposureEndpoints return how often flags are called (spec/console.md N7, N8).
-var flagExposureEndpoints = resource(inProject, "feature_flag", flagServiceOf, func() []row[flagService] {
-	one := handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count the calls of a feature flag over time, by value", flagExposures)
-	one.reads = true
-	return []row[flagService]{one, handle(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
+var flagExposureEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, func() []frame.Row[flagService] {
+	one := frame.Handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count the calls of a feature flag over time, by value", flagExposures)
+	one.Reads = true
+	return []frame.Row[flagService]{one, frame.Handle(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
 }())
 
-func manyExposures(svc flagService, c *call) (*featureflags.ManyExposures, error) {
+func manyExposures(svc flagService, c *frame.Call) (*featureflags.ManyExposures, error) {
 	days := int64(7)
-	if c.listValues.Has("days") {
-		days = c.listValues.Int("days")
+	if c.ListValues.Has("days") {
+		days = c.ListValues.Int("days")
 	}
-	return svc.ExposuresByID(c.ctx, c.scope, c.listValues.Ints("ids"), days)
+	return svc.ExposuresByID(c.Ctx, c.Scope, c.ListValues.Ints("ids"), days)
 }
 
 // exposuresTimeout limits the time for the event queries of one response.
 const exposuresTimeout = 5 * time.Second
 
 // flagExposures returns the calls of one flag over time, with the last call.
-func flagExposures(svc flagService, c *call) (*featureflags.Exposures, error) {
-	id := flagID(c.part("id"))
+func flagExposures(svc flagService, c *frame.Call) (*featureflags.Exposures, error) {
+	id := flagID(c.Part("id"))
 	if id == 0 {
 		return nil, management.ErrNotFound()
 	}
-	v := c.listValues
+	v := c.ListValues
 	q := featureflags.ExposureQuery{From: v.Time("date_from"), To: v.Time("date_to"), Interval: v.Text("interval"), Count: v.Text("count")}
 	if svc.queryService.runner != nil {
 		q.CountCalls = func(ctx context.Context, q featureflags.CallQuery) (*featureflags.CallCounts, error) {
-			return svc.countCalls(ctx, c.scope.Project, &q)
+			return svc.countCalls(ctx, c.Scope.Project, &q)
 		}
 	}
-	out, err := svc.Exposures(c.ctx, c.scope, id, q)
+	out, err := svc.Exposures(c.Ctx, c.Scope, id, q)
 	if err != nil || svc.history == nil || out.LastCalled.IsZero() {
 		return out, err
 	}
-	last, err := svc.lastCallOf(c.ctx, c.project(), out.Key, out.LastCalled.Time)
+	last, err := svc.lastCallOf(c.Ctx, c.Project(), out.Key, out.LastCalled.Time)
 	if last != nil {
 		out.SetLast(last)
 	}
@@ -81,9 +82,9 @@ const anyExposure = 1 << 53
 
 // exposureAction returns the action with the ID anyExposure.
 func exposureAction() port.Action {
-	var steps []object
+	var steps []frame.Object
 	for _, name := range capture.Exposures() {
-		steps = append(steps, object{"event": name})
+		steps = append(steps, frame.Object{"event": name})
 	}
 	return port.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
 }
@@ -164,14 +165,14 @@ func (svc flagService) trend(ctx context.Context, p *management.ProjectRecord, q
 		math = "dau"
 	}
 	const moment = "2006-01-02T15:04:05"
-	query := object{
-		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": object{"display": display},
-		"series": []object{{"kind": "ActionsNode", "id": anyExposure, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
+	query := frame.Object{
+		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": frame.Object{"display": display},
+		"series": []frame.Object{{"kind": "ActionsNode", "id": anyExposure, "math": math, "properties": []frame.Object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
 		// The query cuts off fractions of seconds.
-		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true},
+		"dateRange": frame.Object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true},
 	}
 	if byValue {
-		query["breakdownFilter"] = object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}
+		query["breakdownFilter"] = frame.Object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}
 	}
 	project, err := svc.queryService.project(ctx, p)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
@@ -82,7 +83,7 @@ func (sc *scratch) releaseDelayed() {
 
 // withFormat returns a handler that calls answer with the parsed query and the format that choose
 // returns for it.
-func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
+func withFormat(choose func(flagsQuery) format, answer func(http.ResponseWriter, *http.Request, flagsQuery, format) error) frame.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q := parseQuery(r.URL.RawQuery)
 		return answer(w, r, q, choose(q))
@@ -99,7 +100,7 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 	defer s.release(sc)
 	s.begin(sc, w, r)
 	decodeErr := s.decode(r, q.Compression, sc)
-	exchangeOf(r.Context()).noteToken(sc.body.Token)
+	frame.ExchangeOf(r.Context()).NoteToken(sc.body.Token)
 	if s.limits.Enabled {
 		key := sc.body.Token
 		if key == "" || len(key) > admission.MaxLimitedToken {
@@ -121,11 +122,11 @@ func (s *sdkService) evaluate(w http.ResponseWriter, r *http.Request, q flagsQue
 		return err
 	}
 	if !sc.answer.QuotaLimited {
-		s.usage.add(sc.body.Token, usageFlags, publicKey, sdkOf(r), 1)
+		s.Usage.Add(sc.body.Token, frame.UsageFlags, frame.PublicKey, frame.SDKOf(r), 1)
 		s.evaluations.add(sc.body.Token, sc.answer.Decisions.List)
 	}
 	sc.out = appendAnswer(sc.out[:0], f, &sc.answer, s.requestID(r), sc.request.DisableFlags)
-	write(w, http.StatusOK, sc.out)
+	frame.Write(w, http.StatusOK, sc.out)
 	return nil
 }
 
@@ -159,7 +160,7 @@ func (s *sdkService) readUnpacked(r *http.Request, compression string, sc *scrat
 	if err := sc.lease.Acquire(int64(cap(sc.unpacked))); err != nil {
 		return nil, err
 	}
-	body, bodyErr := unpack.Body(raw, header(r.Header, "Content-Type"), header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
+	body, bodyErr := unpack.Body(raw, frame.Header(r.Header, "Content-Type"), frame.Header(r.Header, "Content-Encoding"), compression, s.MaxBody, sc.unpacked, &sc.lease)
 	if bodyErr != nil {
 		return nil, bodyErr.OrCause()
 	}
@@ -214,7 +215,7 @@ func (s *sdkService) buildRequest(r *http.Request, surveysOnly bool, sc *scratch
 		Groups: b.Groups, Person: b.PersonProperties, GroupProperties: b.GroupProperties,
 	}
 	if !b.GeoIPDisable {
-		req.IP, req.IPFromHeader = s.locatedIP(r)
+		req.IP, req.IPFromHeader = s.LocatedIP(r)
 	}
 	req.Selection = flags.Selection{
 		Runtime: runtimeOf(b.EvaluationRuntime, r.Header), Contexts: b.EvaluationContexts, SurveysOnly: surveysOnly,
@@ -230,11 +231,11 @@ func (s *sdkService) buildRequest(r *http.Request, surveysOnly bool, sc *scratch
 // requestID returns the X-REQUEST-ID of the caller in lower case if it is a UUID, otherwise the ID
 // that the server has assigned to the request if that is a UUID, and otherwise a new UUID.
 func (s *sdkService) requestID(r *http.Request) string {
-	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
+	if id := r.Header["X-Request-Id"]; len(id) > 0 && frame.IsUUID(id[0]) {
 		return strings.ToLower(id[0])
 	}
-	if x := exchangeOf(r.Context()); x != nil && isUUID(x.id) {
-		return x.id
+	if x := frame.ExchangeOf(r.Context()); x != nil && frame.IsUUID(x.ID) {
+		return x.ID
 	}
 	return wire.RandomUUID()
 }
@@ -246,7 +247,7 @@ func (s *sdkService) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuer
 	}
 	f.config = true
 	answer := flags.Answer{At: s.Decider.Now()}
-	write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
+	frame.Write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
 	return nil
 }
 

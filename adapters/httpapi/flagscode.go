@@ -6,45 +6,46 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-var pruneParameter = param("prune", "boolean", "delete flags that are not in the document")
+var pruneParameter = frame.Param("prune", "boolean", "delete flags that are not in the document")
 
 // flagsCodeEndpoints are the endpoints for flags as code (decision 27).
-var flagsCodeEndpoints = resource(inProject, "feature_flag", flagServiceOf, withDocumentTimeout([]row[flagService]{
-	handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).withResponse(object{}),
-	handle(http.MethodPost, "/feature_flags/plan", "Preview the changes that a document of flags and cohorts would make", planFlags).withScope(readFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
-	handle(http.MethodPost, "/feature_flags/apply", "Apply a document of flags and cohorts", applyFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
+var flagsCodeEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, withDocumentTimeout([]frame.Row[flagService]{
+	frame.Handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).WithResponse(frame.Object{}),
+	frame.Handle(http.MethodPost, "/feature_flags/plan", "Preview the changes that a document of flags and cohorts would make", planFlags).WithScope(readFlags).WithBody(featureflags.DocumentFields).WithQuery(pruneParameter),
+	frame.Handle(http.MethodPost, "/feature_flags/apply", "Apply a document of flags and cohorts", applyFlags).WithBody(featureflags.DocumentFields).WithQuery(pruneParameter),
 }))
 
 // flagCopyEndpoints are the endpoints for the same flag in several projects (§5.1.3).
-var flagCopyEndpoints = resource(inOrganization, "feature_flag", flagServiceOf, []row[flagService]{
-	handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).withBody(featureflags.CopyFields).withResponse(featureflags.CopyResult{}),
-	get("/feature_flags/{key}", "List the projects that have a flag", flagService.ListByProject),
+var flagCopyEndpoints = frame.Resource(frame.InOrganization, "feature_flag", flagServiceOf, []frame.Row[flagService]{
+	frame.Handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).WithBody(featureflags.CopyFields).WithResponse(featureflags.CopyResult{}),
+	frame.Get("/feature_flags/{key}", "List the projects that have a flag", flagService.ListByProject),
 })
 
-func exportFlags(svc flagService, c *call) (any, error) {
-	text, warnings, err := svc.Export(c.ctx, c.scope)
+func exportFlags(svc flagService, c *frame.Call) (any, error) {
+	text, warnings, err := svc.Export(c.Ctx, c.Scope)
 	warnAll(c, warnings)
-	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, err
+	return frame.Answer{Status: http.StatusOK, Raw: text, Kind: "application/json"}, err
 }
 
-func planFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
-	result, err := svc.Plan(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune"))
+func planFlags(svc flagService, c *frame.Call) (*featureflags.DocumentResult, error) {
+	result, err := svc.Plan(c.Ctx, c.Scope, c.Body, frame.BoolParameter(c.Query(), "prune"))
 	return addWarnings(c, result, err)
 }
 
-func applyFlags(svc flagService, c *call) (*featureflags.DocumentResult, error) {
-	result, err := svc.Apply(c.ctx, c.scope, c.body, boolParameter(c.query(), "prune"))
+func applyFlags(svc flagService, c *frame.Call) (*featureflags.DocumentResult, error) {
+	result, err := svc.Apply(c.Ctx, c.Scope, c.Body, frame.BoolParameter(c.Query(), "prune"))
 	return addWarnings(c, result, err)
 }
 
-func copyFlag(svc flagService, c *call) (any, error) {
-	result, err := svc.Copy(c.ctx, c.scope, c.body)
+func copyFlag(svc flagService, c *frame.Call) (any, error) {
+	result, err := svc.Copy(c.Ctx, c.Scope, c.Body)
 	for copyErr, status := range copyErrors {
 		if errors.Is(err, copyErr) {
-			return answer{status: status, body: object{"error": copyErr.Error()}}, nil
+			return frame.Answer{Status: status, Body: frame.Object{"error": copyErr.Error()}}, nil
 		}
 	}
 	return result, err
@@ -55,12 +56,12 @@ func copyFlag(svc flagService, c *call) (any, error) {
 const documentTimeout = 50 * time.Second
 
 // withDocumentTimeout replaces the general time limit of the rows by documentTimeout.
-func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
+func withDocumentTimeout(rows []frame.Row[flagService]) []frame.Row[flagService] {
 	for i := range rows {
-		do := rows[i].do
-		rows[i].noTimeout, rows[i].do = true, func(svc flagService, c *call) (any, error) {
+		do := rows[i].Do
+		rows[i].NoTimeout, rows[i].Do = true, func(svc flagService, c *frame.Call) (any, error) {
 			var cancel context.CancelFunc
-			c.ctx, cancel = context.WithTimeout(c.ctx, documentTimeout)
+			c.Ctx, cancel = context.WithTimeout(c.Ctx, documentTimeout)
 			defer cancel()
 			return do(svc, c)
 		}
@@ -69,7 +70,7 @@ func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
 }
 
 // addWarnings also sends the warnings of a document as response headers.
-func addWarnings(c *call, result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
+func addWarnings(c *frame.Call, result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +78,9 @@ func addWarnings(c *call, result *featureflags.DocumentResult, err error) (*feat
 	return result, nil
 }
 
-func warnAll(c *call, lines []string) {
+func warnAll(c *frame.Call, lines []string) {
 	for _, line := range lines {
-		warn(c.w, line)
+		frame.Warn(c.W, line)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
@@ -23,12 +24,12 @@ type groupType struct {
 }
 
 // listGroupTypes returns a JSON array, not a paginated list.
-func (rd *reader) listGroupTypes(c *call) (any, error) {
-	names, err := rd.history.GroupTypes(c.ctx, c.project())
+func (rd *reader) listGroupTypes(c *frame.Call) (any, error) {
+	names, err := rd.history.GroupTypes(c.Ctx, c.Project())
 	if err != nil {
 		return nil, err
 	}
-	labels, err := rd.management.Organizations.GroupTypeLabels(c.ctx, c.project())
+	labels, err := rd.management.Organizations.GroupTypeLabels(c.Ctx, c.Project())
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +77,16 @@ func groupTypeIndex(params url.Values) (int, error) {
 // listGroups returns groups of one type, ordered by key. A search reads capture.SearchScan groups
 // for one page, so that a page may have fewer results than its limit, or no results, and still a
 // next link.
-func (rd *reader) listGroups(c *call) (any, error) {
-	params := c.query()
-	p := pageOf(params)
+func (rd *reader) listGroups(c *frame.Call) (any, error) {
+	params := c.Query()
+	p := frame.RangeOf(params)
 	index, err := groupTypeIndex(params)
 	if err != nil {
 		return nil, err
 	}
-	out := uncounted[group]{Results: []group{}}
+	out := frame.Uncounted[group]{Results: []group{}}
 	if params.Has("group_key") {
-		g, err := rd.history.Group(c.ctx, c.project(), capture.GroupID{Type: index, Key: params.Get("group_key")})
+		g, err := rd.history.Group(c.Ctx, c.Project(), capture.GroupID{Type: index, Key: params.Get("group_key")})
 		if err != nil {
 			return nil, err
 		}
@@ -94,14 +95,14 @@ func (rd *reader) listGroups(c *call) (any, error) {
 		}
 		return out, nil
 	}
-	after, err := parseTextCursor(p.cursor)
+	after, err := frame.ParseTextCursor(p.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	batch, next := pieces{limit: p.limit}, after
+	batch, next := pieces{limit: p.Limit}, after
 	for n := batch.next(); n > 0; n = batch.next() {
 		var piece []capture.Group
-		if piece, next, err = rd.history.Groups(c.ctx, c.project(), index, next, params.Get("search"), n); err != nil {
+		if piece, next, err = rd.history.Groups(c.Ctx, c.Project(), index, next, params.Get("search"), n); err != nil {
 			return nil, err
 		}
 		for i := range piece {
@@ -113,7 +114,7 @@ func (rd *reader) listGroups(c *call) (any, error) {
 		}
 	}
 	if next != "" {
-		out.Next = c.link(map[string]string{"cursor": textCursor(next), "limit": strconv.Itoa(p.limit), "offset": ""})
+		out.Next = c.Link(map[string]string{"cursor": frame.TextCursor(next), "limit": strconv.Itoa(p.Limit), "offset": ""})
 	}
 	return out, nil
 }

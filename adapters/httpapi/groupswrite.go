@@ -3,14 +3,15 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // groupTypeName returns the name of the group type with the given index.
-func (rd *reader) groupTypeName(c *call, index int) (string, error) {
-	names, err := rd.history.GroupTypes(c.ctx, c.project())
+func (rd *reader) groupTypeName(c *frame.Call, index int) (string, error) {
+	names, err := rd.history.GroupTypes(c.Ctx, c.Project())
 	if err != nil {
 		return "", err
 	}
@@ -22,8 +23,8 @@ func (rd *reader) groupTypeName(c *call, index int) (string, error) {
 }
 
 // createGroup creates a group (§5.4).
-func (rd *reader) createGroup(c *call) (any, error) {
-	members, err := c.readMembers()
+func (rd *reader) createGroup(c *frame.Call) (any, error) {
+	members, err := c.ReadMembers()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return showFoundGroup(rd.people.NewGroup(c.ctx, captureProject(c), capture.GroupID{Type: index, Key: key}, name, string(text)))
+	return showFoundGroup(rd.people.NewGroup(c.Ctx, captureProject(c), capture.GroupID{Type: index, Key: key}, name, string(text)))
 }
 
 // showFoundGroup converts a group to its response, or to a 404 error if g is nil.
@@ -69,15 +70,15 @@ func showFoundGroup(g *capture.Group, err error) (any, error) {
 }
 
 // namedGroup returns the group that the query parameters identify, or a 404 error.
-func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
-	index, err := groupTypeIndex(c.query())
+func (rd *reader) namedGroup(c *frame.Call) (*capture.Group, error) {
+	index, err := groupTypeIndex(c.Query())
 	if err != nil {
 		return nil, err
 	}
-	if !c.query().Has("group_key") {
+	if !c.Query().Has("group_key") {
 		return nil, problem.Required.With("", "group_key")
 	}
-	g, err := rd.history.Group(c.ctx, c.project(), capture.GroupID{Type: index, Key: c.query().Get("group_key")})
+	g, err := rd.history.Group(c.Ctx, c.Project(), capture.GroupID{Type: index, Key: c.Query().Get("group_key")})
 	if err == nil && g == nil {
 		err = &problem.NotFound
 	}
@@ -85,15 +86,15 @@ func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
 }
 
 // findGroup returns one group, or a 404 error.
-func (rd *reader) findGroup(c *call) (any, error) { return showFoundGroup(rd.namedGroup(c)) }
+func (rd *reader) findGroup(c *frame.Call) (any, error) { return showFoundGroup(rd.namedGroup(c)) }
 
 // updateGroupProperty sets one property of a group.
-func (rd *reader) updateGroupProperty(c *call) (any, error) {
+func (rd *reader) updateGroupProperty(c *frame.Call) (any, error) {
 	g, err := rd.namedGroup(c)
 	if err != nil {
 		return nil, err
 	}
-	members, err := c.readMembers()
+	members, err := c.ReadMembers()
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +114,16 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return showFoundGroup(rd.people.SetGroup(c.ctx, captureProject(c), g.GroupID, name, string(set)))
+	return showFoundGroup(rd.people.SetGroup(c.Ctx, captureProject(c), g.GroupID, name, string(set)))
 }
 
 // deleteGroupProperty removes one property of a group.
-func (rd *reader) deleteGroupProperty(c *call) (any, error) {
+func (rd *reader) deleteGroupProperty(c *frame.Call) (any, error) {
 	g, err := rd.namedGroup(c)
 	if err != nil {
 		return nil, err
 	}
-	members, err := c.readMembers()
+	members, err := c.ReadMembers()
 	if err != nil {
 		return nil, err
 	}
@@ -130,13 +131,13 @@ func (rd *reader) deleteGroupProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return showFoundGroup(rd.people.UnsetGroup(c.ctx, c.project(), g.GroupID, key))
+	return showFoundGroup(rd.people.UnsetGroup(c.Ctx, c.Project(), g.GroupID, key))
 }
 
 // updateGroupTypes changes the labels of group types and returns all group types.
-func (rd *reader) updateGroupTypes(c *call) (any, error) {
+func (rd *reader) updateGroupTypes(c *frame.Call) (any, error) {
 	var body json.RawMessage
-	if err := c.readJSONBody(&body); err != nil {
+	if err := c.ReadJSONBody(&body); err != nil {
 		return nil, err
 	}
 	var changes []json.RawMessage
@@ -144,11 +145,11 @@ func (rd *reader) updateGroupTypes(c *call) (any, error) {
 		p := problem.Problem{Status: 400, Type: "validation_error", Code: "not_a_list", Detail: "Expected a list of items."}
 		return nil, &p
 	}
-	labels, err := rd.management.Organizations.LabelGroupTypes(c.ctx, c.project(), changes)
+	labels, err := rd.management.Organizations.LabelGroupTypes(c.Ctx, c.Project(), changes)
 	if err != nil {
 		return nil, err
 	}
-	names, err := rd.history.GroupTypes(c.ctx, c.project())
+	names, err := rd.history.GroupTypes(c.Ctx, c.Project())
 	if err != nil {
 		return nil, err
 	}

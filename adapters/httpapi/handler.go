@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -18,8 +19,8 @@ import (
 // in responses include the prefix. It may be used concurrently.
 type Handler struct {
 	routed  http.Handler
-	table   []endpoint // for the description of the API
-	server  *server
+	table   []frame.Endpoint // for the description of the API
+	server  *frame.Server
 	streams *streams
 	sdk     *sdkService
 	intake  *intakeService
@@ -64,21 +65,21 @@ func New(c Config) (*Handler, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Logger = slog.New(withRequestID{c.Logger.Handler()})
+	c.Logger = slog.New(frame.WithRequestID{Handler: c.Logger.Handler()})
 	h := &Handler{shared: newSharedSlots(), flagsBudget: admission.NewFlagsBudget(c.FlagsBudget)}
-	s := &server{
-		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: (*browserSignIn)(c.SignIn),
+	s := &frame.Server{
+		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: (*frame.BrowserSignIn)(c.SignIn),
 		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, NewID: c.NewID,
 		Logger: c.Logger, LogAll: c.LogRequests == LogAllRequests, LogFailed: c.LogRequests == LogFailedRequests,
-		budget: admission.NewBudget(c.Budget, admission.DefaultBudget),
+		Budget: admission.NewBudget(c.Budget, admission.DefaultBudget),
 	}
-	s.manageLimits = admission.NewManagement(c.ManagementLimits.windows(), s, &h.rateLimited)
+	s.Limits = admission.NewManagement(c.ManagementLimits.windows(), s, &h.rateLimited)
 	access := newKeyAccess(s, keysOf(c.Keys))
 	h.server, h.streams = s, newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
 	h.sdk = newSDKService(s, access, h.streams, admission.NewLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
 	h.intake = newIntakeService(s, c.Intake, c.MaxCaptureBody)
 	h.table = h.tables(&c)
-	h.routed = s.observe(s.router(h.table, c.Metrics, c.Extra))
+	h.routed = s.Observe(s.Router(h.table, c.Metrics, c.Extra))
 	return h, nil
 }
 
@@ -102,9 +103,9 @@ func (h *Handler) Stats() Stats {
 	publicOpen, publicEvents := h.streams.publicCounts()
 	requests, rejected := h.intake.counts()
 	return Stats{
-		Panics: h.server.panicCount(), RateLimited: h.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
+		Panics: h.server.PanicCount(), RateLimited: h.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
 		CaptureRequests: requests, CaptureRefused: rejected,
-		BudgetInUse: h.server.budget.InUse(), BudgetRefused: h.server.budget.Rejected(),
+		BudgetInUse: h.server.Budget.InUse(), BudgetRefused: h.server.Budget.Rejected(),
 		FlagsInUse: h.flagsBudget.InUse(), FlagsRefused: h.flagsBudget.Rejected(),
 		Streams: open, StreamEvents: events, StreamsDropped: h.streams.droppedCount(),
 		PublicStreams: publicOpen, PublicStreamEvents: publicEvents, PublicStreamsRefused: h.streams.rejectedCount(),

@@ -7,34 +7,35 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 )
 
 // healthService serves the state of the server, of type H, and logs errors of console pages.
 type healthService[H any] struct {
-	*server
+	*frame.Server
 	health   func(context.Context) *H // nil if the state is not available
 	mistakes *atomic.Uint64           // counts the reports of pages
 }
 
 // healthEndpoints returns the endpoints for the state of this server (console.md N20, N21).
-func healthEndpoints[H any](health func(context.Context) *H, mistakes *atomic.Uint64) []endpoint {
-	of := func(s *server) healthService[H] { return healthService[H]{s, health, mistakes} }
-	return resource(atRoot, "organization", of, []row[healthService[H]]{
-		handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow[H]),
-		handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake[H]).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+func healthEndpoints[H any](health func(context.Context) *H, mistakes *atomic.Uint64) []frame.Endpoint {
+	of := func(s *frame.Server) healthService[H] { return healthService[H]{s, health, mistakes} }
+	return frame.Resource(frame.AtRoot, "organization", of, []frame.Row[healthService[H]]{
+		frame.Handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow[H]),
+		frame.Handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake[H]).WithBody(mistakeFields).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
 	})
 }
 
-func healthNow[H any](svc healthService[H], c *call) (*H, error) {
+func healthNow[H any](svc healthService[H], c *frame.Call) (*H, error) {
 	administers := func(m management.Membership) bool { return m.Level >= management.Admin }
-	if !slices.ContainsFunc(c.scope.Caller.Memberships, administers) {
+	if !slices.ContainsFunc(c.Scope.Caller.Memberships, administers) {
 		return nil, management.Denied(management.MsgLevel)
 	}
 	if svc.health == nil {
 		return nil, management.Missing("This server does not run health checks.")
 	}
-	return svc.health(c.ctx), nil
+	return svc.health(c.Ctx), nil
 }
 
 // maxMistake is the maximum length of a report in bytes, all fields together.
@@ -49,8 +50,8 @@ var mistakeFields = management.Fields{
 
 // reportMistake logs an error that a console page reports. It is rate limited, in case a page fails
 // in a loop.
-func reportMistake[H any](svc healthService[H], c *call) (any, error) {
-	v, err := mistakeFields.Create(c.body)
+func reportMistake[H any](svc healthService[H], c *frame.Call) (any, error) {
+	v, err := mistakeFields.Create(c.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +63,14 @@ func reportMistake[H any](svc healthService[H], c *call) (any, error) {
 		}
 		texts = append(texts, slog.String(f.Name, text))
 	}
-	reporter := c.scope.User.UUID
-	if session := c.scope.Caller.Session; session != nil {
+	reporter := c.Scope.User.UUID
+	if session := c.Scope.Caller.Session; session != nil {
 		reporter = session.ID
 	}
-	if wait := svc.manageLimits.Mistakes.Add(reporter, svc.manageLimits.Now()); wait > 0 {
-		return nil, svc.manageLimits.Throttle(wait)
+	if wait := svc.Limits.Mistakes.Add(reporter, svc.Limits.Now()); wait > 0 {
+		return nil, svc.Limits.Throttle(wait)
 	}
 	svc.mistakes.Add(1)
-	svc.Logger.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)
+	svc.Logger.WarnContext(context.WithoutCancel(c.Ctx), "a page of the console has reported an error", texts...)
 	return nil, nil
 }

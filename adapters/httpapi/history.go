@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -17,6 +18,6 @@ type reader struct {
 	log        *slog.Logger
 }
 
-func readerOf(s *server) *reader {
+func readerOf(s *frame.Server) *reader {
 	return &reader{s.History, s.People, s.Management, s.Decider.Now, s.Logger}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -11,47 +12,47 @@ import (
 
 // groupTypeEndpoints are the endpoints for group types and their labels, which package
 // organizations stores.
-var groupTypeEndpoints = history("group", []row[*reader]{
-	handle("GET", "/groups_types", "List group types", (*reader).listGroupTypes).withResponse([]groupType{}),
-	handle("PATCH", "/groups_types/update_metadata", "Change the names of group types", (*reader).updateGroupTypes).
-		withBody(organizations.GroupTypeFields).withResponse([]groupType{}).withArrayBody(),
+var groupTypeEndpoints = history("group", []frame.Row[*reader]{
+	frame.Handle("GET", "/groups_types", "List group types", (*reader).listGroupTypes).WithResponse([]groupType{}),
+	frame.Handle("PATCH", "/groups_types/update_metadata", "Change the names of group types", (*reader).updateGroupTypes).
+		WithBody(organizations.GroupTypeFields).WithResponse([]groupType{}).WithArrayBody(),
 })
 
 // historyEndpoints are the endpoints that are served if the server has a History (§1.7).
 var historyEndpoints = slices.Concat(
-	history("query", withReadLimits([]row[*reader]{
-		handle("GET", "/events", "List events", (*reader).listEvents).withResponse(uncounted[event]{}),
-		handle("GET", "/events/{event}", "Read an event", (*reader).getEvent).withResponse(event{}),
+	history("query", withReadLimits([]frame.Row[*reader]{
+		frame.Handle("GET", "/events", "List events", (*reader).listEvents).WithResponse(frame.Uncounted[event]{}),
+		frame.Handle("GET", "/events/{event}", "Read an event", (*reader).getEvent).WithResponse(event{}),
 	})),
-	history("person", withReadLimits([]row[*reader]{
-		handle("GET", "/persons", "List persons", (*reader).listPersons).withResponse(personPage{}),
-		handle("GET", "/persons/values", "List the values of a person property", (*reader).personValues).withResponse([]personValue{}).
-			withQuery(param("key", "string", "name of the property; required"), param("value", "string", "text that values contain, ignoring case")),
-		handle("GET", "/persons/{person}", "Read a person", (*reader).getPerson).withResponse(person{}),
-		handle("POST", "/persons/bulk_delete", "Delete persons", (*reader).bulkDeletePersons).withBody(bulkDeleteFields).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
-		handle("DELETE", "/persons/{person}", "Delete a person", (*reader).deletePerson).withQuery(deleteEventsParameter).withStatus(http.StatusAccepted),
-		handle("PATCH", "/persons/{person}", "Set properties of a person", (*reader).patchPerson).
-			withBody(personFields).withPut("Set properties of a person").withStatus(http.StatusAccepted),
-		handle("POST", "/persons/{person}/update_property", "Set a property of a person", (*reader).updatePersonProperty).withBody(propertyFields).withStatus(http.StatusAccepted),
-		handle("POST", "/persons/{person}/delete_property", "Remove a property of a person", (*reader).deletePersonProperty).withBody(unsetFields).withResponse(success{}).created(),
-		handle("POST", "/persons/{person}/delete_events", "Delete the events of a person", (*reader).deletePersonEvents).withStatus(http.StatusAccepted),
-		handle("POST", "/persons/{person}/split", "Split a person into one person for each distinct id", (*reader).splitPerson).withBody(splitFields).withResponse(success{}).created(),
-		handle("POST", "/import", "Import persons and groups as lines of JSON", (*reader).importLines).withLinesBody().withResponse(imported{}),
+	history("person", withReadLimits([]frame.Row[*reader]{
+		frame.Handle("GET", "/persons", "List persons", (*reader).listPersons).WithResponse(personPage{}),
+		frame.Handle("GET", "/persons/values", "List the values of a person property", (*reader).personValues).WithResponse([]personValue{}).
+			WithQuery(frame.Param("key", "string", "name of the property; required"), frame.Param("value", "string", "text that values contain, ignoring case")),
+		frame.Handle("GET", "/persons/{person}", "Read a person", (*reader).getPerson).WithResponse(person{}),
+		frame.Handle("POST", "/persons/bulk_delete", "Delete persons", (*reader).bulkDeletePersons).WithBody(bulkDeleteFields).WithQuery(deleteEventsParameter).WithStatus(http.StatusAccepted),
+		frame.Handle("DELETE", "/persons/{person}", "Delete a person", (*reader).deletePerson).WithQuery(deleteEventsParameter).WithStatus(http.StatusAccepted),
+		frame.Handle("PATCH", "/persons/{person}", "Set properties of a person", (*reader).patchPerson).
+			WithBody(personFields).WithPut("Set properties of a person").WithStatus(http.StatusAccepted),
+		frame.Handle("POST", "/persons/{person}/update_property", "Set a property of a person", (*reader).updatePersonProperty).WithBody(propertyFields).WithStatus(http.StatusAccepted),
+		frame.Handle("POST", "/persons/{person}/delete_property", "Remove a property of a person", (*reader).deletePersonProperty).WithBody(unsetFields).WithResponse(frame.Success{}).Created(),
+		frame.Handle("POST", "/persons/{person}/delete_events", "Delete the events of a person", (*reader).deletePersonEvents).WithStatus(http.StatusAccepted),
+		frame.Handle("POST", "/persons/{person}/split", "Split a person into one person for each distinct id", (*reader).splitPerson).WithBody(splitFields).WithResponse(frame.Success{}).Created(),
+		frame.Handle("POST", "/import", "Import persons and groups as lines of JSON", (*reader).importLines).WithLinesBody().WithResponse(imported{}),
 	})),
-	history("group", []row[*reader]{
-		handle("GET", "/groups", "List groups", (*reader).listGroups).withResponse(uncounted[group]{}),
-		handle("POST", "/groups", "Create a group", (*reader).createGroup).withBody(groupFields).withResponse(group{}).created(),
-		handle("GET", "/groups/find", "Read a group", (*reader).findGroup).withQuery(groupParameters...).withResponse(group{}),
-		handle("POST", "/groups/update_property", "Set a property of a group", (*reader).updateGroupProperty).withQuery(groupParameters...).withBody(propertyFields).withResponse(group{}),
-		handle("POST", "/groups/delete_property", "Remove a property of a group", (*reader).deleteGroupProperty).withQuery(groupParameters...).withBody(unsetFields).withResponse(group{}),
+	history("group", []frame.Row[*reader]{
+		frame.Handle("GET", "/groups", "List groups", (*reader).listGroups).WithResponse(frame.Uncounted[group]{}),
+		frame.Handle("POST", "/groups", "Create a group", (*reader).createGroup).WithBody(groupFields).WithResponse(group{}).Created(),
+		frame.Handle("GET", "/groups/find", "Read a group", (*reader).findGroup).WithQuery(groupParameters...).WithResponse(group{}),
+		frame.Handle("POST", "/groups/update_property", "Set a property of a group", (*reader).updateGroupProperty).WithQuery(groupParameters...).WithBody(propertyFields).WithResponse(group{}),
+		frame.Handle("POST", "/groups/delete_property", "Remove a property of a group", (*reader).deleteGroupProperty).WithQuery(groupParameters...).WithBody(unsetFields).WithResponse(group{}),
 	}),
-	history("property_definition", []row[*reader]{
-		handle("GET", "/property_definitions", "List property definitions", (*reader).listPropertyDefinitions).withResponse(management.List[propertyDefinition]{}),
+	history("property_definition", []frame.Row[*reader]{
+		frame.Handle("GET", "/property_definitions", "List property definitions", (*reader).listPropertyDefinitions).WithResponse(management.List[propertyDefinition]{}),
 	}),
-	history("event_definition", []row[*reader]{
-		handle("GET", "/event_definitions", "List event definitions", (*reader).listEventDefinitions).withResponse(management.List[eventDefinition]{}),
+	history("event_definition", []frame.Row[*reader]{
+		frame.Handle("GET", "/event_definitions", "List event definitions", (*reader).listEventDefinitions).WithResponse(management.List[eventDefinition]{}),
 	}),
-	history("project", []row[*reader]{handle("GET", "/ingestion_warnings", "List ingestion warnings", (*reader).listWarnings).withResponse(uncounted[warning]{})}),
+	history("project", []frame.Row[*reader]{frame.Handle("GET", "/ingestion_warnings", "List ingestion warnings", (*reader).listWarnings).WithResponse(frame.Uncounted[warning]{})}),
 )
 
 // The fields of bodies, only for the OpenAPI document: the handlers parse the bodies themselves.
@@ -73,12 +74,12 @@ var (
 		{Name: "group_key", Type: management.Text, Required: true},
 		{Name: "group_properties", Type: management.Object, Null: true},
 	}
-	deleteEventsParameter = param("delete_events", "boolean", "also delete their events")
-	groupParameters       = []parameterDoc{param("group_type_index", "integer", "index of the group type; required"), param("group_key", "string", "key of the group; required")}
+	deleteEventsParameter = frame.Param("delete_events", "boolean", "also delete their events")
+	groupParameters       = []frame.Parameter{frame.Param("group_type_index", "integer", "index of the group type; required"), frame.Param("group_key", "string", "key of the group; required")}
 )
 
 // historyRows returns the endpoints that are served if the server has a History.
-func historyRows(services *rooms.Rooms, t *streams) []endpoint {
+func historyRows(services *rooms.Rooms, t *streams) []frame.Endpoint {
 	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints(t))
 	if services.Organizations == nil {
 		return out
@@ -87,17 +88,17 @@ func historyRows(services *rooms.Rooms, t *streams) []endpoint {
 }
 
 // history returns endpoints for rows whose handlers read the body themselves.
-func history(object string, rows []row[*reader]) []endpoint {
+func history(object string, rows []frame.Row[*reader]) []frame.Endpoint {
 	for i := range rows {
-		rows[i].unread = true
+		rows[i].Unread = true
 	}
-	return resource(inHistory, object, readerOf, rows)
+	return frame.Resource(frame.InHistory, object, readerOf, rows)
 }
 
 // withReadLimits marks the rows with GET as endpoints with rate limits for reading (§2.6).
-func withReadLimits[S any](rows []row[S]) []row[S] {
+func withReadLimits[S any](rows []frame.Row[S]) []frame.Row[S] {
 	for i := range rows {
-		rows[i].reads = rows[i].method == http.MethodGet
+		rows[i].Reads = rows[i].Method == http.MethodGet
 	}
 	return rows
 }

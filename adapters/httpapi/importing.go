@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
@@ -55,13 +56,13 @@ type importLine struct {
 // gzip. Persons retain their UUIDs (decision 26). An invalid line does not prevent the import of
 // the others. If the store fails, the lines after the current one are not imported; it is safe to
 // send all lines once more.
-func (rd *reader) importLines(c *call) (any, error) {
+func (rd *reader) importLines(c *frame.Call) (any, error) {
 	if rd.people == nil {
 		return nil, &problem.ReadOnly
 	}
-	raw, err := c.lease.ReadRaw(maxImport)
+	raw, err := c.Lease.ReadRaw(maxImport)
 	if err == nil && unpack.IsGzip(raw) {
-		raw, err = unpack.Gunzip(c.lease, raw, maxImport)
+		raw, err = unpack.Gunzip(c.Lease, raw, maxImport)
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func refuseLine(format string, args ...any) error {
 }
 
 // importOne parses and imports one line. The error for an invalid line is a *capture.Refusal.
-func (rd *reader) importOne(c *call, line string) error {
+func (rd *reader) importOne(c *frame.Call, line string) error {
 	var record importLine
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
 		return refuseLine("not a line of an export: %s", err)
@@ -126,7 +127,7 @@ func (rd *reader) importOne(c *call, line string) error {
 		if err != nil {
 			return err
 		}
-		return rd.people.Import(c.ctx, c.project(), capture.StoredPerson{
+		return rd.people.Import(c.Ctx, c.Project(), capture.StoredPerson{
 			Person:      capture.Person{UUID: id, CreatedAt: created, Properties: properties, Identified: record.IsIdentified},
 			DistinctIDs: record.DistinctIDs,
 		})
@@ -138,7 +139,7 @@ func (rd *reader) importOne(c *call, line string) error {
 		if err != nil {
 			return err
 		}
-		return rd.people.ImportGroup(c.ctx, c.project(), record.GroupType, capture.Group{
+		return rd.people.ImportGroup(c.Ctx, c.Project(), record.GroupType, capture.Group{
 			GroupID: capture.GroupID{Key: record.GroupKey}, CreatedAt: created, Properties: properties,
 		})
 	}

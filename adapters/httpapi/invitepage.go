@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -28,14 +29,14 @@ type invitePage struct {
 	Site    string
 }
 
-func showPage(c *call, status int, p *invitePage) (any, error) {
+func showPage(c *frame.Call, status int, p *invitePage) (any, error) {
 	p.Site, p.Roles = siteOf(c), organizations.RolesAtOrganization
-	return c.html(status, "invite.html", false, p)
+	return c.HTML(status, "invite.html", false, p)
 }
 
 // showProblem responds with the page for errors that the user can resolve or needs to see. It
 // returns errors of the server, for the general error response.
-func showProblem(c *call, err error, p *invitePage) (any, error) {
+func showProblem(c *frame.Call, err error, p *invitePage) (any, error) {
 	target := problem.Of(problem.OfManagement(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
@@ -48,21 +49,21 @@ func showProblem(c *call, err error, p *invitePage) (any, error) {
 }
 
 // form returns the page with the form, if the invitation can be accepted.
-func (svc inviteService) form(c *call) (*invitePage, error) {
-	id := c.part("invite")
+func (svc inviteService) form(c *frame.Call) (*invitePage, error) {
+	id := c.Part("invite")
 	p := &invitePage{Secret: secret(c)}
 	var target *management.Error
 	var err error
-	if p.Invite, err = svc.Inspect(c.ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
+	if p.Invite, err = svc.Inspect(c.Ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
 		p.Account = true
-		_, free := svc.Inspect(c.ctx, nil, id, p.Secret)
+		_, free := svc.Inspect(c.Ctx, nil, id, p.Secret)
 		p.Displace = free == nil
-		p.Invite, err = svc.Describe(c.ctx, id)
+		p.Invite, err = svc.Describe(c.Ctx, id)
 	}
 	if err != nil || p.Account {
 		return p, err
 	}
-	opens, err := svc.HasSecret(c.ctx, id, p.Secret)
+	opens, err := svc.HasSecret(c.Ctx, id, p.Secret)
 	if err == nil && !opens {
 		p.Invite = nil
 		err = management.Fault("", "This link is incomplete: use the complete link from the email.")
@@ -72,8 +73,8 @@ func (svc inviteService) form(c *call) (*invitePage, error) {
 
 // getInvitePage responds with the form. GET does not accept the invitation, so that programs may
 // follow the links in mails.
-func getInvitePage(svc inviteService, c *call) (any, error) {
-	if wantsJSON(c.r) {
+func getInvitePage(svc inviteService, c *frame.Call) (any, error) {
+	if wantsJSON(c.R) {
 		return viewInvite(svc, c)
 	}
 	forbidCaching(c)
@@ -85,20 +86,20 @@ func getInvitePage(svc inviteService, c *call) (any, error) {
 }
 
 // postInvitePage accepts the invitation and responds with the key, or with the form and the error.
-func postInvitePage(svc inviteService, c *call) (any, error) {
+func postInvitePage(svc inviteService, c *frame.Call) (any, error) {
 	accepted, err := acceptInvite(svc, c)
 	switch {
-	case wantsJSON(c.r):
+	case wantsJSON(c.R):
 		return accepted, err
 	case err == nil:
 		return showPage(c, http.StatusCreated, &invitePage{Done: accepted, Entered: svc.enter(c, accepted)})
 	}
 	p, formErr := svc.form(c)
 	if formErr == nil && p.Invite != nil {
-		if name := textMember(c.body, "first_name"); name != "" {
+		if name := frame.TextMember(c.Body, "first_name"); name != "" {
 			p.Invite.FirstName = name
 		}
-		p.Role = textMember(c.body, "role_at_organization")
+		p.Role = frame.TextMember(c.Body, "role_at_organization")
 	}
 	return showProblem(c, err, p)
 }
@@ -106,22 +107,22 @@ func postInvitePage(svc inviteService, c *call) (any, error) {
 // signInInvited begins a session for a user who has accepted an invitation (console.md §5.2), and
 // reports whether it did. It rejects requests from pages of other sites, which could otherwise sign
 // a user into an attacker's account.
-func signInInvited(s *server, c *call, joined *organizations.Acceptance) bool {
-	if !s.hasSessions() || s.Console == nil || otherSites.Check(c.r) != nil {
+func signInInvited(s *frame.Server, c *frame.Call, joined *organizations.Acceptance) bool {
+	if !s.HasSessions() || s.Console == nil || frame.OtherSites.Check(c.R) != nil {
 		return false
 	}
-	cookie, ok := s.cookieOf(c.r)
+	cookie, ok := s.SessionCookie(c.R)
 	if !ok {
 		return false
 	}
-	token, err := s.Management.Organizations.Sessions.BeginInvited(c.ctx, joined, textMember(c.body, "personal_api_key"), organizations.ClientInfo{
-		Address: s.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
+	token, err := s.Management.Organizations.Sessions.BeginInvited(c.Ctx, joined, frame.TextMember(c.Body, "personal_api_key"), organizations.ClientInfo{
+		Address: s.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: s.SessionToken(c.R),
 	})
 	if err != nil {
-		s.Logger.InfoContext(c.ctx, "the user who accepted an invitation got no session", "error", err)
+		s.Logger.InfoContext(c.Ctx, "the user who accepted an invitation got no session", "error", err)
 		return false
 	}
 	cookie.Value = token
-	http.SetCookie(c.w, cookie)
+	http.SetCookie(c.W, cookie)
 	return true
 }

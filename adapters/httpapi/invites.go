@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -17,97 +18,97 @@ type inviteService struct {
 	caller func(*http.Request, management.Body) (*management.Caller, error)
 	// enter begins a session for a user who has accepted an invitation, if the browser may have
 	// one.
-	enter func(c *call, joined *organizations.Acceptance) bool
+	enter func(c *frame.Call, joined *organizations.Acceptance) bool
 }
 
-func invitesOf(s *server) inviteService {
-	enter := func(c *call, joined *organizations.Acceptance) bool { return signInInvited(s, c, joined) }
-	return inviteService{s.Management.Organizations.Invites, s.managementCaller, enter}
+func invitesOf(s *frame.Server) inviteService {
+	enter := func(c *frame.Call, joined *organizations.Acceptance) bool { return signInInvited(s, c, joined) }
+	return inviteService{s.Management.Organizations.Invites, s.ManagementCaller, enter}
 }
 
 // inviteEndpoints are the endpoints for invitations and their acceptance (§4.5).
 var inviteEndpoints = slices.Concat(
-	resource(inOrganization, "organization_member", invitesOf, []row[inviteService]{
-		paged("/invites", "List invitations", inviteService.List),
-		handle(http.MethodPost, "/invites", "Invite a person", createInvite).withBody(organizations.InviteFields).created().uncompressed(),
-		{do: createInvites, endpoint: endpoint{
-			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people; if one invitation is invalid, none is created",
-			bodyFields: organizations.InviteFields, array: true, response: []organizations.Invite{}, bare: true, uncompressed: true,
+	frame.Resource(frame.InOrganization, "organization_member", invitesOf, []frame.Row[inviteService]{
+		frame.Paged("/invites", "List invitations", inviteService.List),
+		frame.Handle(http.MethodPost, "/invites", "Invite a person", createInvite).WithBody(organizations.InviteFields).Created().Uncompressed(),
+		{Do: createInvites, Endpoint: frame.Endpoint{
+			Method: http.MethodPost, Path: "/invites/bulk", Summary: "Invite up to 20 people; if one invitation is invalid, none is created",
+			BodyFields: organizations.InviteFields, Array: true, Response: []organizations.Invite{}, Bare: true, Uncompressed: true,
 		}},
-		remove("/invites/{id}", "Cancel an invitation", inviteService.Delete),
+		frame.Remove("/invites/{id}", "Cancel an invitation", inviteService.Delete),
 	}),
-	resource(atRoot, public, invitesOf, []row[inviteService]{
-		handle(http.MethodGet, "/signup/{invite}", "Read an invitation", viewInvite),
-		handle(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).withBody(organizations.AcceptFields).withQuery(secretParameter).created().uncompressed(),
+	frame.Resource(frame.AtRoot, frame.Public, invitesOf, []frame.Row[inviteService]{
+		frame.Handle(http.MethodGet, "/signup/{invite}", "Read an invitation", viewInvite),
+		frame.Handle(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).WithBody(organizations.AcceptFields).WithQuery(secretParameter).Created().Uncompressed(),
 	}),
-	resource(atTop, public, invitesOf, []row[inviteService]{
-		handle(http.MethodGet, "/signup/{invite}", "Show the page that accepts an invitation", getInvitePage).withQuery(secretParameter).withResponse(organizations.Invitation{}),
-		handle(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
-			withBody(organizations.AcceptFields).withQuery(secretParameter).withResponse(organizations.Acceptance{}).created().uncompressed(),
+	frame.Resource(frame.AtTop, frame.Public, invitesOf, []frame.Row[inviteService]{
+		frame.Handle(http.MethodGet, "/signup/{invite}", "Show the page that accepts an invitation", getInvitePage).WithQuery(secretParameter).WithResponse(organizations.Invitation{}),
+		frame.Handle(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
+			WithBody(organizations.AcceptFields).WithQuery(secretParameter).WithResponse(organizations.Acceptance{}).Created().Uncompressed(),
 	}),
 )
 
-var secretParameter = param("secret", "string", "the secret in the invitation's link")
+var secretParameter = frame.Param("secret", "string", "the secret in the invitation's link")
 
-func createInvite(svc inviteService, c *call) (*organizations.Invite, error) {
-	return svc.Create(c.ctx, c.scope, siteOf(c), c.body)
+func createInvite(svc inviteService, c *frame.Call) (*organizations.Invite, error) {
+	return svc.Create(c.Ctx, c.Scope, siteOf(c), c.Body)
 }
 
-func createInvites(svc inviteService, c *call) (any, error) {
-	return svc.CreateBulk(c.ctx, c.scope, siteOf(c), c.body)
+func createInvites(svc inviteService, c *frame.Call) (any, error) {
+	return svc.CreateBulk(c.Ctx, c.Scope, siteOf(c), c.Body)
 }
 
 // siteOf returns the URL under which the client has reached this server: scheme, host, and the path
 // prefix of the handler.
-func siteOf(c *call) string {
-	out := url.URL{Scheme: c.scheme, Host: c.r.Host}
-	return out.String() + prefixOf(c.r)
+func siteOf(c *frame.Call) string {
+	out := url.URL{Scheme: c.Scheme, Host: c.R.Host}
+	return out.String() + frame.PrefixOf(c.R)
 }
 
 // guest returns the caller of a public endpoint, or nil if the request contains no key.
-func (svc inviteService) guest(c *call) (*management.Caller, error) {
-	if key, _ := keyOutsideBody(c.r); key == "" && textMember(c.body, "personal_api_key") == "" {
+func (svc inviteService) guest(c *frame.Call) (*management.Caller, error) {
+	if key, _ := frame.KeyOutsideBody(c.R); key == "" && frame.TextMember(c.Body, "personal_api_key") == "" {
 		return nil, nil
 	}
-	return svc.caller(c.r, c.body)
+	return svc.caller(c.R, c.Body)
 }
 
 // secret returns the secret of an invitation link from the body, or else from the query.
-func secret(c *call) string {
-	if secret := textMember(c.body, "secret"); secret != "" {
+func secret(c *frame.Call) string {
+	if secret := frame.TextMember(c.Body, "secret"); secret != "" {
 		return secret
 	}
-	return c.query().Get("secret")
+	return c.Query().Get("secret")
 }
 
 // forbidCaching prevents caching of a response that may contain a key, and keeps its URL, which may
 // contain a secret, out of the Referer headers of other requests.
-func forbidCaching(c *call) {
-	h := c.w.Header()
+func forbidCaching(c *frame.Call) {
+	h := c.W.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-func viewInvite(svc inviteService, c *call) (*organizations.Invitation, error) {
+func viewInvite(svc inviteService, c *frame.Call) (*organizations.Invitation, error) {
 	forbidCaching(c)
 	guest, err := svc.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	return svc.Inspect(c.ctx, guest, c.part("invite"), secret(c))
+	return svc.Inspect(c.Ctx, guest, c.Part("invite"), secret(c))
 }
 
 // acceptInvite accepts an invitation. It adds a warning if some members could not be notified by
 // mail.
-func acceptInvite(svc inviteService, c *call) (*organizations.Acceptance, error) {
+func acceptInvite(svc inviteService, c *frame.Call) (*organizations.Acceptance, error) {
 	forbidCaching(c)
 	guest, err := svc.guest(c)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := svc.Accept(c.ctx, guest, siteOf(c), c.part("invite"), secret(c), c.body)
+	joined, err := svc.Accept(c.Ctx, guest, siteOf(c), c.Part("invite"), secret(c), c.Body)
 	if err == nil && joined.NotNotified > 0 {
-		warn(c.w, fmt.Sprintf("members who are not notified by email that you have joined: %d; the organization has reached its limit of emails for today", joined.NotNotified))
+		frame.Warn(c.W, fmt.Sprintf("members who are not notified by email that you have joined: %d; the organization has reached its limit of emails for today", joined.NotNotified))
 	}
 	return joined, err
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -16,12 +17,12 @@ import (
 
 // keyAccess checks the keys that may read definitions and remote configuration.
 type keyAccess struct {
-	*server
+	*frame.Server
 	find keyFinder
 }
 
 // newKeyAccess returns the keys of a server.
-func newKeyAccess(s *server, find keyFinder) *keyAccess { return &keyAccess{s, find} }
+func newKeyAccess(s *frame.Server, find keyFinder) *keyAccess { return &keyAccess{s, find} }
 
 // clientKey has the permissions of a secret or personal key, like Key.
 type clientKey struct {
@@ -58,7 +59,7 @@ func (a *keyAccess) Authorize(ctx context.Context, text string, p *flags.Project
 func (a *keyAccess) countUnknownKey(r *http.Request, err error) error {
 	var target *problem.Problem
 	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
-		return a.manageLimits.CountFailure(r, err)
+		return a.Limits.CountFailure(r, err)
 	}
 	return err
 }
@@ -88,10 +89,10 @@ func (a *keyAccess) keyProject(ctx context.Context, text, token, named string) (
 
 // key looks up the key of the caller and checks its scopes.
 func (a *keyAccess) key(r *http.Request) (clientKey, error) {
-	if bearer(r) == "" {
-		return clientKey{}, noCredentials(r)
+	if frame.Bearer(r) == "" {
+		return clientKey{}, frame.NoCredentials(r)
 	}
-	key, err := a.keyOf(r.Context(), bearer(r))
+	key, err := a.keyOf(r.Context(), frame.Bearer(r))
 	if err != nil {
 		err = a.countUnknownKey(r, err)
 	}
@@ -133,15 +134,15 @@ func (a *keyAccess) ownProject(r *http.Request, key *clientKey) (flags.Project, 
 		}
 		return flags.Project{}, &problemProject
 	}
-	return a.keyProject(r.Context(), bearer(r), "", "")
+	return a.keyProject(r.Context(), frame.Bearer(r), "", "")
 }
 
 // projectOf finds the project of a request: by token if there is one, otherwise by the id in the
 // path. The id @current is the first project of the key.
 func (a *keyAccess) projectOf(r *http.Request, key *clientKey) (flags.Project, error) {
-	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
+	token, named := parseQuery(r.URL.RawQuery).Token, frame.PathValue(r, "project")
 	if a.Management != nil && !key.Secret {
-		return a.keyProject(r.Context(), bearer(r), token, named)
+		return a.keyProject(r.Context(), frame.Bearer(r), token, named)
 	}
 	for _, apiKey := range key.Projects {
 		if token != "" && apiKey != token {

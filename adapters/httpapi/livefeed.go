@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -23,15 +24,15 @@ const (
 )
 
 // liveEndpoints returns the endpoint that streams events as they are captured (N15).
-func liveEndpoints(t *streams) []endpoint {
+func liveEndpoints(t *streams) []frame.Endpoint {
 	polls := &livePolls{}
-	of := func(s *server) *liveWatcher { return &liveWatcher{t, readerOf(s), polls} }
-	return resource(inProject, "query", of, []row[*liveWatcher]{
-		handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
-			withQuery(
-				param("event", "string", "only events with this name"), param("distinct_id", "string", "only events with this distinct id"),
-				param("person_id", "string", "only events of the person with this uuid"),
-			).withMediaType(eventStream).withoutTimeout().uncompressed(),
+	of := func(s *frame.Server) *liveWatcher { return &liveWatcher{t, readerOf(s), polls} }
+	return frame.Resource(frame.InProject, "query", of, []frame.Row[*liveWatcher]{
+		frame.Handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
+			WithQuery(
+				frame.Param("event", "string", "only events with this name"), frame.Param("distinct_id", "string", "only events with this distinct id"),
+				frame.Param("person_id", "string", "only events of the person with this uuid"),
+			).WithMediaType(frame.EventStream).WithoutTimeout().Uncompressed(),
 	})
 }
 
@@ -110,7 +111,7 @@ func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(l.streams.ctx, readTimeout)
+		ctx, cancel := context.WithTimeout(l.streams.ctx, frame.ReadTimeout)
 		found, err := l.reader.history.Recent(ctx, project, position, livePollSize)
 		cancel()
 		if err != nil { // the next poll returns these events
@@ -147,17 +148,17 @@ type liveFeed struct {
 
 // watchEvents streams the events that match the query parameters, beginning with the most recent
 // ones.
-func watchEvents(l *liveWatcher, c *call) (any, error) {
-	params := c.query()
-	q, err := l.reader.eventQuery(c.ctx, c.project(), params)
+func watchEvents(l *liveWatcher, c *frame.Call) (any, error) {
+	params := c.Query()
+	q, err := l.reader.eventQuery(c.Ctx, c.Project(), params)
 	if err != nil {
 		return nil, err
 	}
-	f := &liveFeed{watcher: l, project: c.project(), query: q}
+	f := &liveFeed{watcher: l, project: c.Project(), query: q}
 	if params.Has("person_id") {
 		f.person, _ = wire.ParseUUID(params.Get("person_id")) // an invalid UUID matches no person
 	}
-	if f.batch, err = l.join(c.ctx, f.project); err != nil {
+	if f.batch, err = l.join(c.Ctx, f.project); err != nil {
 		return nil, err
 	}
 	defer l.leave(f.project)

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // managedRows returns the endpoints of managed objects, for the services that exist. Each table is
 // in the file of its resource. health returns the state of the server and may be nil; mistakes
 // counts the errors that pages of the console report.
-func managedRows[H any](services *rooms.Rooms, t *streams, backups backupFinder, health func(context.Context) *H, mistakes *atomic.Uint64) []endpoint {
+func managedRows[H any](services *rooms.Rooms, t *streams, backups backupFinder, health func(context.Context) *H, mistakes *atomic.Uint64) []frame.Endpoint {
 	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints(t), accessEndpoints)
 	if services.FeatureFlags != nil {
 		out = slices.Concat(out,

@@ -292,7 +292,7 @@ func TestHTTP_NewID(t *testing.T) {
 	}
 }
 
-// cutPattern returns a path that consists of whole segments of the original, and removes as many
+// frame.CutPattern returns a path that consists of whole segments of the original, and removes as many
 // segments as the pattern has.
 func FuzzCutPattern(f *testing.F) {
 	for _, seed := range [][2]string{

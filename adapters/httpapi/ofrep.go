@@ -10,6 +10,7 @@ import (
 	"github.com/spaolacci/murmur3"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
@@ -28,12 +29,12 @@ import (
 // endpoint: in the protocol servers request one flag and clients request all flags.
 
 // ofrepEndpoints returns the endpoints of OFREP.
-func (s *sdkService) ofrepEndpoints() []endpoint {
+func (s *sdkService) ofrepEndpoints() []frame.Endpoint {
 	return slices.Concat(
-		serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(s.postOFREPFlags)}),
-		serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(s.postOFREPFlag)}),
-		uncompressed(serving(forOFREP, ofrepEvents, methods{"GET": ofrepHandler(s.getOFREPEvents)})),
-		serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(s.getOFREPConfiguration)}),
+		frame.Serving(forOFREP, ofrepBulk, frame.Methods{"POST": ofrepHandler(s.postOFREPFlags)}),
+		frame.Serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", frame.Methods{"POST": ofrepHandler(s.postOFREPFlag)}),
+		frame.Uncompressed(frame.Serving(forOFREP, ofrepEvents, frame.Methods{"GET": ofrepHandler(s.getOFREPEvents)})),
+		frame.Serving(forOFREP, "/ofrep/v1/configuration", frame.Methods{"GET": ofrepHandler(s.getOFREPConfiguration)}),
 	)
 }
 
@@ -41,20 +42,20 @@ func (s *sdkService) ofrepEndpoints() []endpoint {
 var ofrepExpose = []string{"ETag, Retry-After, x-posthog-rate-limit-warning"}
 
 // ofrepHandler converts the errors of a handler to OFREP's error responses.
-func ofrepHandler(h handler) handler {
+func ofrepHandler(h frame.Handler) frame.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if len(r.Header["Origin"]) > 0 {
 			w.Header()["Access-Control-Expose-Headers"] = ofrepExpose
 		}
 		if err := h(w, r); err != nil {
-			return ofrepProblem(err, parameter(r, "key"))
+			return ofrepProblem(err, frame.PathValue(r, "key"))
 		}
 		return nil
 	}
 }
 
-func answerMissingOFREPMethod(_ *server, _ *area, _ http.ResponseWriter, r *http.Request) error {
-	return ofrepProblem(&problem.Method, parameter(r, "key"))
+func answerMissingOFREPMethod(_ *frame.Server, _ *frame.Area, _ http.ResponseWriter, r *http.Request) error {
+	return ofrepProblem(&problem.Method, frame.PathValue(r, "key"))
 }
 
 // postOFREPFlags evaluates all flags. The ETag is a hash of the response, so it changes if the
@@ -68,11 +69,11 @@ func (s *sdkService) postOFREPFlags(w http.ResponseWriter, r *http.Request) erro
 	sc.out = appendOFREPFlags(sc.out[:0], &sc.answer.Decisions, s.hint(r))
 	tag := ofrepTag(sc.out)
 	w.Header()["Etag"] = []string{`W/"` + tag + `"`}
-	if matches := r.Header["If-None-Match"]; len(matches) > 0 && matchesETag(matches, tag) {
+	if matches := r.Header["If-None-Match"]; len(matches) > 0 && frame.MatchesETag(matches, tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	write(w, http.StatusOK, sc.out)
+	frame.Write(w, http.StatusOK, sc.out)
 	return nil
 }
 
@@ -105,7 +106,7 @@ func ofrepTag(answer []byte) string {
 func (s *sdkService) postOFREPFlag(w http.ResponseWriter, r *http.Request) error {
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
-	key := parameter(r, "key")
+	key := frame.PathValue(r, "key")
 	if err := s.decideOFREP(w, r, sc, key); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *sdkService) postOFREPFlag(w http.ResponseWriter, r *http.Request) error
 	if _, failed := d.OpenFeature(); failed != "" {
 		status = http.StatusBadRequest
 	}
-	write(w, status, sc.out)
+	frame.Write(w, status, sc.out)
 	return nil
 }
 
@@ -159,7 +160,7 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 		Groups: b.Groups, Person: b.PersonProperties, GroupProperties: b.GroupProperties,
 	}
 	if !b.GeoIPDisable {
-		req.IP, req.IPFromHeader = s.locatedIP(r)
+		req.IP, req.IPFromHeader = s.LocatedIP(r)
 	}
 	req.Selection = flags.Selection{Runtime: ofrepRuntime(r.Header, key == "")}
 	if key != "" {
@@ -178,7 +179,7 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 	if sc.answer.QuotaLimited {
 		return &problemOFREPQuota
 	}
-	s.usage.add(token, usageFlags, publicKey, sdkOf(r), 1)
+	s.Usage.Add(token, frame.UsageFlags, frame.PublicKey, frame.SDKOf(r), 1)
 	s.evaluations.add(token, sc.answer.Decisions.List)
 	return nil
 }
@@ -187,7 +188,7 @@ func (s *sdkService) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scr
 // key first.
 func (s *sdkService) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
 	s.begin(sc, w, r)
-	if r.ContentLength < 0 || r.ContentLength > unpack.FirstRead || header(r.Header, "Content-Encoding") != "" {
+	if r.ContentLength < 0 || r.ContentLength > unpack.FirstRead || frame.Header(r.Header, "Content-Encoding") != "" {
 		if _, _, err := s.Decider.Project(r.Context(), token); errors.Is(err, flags.ErrUnknownKey) {
 			sc.lease.RefusalDelay = admission.LargeDelay
 			return unknownOFREPKey(err, token)
@@ -210,7 +211,7 @@ func (s *sdkService) readOFREP(w http.ResponseWriter, r *http.Request, sc *scrat
 // unknownOFREPKey returns the error for an unknown key. Secret and personal keys have an error of
 // their own.
 func unknownOFREPKey(err error, token string) error {
-	if errors.Is(err, flags.ErrUnknownKey) && usageKey(token) != publicKey {
+	if errors.Is(err, flags.ErrUnknownKey) && frame.UsageKey(token) != frame.PublicKey {
 		return &problemOFREPSecretKey
 	}
 	return err
@@ -256,12 +257,12 @@ func (s *sdkService) getOFREPConfiguration(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	w.Header()["Etag"] = []string{`W/"` + ofrepConfigurationTag + `"`}
-	if matchesETag(r.Header["If-None-Match"], ofrepConfigurationTag) {
+	if frame.MatchesETag(r.Header["If-None-Match"], ofrepConfigurationTag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	write(w, http.StatusOK, []byte(ofrepConfiguration))
+	frame.Write(w, http.StatusOK, []byte(ofrepConfiguration))
 	return nil
 }
 
-var forOFREP = &area{prefixes: noPrefix, pages: true, allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, missing: answerMissingOFREPMethod}
+var forOFREP = &frame.Area{Prefixes: frame.NoPrefix, Pages: true, Allow: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions}, Missing: answerMissingOFREPMethod}

@@ -61,7 +61,7 @@ func checkOFREP(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-// checkEventStreams checks the member eventStreams against the schemas eventStream and
+// checkEventStreams checks the member eventStreams against the schemas frame.EventStream and
 // eventStreamEndpoint.
 func checkEventStreams(t *testing.T, answer []byte) {
 	t.Helper()
@@ -183,7 +183,7 @@ func TestOFREP_Bulk_Runtime(t *testing.T) {
 	}{
 		{nil, "clients"},
 		{[]string{"User-Agent", "node", "Sec-Fetch-Mode", "cors"}, "clients"},
-		{[]string{"User-Agent", "Mozilla/5.0 (X11)", "Origin", page}, "clients"},
+		{[]string{"User-Agent", "Mozilla/5.0 (X11)", "Origin", Range}, "clients"},
 		{[]string{"User-Agent", "curl/8.5.0"}, "servers"},
 	} {
 		body := askOFREP(t, h, ofrepBulkPath, ofrepContext, c.headers...).Body.String()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -76,7 +77,7 @@ const (
 
 // ofrepKey returns the project key of a request, or an empty string if there is no key.
 func ofrepKey(r *http.Request) string {
-	if key := bearer(r); key != "" {
+	if key := frame.Bearer(r); key != "" {
 		return key
 	}
 	if keys := r.Header["X-Api-Key"]; len(keys) > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -64,7 +65,7 @@ func (s *sdkService) getOFREPEvents(w http.ResponseWriter, r *http.Request) erro
 	}
 	project, _, err := s.Decider.Project(r.Context(), token)
 	if err != nil {
-		if errors.Is(err, flags.ErrUnknownKey) && usageKey(token) != publicKey {
+		if errors.Is(err, flags.ErrUnknownKey) && frame.UsageKey(token) != frame.PublicKey {
 			return &problemOFREPSecretKey
 		}
 		return err
@@ -117,7 +118,7 @@ func (s *sdkService) hint(r *http.Request) streamHint {
 // returns false if the prefix cannot be determined.
 func outerPrefix(r *http.Request) (string, bool) {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), ofrepBulk)
+	prefix, ok := strings.CutSuffix(strings.TrimSuffix(frame.OneSlash(path), "/"), ofrepBulk)
 	ok = ok && (prefix == "" || !strings.HasPrefix(path, "//"))
 	if cut := r.Header["X-Forwarded-Prefix"]; len(cut) > 0 {
 		prefix = strings.TrimSuffix(cut[0], "/") + prefix

@@ -63,7 +63,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 		url     string
 		headers []string
 	}{
-		{ofrepEventsPath + "phc_1", []string{"Origin", page}},
+		{ofrepEventsPath + "phc_1", []string{"Origin", Range}},
 		{"/ofrep/v1/events/", bearerOf("phc_1")},
 		{"/ofrep/v1/events", []string{"X-API-Key", "phc_1"}},
 		{ofrepEventsPath + "phc_1", []string{"Last-Event-ID", first}},
@@ -74,7 +74,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 		}
 		all = append(all, l)
 	}
-	if got := all[0].Header.Get("Access-Control-Allow-Origin"); got != page {
+	if got := all[0].Header.Get("Access-Control-Allow-Origin"); got != Range {
 		t.Errorf("a page may not read it: %q", got)
 	}
 	o.api(t, "PATCH", path, `{"active": false}`, 200)

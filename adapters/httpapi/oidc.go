@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -28,11 +29,11 @@ const (
 // oidcEndpoints are the endpoints for signing in with a provider of OpenID Connect (console.md
 // N2). Browsers navigate to them, so most errors redirect to the page "Sign in", which displays
 // them.
-var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
-	handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", beginProviderSignIn).withStatus(http.StatusFound).
-		withQuery(param("next", "string", "path of the console page to open after sign-in")),
-	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", finishProviderSignIn).withStatus(http.StatusSeeOther).
-		withQuery(param("code", "string", "authorization code from the provider"), param("state", "string", "state that was sent to the provider"), param("error", "string", "error code from the provider, if the sign-in failed")),
+var oidcEndpoints = frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+	frame.Handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", beginProviderSignIn).WithStatus(http.StatusFound).
+		WithQuery(frame.Param("next", "string", "path of the console page to open after sign-in")),
+	frame.Handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", finishProviderSignIn).WithStatus(http.StatusSeeOther).
+		WithQuery(frame.Param("code", "string", "authorization code from the provider"), frame.Param("state", "string", "state that was sent to the provider"), frame.Param("error", "string", "error code from the provider, if the sign-in failed")),
 })
 
 // flow is the state of a sign-in in a cookie while the browser is at the provider. It ensures
@@ -53,19 +54,19 @@ const (
 
 // provider returns the provider of the request's path. The error is not found if there is no
 // provider.
-func (svc signInService) provider(c *call) (organizations.Provider, error) {
+func (svc signInService) provider(c *frame.Call) (organizations.Provider, error) {
 	p := svc.Management.Organizations.Provider
-	if p == nil || !svc.hasSessions() || c.part("provider") != providerID {
+	if p == nil || !svc.HasSessions() || c.Part("provider") != providerID {
 		return nil, management.ErrNotFound()
 	}
 	return p, nil
 }
 
 // callbackURL returns the URL of our callback, for the provider.
-func (svc signInService) callbackURL(c *call) string {
+func (svc signInService) callbackURL(c *frame.Call) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
-		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountPrefix(c.r)
+		base = svc.Scheme(c.R) + "://" + c.R.Host + svc.MountPrefix(c.R)
 	}
 	return base + "/api/session/oidc/" + providerID + "/callback"
 }
@@ -80,7 +81,7 @@ func flowCookie(session *http.Cookie) *http.Cookie {
 }
 
 // beginProviderSignIn starts a sign-in: it stores a new flow in a cookie and redirects to the provider.
-func beginProviderSignIn(svc signInService, c *call) (any, error) {
+func beginProviderSignIn(svc signInService, c *frame.Call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
 		return nil, err
@@ -89,8 +90,8 @@ func beginProviderSignIn(svc signInService, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), Next: consolePath(svc.mountPrefix(c.r)+"/console/", c.query().Get("next"))}
-	location, err := p.Begin(c.ctx, svc.callbackURL(c), f.State, f.Nonce, f.Verifier)
+	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), Next: consolePath(svc.MountPrefix(c.R)+"/console/", c.Query().Get("next"))}
+	location, err := p.Begin(c.Ctx, svc.callbackURL(c), f.State, f.Nonce, f.Verifier)
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
@@ -103,13 +104,13 @@ func beginProviderSignIn(svc signInService, c *call) (any, error) {
 	if len(flowState.Value) > maxFlow {
 		return nil, problem.Invalid("next", "Ensure this field has no more than %d characters.", maxFlow/2)
 	}
-	http.SetCookie(c.w, flowState)
+	http.SetCookie(c.W, flowState)
 	return redirect(c, http.StatusFound, location), nil
 }
 
 // finishProviderSignIn completes a sign-in: it checks the state against the cookie, exchanges the
 // code for an identity and begins a session.
-func finishProviderSignIn(svc signInService, c *call) (any, error) {
+func finishProviderSignIn(svc signInService, c *frame.Call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
 		return nil, err
@@ -119,21 +120,21 @@ func finishProviderSignIn(svc signInService, c *call) (any, error) {
 		return nil, err
 	}
 	flowState := flowCookie(session)
-	f, hasFlow := flowOf(c.r, flowState.Name)
+	f, hasFlow := flowOf(c.R, flowState.Name)
 	flowState.MaxAge = -1
-	http.SetCookie(c.w, flowState)
-	params := c.query()
+	http.SetCookie(c.W, flowState)
+	params := c.Query()
 	switch {
 	case !hasFlow || subtle.ConstantTimeCompare([]byte(f.State), []byte(params.Get("state"))) != 1:
 		return svc.redirectFailed(c, failedExpired, nil), nil
 	case params.Get("code") == "":
 		return svc.redirectFailed(c, failedDenied, nil), nil
 	}
-	identity, err := p.Finish(c.ctx, svc.callbackURL(c), params.Get("code"), f.Nonce, f.Verifier)
+	identity, err := p.Finish(c.Ctx, svc.callbackURL(c), params.Get("code"), f.Nonce, f.Verifier)
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
-	token, err := svc.BeginWithIdentity(c.ctx, *identity, organizations.ClientInfo{Address: svc.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r)})
+	token, err := svc.BeginWithIdentity(c.Ctx, *identity, organizations.ClientInfo{Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R)})
 	var why *management.Error
 	if errors.As(err, &why) {
 		return svc.redirectFailed(c, cmp.Or(why.Code, failedDenied), nil), nil
@@ -142,8 +143,8 @@ func finishProviderSignIn(svc signInService, c *call) (any, error) {
 		return nil, err
 	}
 	session.Value = token
-	http.SetCookie(c.w, session)
-	return redirect(c, http.StatusSeeOther, svc.mountPrefix(c.r)+"/console/"+consolePath(svc.mountPrefix(c.r)+"/console/", f.Next)), nil
+	http.SetCookie(c.W, session)
+	return redirect(c, http.StatusSeeOther, svc.MountPrefix(c.R)+"/console/"+consolePath(svc.MountPrefix(c.R)+"/console/", f.Next)), nil
 }
 
 // flowOf returns the flow in the cookie of a request. ok is false if there is no valid flow.
@@ -161,16 +162,16 @@ func flowOf(r *http.Request, name string) (f flow, ok bool) {
 
 // redirectFailed redirects to the page "Sign in" with the reason. err is an error of the
 // provider; it is only logged.
-func (svc signInService) redirectFailed(c *call, why string, err error) answer {
+func (svc signInService) redirectFailed(c *frame.Call, why string, err error) frame.Answer {
 	if err != nil {
 		svc.Logger.Warn("a sign-in with the OpenID Connect provider has failed", "error", err.Error())
 	}
-	return redirect(c, http.StatusSeeOther, svc.mountPrefix(c.r)+"/console/sign-in?"+url.Values{"failed": {why}}.Encode())
+	return redirect(c, http.StatusSeeOther, svc.MountPrefix(c.R)+"/console/sign-in?"+url.Values{"failed": {why}}.Encode())
 }
 
-func redirect(c *call, status int, location string) answer {
-	c.w.Header().Set("Location", location)
-	c.w.Header().Set("Cache-Control", "no-store")
-	c.w.Header().Set("Referrer-Policy", "no-referrer")
-	return answer{status: status}
+func redirect(c *frame.Call, status int, location string) frame.Answer {
+	c.W.Header().Set("Location", location)
+	c.W.Header().Set("Cache-Control", "no-store")
+	c.W.Header().Set("Referrer-Policy", "no-referrer")
+	return frame.Answer{Status: status}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/swaggest/jsonschema-go"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -22,14 +23,14 @@ import (
 // openAPI generates the description of the API in OpenAPI 3.1 from the same tables as the router.
 type openAPI struct {
 	reflector jsonschema.Reflector
-	reflected map[reflect.Type]object // what schema has returned
-	schemas   map[string]object
+	reflected map[reflect.Type]frame.Object // what schema has returned
+	schemas   map[string]frame.Object
 	paths     map[string]map[string]any
 	tags      map[string]bool
 	pathParts pathParts
 	writable  map[string]map[string]bool
 
-	responses, securitySchemes object
+	responses, securitySchemes frame.Object
 }
 
 const (
@@ -38,41 +39,41 @@ const (
 )
 
 // describe returns the description of the endpoints in table as JSON.
-func describe(table []endpoint) ([]byte, error) {
+func describe(table []frame.Endpoint) ([]byte, error) {
 	d := (&openAPI{
-		reflected: map[reflect.Type]object{},
-		schemas:   map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
+		reflected: map[reflect.Type]frame.Object{},
+		schemas:   map[string]frame.Object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
 		pathParts: pathPartsOf(table), writable: map[string]map[string]bool{},
 		responses:       maps.Clone(errorResponses),
-		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the security of each operation lists the scopes that it requires"}},
+		securitySchemes: frame.Object{"personalKey": frame.Object{"type": "http", "scheme": "bearer", "description": "a personal API key; the security of each operation lists the scopes that it requires"}},
 	}).inline()
 	for _, e := range table {
-		if e.serve != nil {
+		if e.Serve != nil {
 			continue
 		}
 		if err := d.add(&e); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", e.method, e.path, err)
+			return nil, fmt.Errorf("%s %s: %w", e.Method, e.Path, err)
 		}
 	}
 	if err := d.addSDKs(table); err != nil {
 		return nil, err
 	}
 	d.markReadOnly()
-	tags := []object{}
+	tags := []frame.Object{}
 	for _, name := range slices.Sorted(maps.Keys(d.tags)) {
-		tags = append(tags, object{"name": name})
+		tags = append(tags, frame.Object{"name": name})
 	}
-	document := object{
+	document := frame.Object{
 		"openapi": "3.1.0",
-		"info": object{
+		"info": frame.Object{
 			"title": "Bunting API", "version": "1",
 			"description": "The endpoints for SDKs (flags, OFREP, events) and for managing flags, cohorts, persons, projects, organizations, insights and other objects.",
 		},
-		"servers":  []object{{"url": "/"}},
-		"security": []object{{"personalKey": []string{}}},
+		"servers":  []frame.Object{{"url": "/"}},
+		"security": []frame.Object{{"personalKey": []string{}}},
 		"tags":     tags,
 		"paths":    d.paths,
-		"components": object{
+		"components": frame.Object{
 			"securitySchemes": d.securitySchemes,
 			"schemas":         d.schemas,
 			"responses":       d.responses,
@@ -81,79 +82,79 @@ func describe(table []endpoint) ([]byte, error) {
 	return json.Marshal(document)
 }
 
-var errorSchema = object{
+var errorSchema = frame.Object{
 	"type": "object", "required": []string{"type", "code", "detail", "attr"},
-	"properties": object{
-		"type": object{"type": "string"}, "code": object{"type": "string"}, "detail": object{"type": "string"},
-		"attr": object{"type": []string{"string", "null"}, "description": "path of the invalid field or parameter in the request, or null"},
+	"properties": frame.Object{
+		"type": frame.Object{"type": "string"}, "code": frame.Object{"type": "string"}, "detail": frame.Object{"type": "string"},
+		"attr": frame.Object{"type": []string{"string", "null"}, "description": "path of the invalid field or parameter in the request, or null"},
 	},
 }
 
 // errorResponses are the error responses that operations share, by their name in the components.
-var errorResponses = func() object {
-	out := object{}
+var errorResponses = func() frame.Object {
+	out := frame.Object{}
 	for name, text := range map[string]string{
 		"Invalid": "the request is invalid", "Unauthorized": "the API key is missing or invalid", "Forbidden": "the caller lacks permission",
 		"Missing": "the object does not exist, or the caller may not see it", "Error": "an error",
 	} {
-		out[name] = object{"description": text, "content": object{"application/json": object{"schema": object{"$ref": schemaPrefix + "Error"}}}}
+		out[name] = frame.Object{"description": text, "content": frame.Object{"application/json": frame.Object{"schema": frame.Object{"$ref": schemaPrefix + "Error"}}}}
 	}
 	return out
 }()
 
 // add adds an endpoint on each of its paths.
-func (d *openAPI) add(e *endpoint) error {
-	for _, prefix := range e.area.prefixes {
-		op, err := d.operation(e, prefix+e.path)
+func (d *openAPI) add(e *frame.Endpoint) error {
+	for _, prefix := range e.Area.Prefixes {
+		op, err := d.operation(e, prefix+e.Path)
 		if err != nil {
 			return err
 		}
-		d.put(e, prefix+e.path, op)
+		d.put(e, prefix+e.Path, op)
 	}
 	return nil
 }
 
 // operation returns the OpenAPI operation of an endpoint on one path.
-func (d *openAPI) operation(e *endpoint, path string) (object, error) {
-	op := object{"summary": e.summary, "tags": []any{tagOf(e.path)}, "parameters": queryParameters(e)}
-	switch e.keyScope {
-	case public:
-		op["security"] = []object{}
-	case anyKey:
+func (d *openAPI) operation(e *frame.Endpoint, path string) (frame.Object, error) {
+	op := frame.Object{"summary": e.Summary, "tags": []any{tagOf(e.Path)}, "parameters": queryParameters(e)}
+	switch e.KeyScope {
+	case frame.Public:
+		op["security"] = []frame.Object{}
+	case frame.AnyKey:
 	default:
-		scopes := []string{e.keyScope}
-		if e.secondScope != "" {
-			scopes = append(scopes, e.secondScope)
+		scopes := []string{e.KeyScope}
+		if e.SecondScope != "" {
+			scopes = append(scopes, e.SecondScope)
 		}
-		op["security"] = []object{{"personalKey": scopes}}
+		op["security"] = []frame.Object{{"personalKey": scopes}}
 	}
-	responseSchema := object{}
-	if e.response != nil {
+	responseSchema := frame.Object{}
+	if e.Response != nil {
 		var err error
-		if responseSchema, err = d.schema(e.response); err != nil {
+		if responseSchema, err = d.schema(e.Response); err != nil {
 			return nil, err
 		}
 	}
-	if e.bodyFields != nil {
-		schema := fieldsSchema(e.bodyFields, e.method != http.MethodPatch)
+	if e.BodyFields != nil {
+		schema := fieldsSchema(e.BodyFields, e.Method != http.MethodPatch)
 		d.noteWritten(e, schema, responseSchema)
 		schema = d.body(e, schema)
-		if e.array {
-			schema = object{"type": "array", "items": schema}
+		if e.Array {
+			schema = frame.Object{"type": "array", "items": schema}
 		}
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
+		op["requestBody"] = frame.Object{"content": frame.Object{"application/json": frame.Object{"schema": schema}}}
 	}
-	if e.lines {
-		op["requestBody"] = object{"content": object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, "required": true}
+	if e.Lines {
+		op["requestBody"] = frame.Object{"content": frame.Object{"application/x-ndjson": frame.Object{"schema": frame.Object{"type": "string"}}}, "required": true}
 	}
 	responses := errorsOf(e, path)
-	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = successResponse(e, responseSchema)
-	if e.laterResponse != nil {
-		later, err := d.schema(e.laterResponse)
+	responses[strconv.Itoa(cmp.Or(e.Status, http.StatusOK))] = successResponse(e, responseSchema)
+	if e.LaterResponse != nil {
+		later, err := d.schema(e.LaterResponse)
 		if err != nil {
 			return nil, err
 		}
-		responses["202"] = object{"description": "the run is still in progress", "content": object{"application/json": object{"schema": later}}}
+		responses["202"] = frame.Object{"description": "the run is still in progress", "content": frame.Object{"application/json": frame.Object{"schema": later}}}
 	}
 	op["responses"] = responses
 	return op, nil
@@ -161,38 +162,38 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 
 // successResponse returns the response for success; gives is the schema of its type. For
 // endpoints that always fail it is an error.
-func successResponse(e *endpoint, schema object) object {
+func successResponse(e *frame.Endpoint, schema frame.Object) frame.Object {
 	switch {
-	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
-		return object{"$ref": responsePrefix + "Missing"}
-	case e.kind == html:
-		return object{"description": "an HTML page", "content": object{html: object{"schema": object{"type": "string"}}}}
-	case e.kind != "":
-		return object{"description": "a file", "content": object{e.kind: object{"schema": object{"type": "string", "format": "binary"}}}}
-	case e.response == nil:
-		return object{"description": "success"}
+	case e.Status >= http.StatusBadRequest && e.Status != http.StatusMethodNotAllowed:
+		return frame.Object{"$ref": responsePrefix + "Missing"}
+	case e.Kind == frame.HTML:
+		return frame.Object{"description": "an HTML page", "content": frame.Object{frame.HTML: frame.Object{"schema": frame.Object{"type": "string"}}}}
+	case e.Kind != "":
+		return frame.Object{"description": "a file", "content": frame.Object{e.Kind: frame.Object{"schema": frame.Object{"type": "string", "format": "binary"}}}}
+	case e.Response == nil:
+		return frame.Object{"description": "success"}
 	}
 	text := "success"
-	if e.bare {
+	if e.Bare {
 		text = "success; there is no body unless the request has the header Prefer: return=representation"
 	}
-	return object{"description": text, "content": object{"application/json": object{"schema": schema}}}
+	return frame.Object{"description": text, "content": frame.Object{"application/json": frame.Object{"schema": schema}}}
 }
 
 // errorsOf returns the error responses of an endpoint by status.
-func errorsOf(e *endpoint, path string) object {
-	out := object{"default": object{"$ref": responsePrefix + "Error"}}
+func errorsOf(e *frame.Endpoint, path string) frame.Object {
+	out := frame.Object{"default": frame.Object{"$ref": responsePrefix + "Error"}}
 	for _, row := range []struct {
 		status, name string
 		there        bool
 	}{
-		{"400", "Invalid", e.bodyFields != nil || e.lines || len(e.query) > 0 || e.isList()},
-		{"401", "Unauthorized", e.keyScope != public},
-		{"403", "Forbidden", e.keyScope != public && e.keyScope != anyKey},
+		{"400", "Invalid", e.BodyFields != nil || e.Lines || len(e.Query) > 0 || e.IsList()},
+		{"401", "Unauthorized", e.KeyScope != frame.Public},
+		{"403", "Forbidden", e.KeyScope != frame.Public && e.KeyScope != frame.AnyKey},
 		{"404", "Missing", strings.Contains(path, "{")},
 	} {
 		if row.there {
-			out[row.status] = object{"$ref": responsePrefix + row.name}
+			out[row.status] = frame.Object{"$ref": responsePrefix + row.name}
 		}
 	}
 	return out
@@ -217,7 +218,7 @@ func operationID(method, path string) string {
 // apiDocument is the description of the endpoints that table returns. It is generated by the first
 // request.
 type apiDocument struct {
-	table     func() []endpoint
+	table     func() []frame.Endpoint
 	once      sync.Once
 	text      []byte // in OpenAPI 3.1
 	olderText []byte // in OpenAPI 3.0
@@ -225,11 +226,11 @@ type apiDocument struct {
 }
 
 // schemaEndpoint returns the endpoint of the description of the endpoints in a table.
-func schemaEndpoint(table func() []endpoint) []endpoint {
+func schemaEndpoint(table func() []frame.Endpoint) []frame.Endpoint {
 	d := &apiDocument{table: table}
-	return resource(atRoot, public, func(*server) *apiDocument { return d }, []row[*apiDocument]{
-		handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*apiDocument).get).withResponse(json.RawMessage{}).
-			withQuery(param("version", "string", "OpenAPI version: 3.1 (default) or 3.0")),
+	return frame.Resource(frame.AtRoot, frame.Public, func(*frame.Server) *apiDocument { return d }, []frame.Row[*apiDocument]{
+		frame.Handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*apiDocument).get).WithResponse(json.RawMessage{}).
+			WithQuery(frame.Param("version", "string", "OpenAPI version: 3.1 (default) or 3.0")),
 	})
 }
 
@@ -250,13 +251,13 @@ func (d *apiDocument) in(version string) ([]byte, error) {
 }
 
 // get serves the description. The server URL has the prefix where the API is mounted.
-func (d *apiDocument) get(c *call) (any, error) {
-	text, err := d.in(c.query().Get("version"))
+func (d *apiDocument) get(c *frame.Call) (any, error) {
+	text, err := d.in(c.Query().Get("version"))
 	if err != nil {
 		return nil, err
 	}
-	if prefix := prefixOf(c.r); prefix != "" {
+	if prefix := frame.PrefixOf(c.R); prefix != "" {
 		text = bytes.Replace(text, []byte(`"url":"/"`), wire.AppendQuoted([]byte(`"url":`), prefix+"/"), 1)
 	}
-	return answer{status: http.StatusOK, raw: text, kind: "application/json"}, nil
+	return frame.Answer{Status: http.StatusOK, Raw: text, Kind: "application/json"}, nil
 }

@@ -3,12 +3,14 @@ package httpapi
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 )
 
 // openAPI30 converts a description in OpenAPI 3.1 to 3.0.3, for generators that do not support
 // 3.1 (spec/clients.md §15).
 func openAPI30(text []byte) ([]byte, error) {
-	var d object
+	var d frame.Object
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err
 	}
@@ -25,10 +27,10 @@ func lowerDocument(v any) {
 		for _, item := range v {
 			lowerDocument(item)
 		}
-	case object:
+	case frame.Object:
 		lowerScopes(v)
 		for name, member := range v {
-			schemas, many := member.(object)
+			schemas, many := member.(frame.Object)
 			switch {
 			case name == "example" || name == "examples":
 			case name == "schema" && many:
@@ -46,10 +48,10 @@ func lowerDocument(v any) {
 
 // lowerScopes moves the scopes in the security of an operation to x-scopes, because in 3.0 a
 // bearer scheme has no scopes.
-func lowerScopes(operation object) {
+func lowerScopes(operation frame.Object) {
 	requirements, _ := operation["security"].([]any)
 	for _, r := range requirements {
-		requirement, _ := r.(object)
+		requirement, _ := r.(frame.Object)
 		for scheme, scopes := range requirement {
 			if list, _ := scopes.([]any); len(list) > 0 {
 				operation["x-scopes"] = list
@@ -61,11 +63,11 @@ func lowerScopes(operation object) {
 
 // lowerings are the conversions of a schema object from 3.1 to 3.0, in the order of their
 // application.
-var lowerings = []func(object){lowerChoices, lowerTypes, lowerEnum, lowerBounds, lowerWords, lowerReference}
+var lowerings = []func(frame.Object){lowerChoices, lowerTypes, lowerEnum, lowerBounds, lowerWords, lowerReference}
 
 // lowerSchema converts a schema and its subschemas to 3.0.
 func lowerSchema(v any) {
-	s, ok := v.(object)
+	s, ok := v.(frame.Object)
 	if !ok {
 		return
 	}
@@ -81,7 +83,7 @@ func lowerSchema(v any) {
 			lowerSchema(schema)
 		}
 	}
-	properties, _ := s["properties"].(object)
+	properties, _ := s["properties"].(frame.Object)
 	for _, schema := range properties {
 		lowerSchema(schema)
 	}
@@ -89,13 +91,13 @@ func lowerSchema(v any) {
 
 // isNull reports whether a schema allows only null.
 func isNull(v any) bool {
-	s, _ := v.(object)
+	s, _ := v.(frame.Object)
 	return s["type"] == "null"
 }
 
 // lowerChoices replaces null in anyOf and oneOf by nullable. If only one schema is left, it is
 // merged into s.
-func lowerChoices(s object) {
+func lowerChoices(s frame.Object) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		all, _ := s[name].([]any)
 		others := slices.DeleteFunc(slices.Clone(all), isNull)
@@ -108,7 +110,7 @@ func lowerChoices(s object) {
 		}
 		delete(s, name)
 		for _, one := range others {
-			for k, v := range one.(object) {
+			for k, v := range one.(frame.Object) {
 				s[k] = v
 			}
 		}
@@ -117,7 +119,7 @@ func lowerChoices(s object) {
 
 // lowerTypes replaces a list of types by one type, or by oneOf if there are several. Null becomes
 // nullable.
-func lowerTypes(s object) {
+func lowerTypes(s frame.Object) {
 	if s["type"] == "null" {
 		delete(s, "type")
 		s["nullable"] = true
@@ -138,7 +140,7 @@ func lowerTypes(s object) {
 	}
 	choice := []any{}
 	for _, t := range types {
-		one := object{"type": t}
+		one := frame.Object{"type": t}
 		if t == "array" {
 			one["items"] = s["items"]
 			delete(s, "items")
@@ -149,7 +151,7 @@ func lowerTypes(s object) {
 }
 
 // lowerEnum replaces null among the enum values by nullable, and const by an enum with one value.
-func lowerEnum(s object) {
+func lowerEnum(s frame.Object) {
 	if value, ok := s["const"]; ok {
 		s["enum"] = []any{value}
 		delete(s, "const")
@@ -161,7 +163,7 @@ func lowerEnum(s object) {
 }
 
 // lowerBounds replaces numeric exclusive bounds by a bound and a boolean.
-func lowerBounds(s object) {
+func lowerBounds(s frame.Object) {
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		if n, ok := s[exclusive].(float64); ok {
 			s[bound], s[exclusive] = n, true
@@ -170,12 +172,12 @@ func lowerBounds(s object) {
 }
 
 // lowerWords removes or replaces keywords that 3.0 does not have.
-func lowerWords(s object) {
+func lowerWords(s frame.Object) {
 	if list, _ := s["examples"].([]any); len(list) > 0 {
 		s["example"] = list[0]
 	}
 	if _, ok := s["prefixItems"]; ok && s["items"] == nil {
-		s["items"] = object{}
+		s["items"] = frame.Object{}
 	}
 	for _, word := range []string{"examples", "prefixItems", "$schema", "unevaluatedProperties"} {
 		delete(s, word)
@@ -184,9 +186,9 @@ func lowerWords(s object) {
 
 // lowerReference moves a reference with sibling keywords into allOf, because 3.0 ignores the
 // siblings of a reference.
-func lowerReference(s object) {
+func lowerReference(s frame.Object) {
 	if ref, ok := s["$ref"]; ok && len(s) > 1 {
 		delete(s, "$ref")
-		s["allOf"] = []any{object{"$ref": ref}}
+		s["allOf"] = []any{frame.Object{"$ref": ref}}
 	}
 }

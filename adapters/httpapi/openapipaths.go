@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 )
 
 // partNames are the names of path parameters in descriptions that differ from those in the
@@ -17,26 +19,26 @@ var aliasedIDs = map[string]bool{"insights": true, "users": true}
 
 // pathParts are the path parameters, keyed by the path before each, so that each position has one
 // name and one type.
-type pathParts map[string]object
+type pathParts map[string]frame.Object
 
 // pathPartsOf returns the path parameters of all endpoints in a table. A parameter is an integer
 // if the object in the response of GET has an integer id.
-func pathPartsOf(table []endpoint) pathParts {
+func pathPartsOf(table []frame.Endpoint) pathParts {
 	out := pathParts{}
 	for _, e := range table {
-		for _, prefix := range e.area.prefixes {
-			parts := strings.Split(prefix+e.path, "/")
+		for _, prefix := range e.Area.Prefixes {
+			parts := strings.Split(prefix+e.Path, "/")
 			for i, part := range parts {
-				itself := i == len(parts)-1 && e.method == http.MethodGet
+				itself := i == len(parts)-1 && e.Method == http.MethodGet
 				partKey := partPrefix(parts, i)
 				if part == "" || part[0] != '{' || out[partKey] != nil && !itself {
 					continue
 				}
-				schema, name := object{"type": "string"}, strings.Trim(part, "{}")
-				if itself && !aliasedIDs[parts[i-1]] && idKind(e.response) == reflect.Int64 {
+				schema, name := frame.Object{"type": "string"}, strings.Trim(part, "{}")
+				if itself && !aliasedIDs[parts[i-1]] && idKind(e.Response) == reflect.Int64 {
 					schema = int64Schema
 				}
-				out[partKey] = object{"name": cmp.Or(partNames[name], name), "in": "path", "required": true, "schema": schema}
+				out[partKey] = frame.Object{"name": cmp.Or(partNames[name], name), "in": "path", "required": true, "schema": schema}
 			}
 		}
 	}
@@ -86,16 +88,16 @@ func idKind(response any) reflect.Kind {
 }
 
 // queryParameters returns the parameter objects of the query.
-func queryParameters(e *endpoint) (out []any) {
-	query := e.query
-	if _, list := e.response.(interface{ Counted() (int, any) }); list {
-		query = append([]parameterDoc{param("limit", "integer", "maximum number of items per page, 100 by default"), param("offset", "integer", "number of items to skip")}, query...)
+func queryParameters(e *frame.Endpoint) (out []any) {
+	query := e.Query
+	if _, list := e.Response.(interface{ Counted() (int, any) }); list {
+		query = append([]frame.Parameter{frame.Param("limit", "integer", "maximum number of items per page, 100 by default"), frame.Param("offset", "integer", "number of items to skip")}, query...)
 	}
 	for _, q := range query {
-		out = append(out, object{"name": q.name, "in": "query", "description": q.help, "schema": object{"type": q.kind}})
+		out = append(out, frame.Object{"name": q.Name, "in": "query", "description": q.Help, "schema": frame.Object{"type": q.Kind}})
 	}
-	if e.isList() {
-		for _, p := range listOf(e.path) {
+	if e.IsList() {
+		for _, p := range frame.ListOf(e.Path) {
 			if doc := describeParameter(&p); doc != nil {
 				out = append(out, doc)
 			}
@@ -105,15 +107,15 @@ func queryParameters(e *endpoint) (out []any) {
 }
 
 // describeParameter returns the parameter for the OpenAPI document, or nil if it has no effect.
-func describeParameter(p *listParameter) object {
-	kinds := map[listKind]string{kindInt: "integer", kindBool: "boolean", kindPresent: "boolean"}
-	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
-	if len(p.choices) > 0 {
-		schema["enum"] = p.choices
-		nameValues(schema, p.choices, false)
+func describeParameter(p *frame.ListParameter) frame.Object {
+	kinds := map[frame.ListKind]string{frame.KindInt: "integer", frame.KindBool: "boolean", frame.KindPresent: "boolean"}
+	schema := frame.Object{"type": cmp.Or(kinds[p.Kind], "string")}
+	if len(p.Choices) > 0 {
+		schema["enum"] = p.Choices
+		nameValues(schema, p.Choices, false)
 	}
-	if p.kind == kindIgnored || p.kind == kindUnsupported {
+	if p.Kind == frame.KindIgnored || p.Kind == frame.KindUnsupported {
 		return nil
 	}
-	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
+	return frame.Object{"name": p.Name, "in": "query", "description": p.Help, "schema": schema}
 }

@@ -13,25 +13,29 @@ import (
 
 	"github.com/swaggest/jsonschema-go"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 )
 
 // typePackage matches the parts of Go type names that schema names omit: packages, and the
 // brackets of generic types.
-var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + servicePackages + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi|Management)(` + servicePackages + `)?|[\[\]]`)
+var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + serverPackages + `|` + servicePackages + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi(Internal(` + serverPackages + `))?|Management)(` + servicePackages + `)?|[\[\]]`)
 
-const servicePackages = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
+const (
+	serverPackages  = "Frame|History|Manage|Openapi|Results|Signin"
+	servicePackages = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
+)
 
 // schema returns the schema of a value's type. Named types become references to components.
-func (d *openAPI) schema(v any) (object, error) {
+func (d *openAPI) schema(v any) (frame.Object, error) {
 	if list, ok := v.(interface{ Counted() (int, any) }); ok {
 		_, results := list.Counted()
 		items, err := d.schema(reflect.New(reflect.TypeOf(results).Elem()).Elem().Interface())
-		link := object{"type": []string{"string", "null"}, "format": "uri"}
-		return object{
+		link := frame.Object{"type": []string{"string", "null"}, "format": "uri"}
+		return frame.Object{
 			"type": "object", "required": []string{"count", "next", "previous", "results"},
-			"properties": object{"count": object{"type": "integer"}, "next": link, "previous": link, "results": object{"type": "array", "items": items}},
+			"properties": frame.Object{"count": frame.Object{"type": "integer"}, "next": link, "previous": link, "results": frame.Object{"type": "array", "items": items}},
 		}, err
 	}
 	typ := reflect.TypeOf(v)
@@ -59,10 +63,10 @@ func (d *openAPI) schema(v any) (object, error) {
 }
 
 // objectOf converts a schema to a generic object.
-func objectOf(schema jsonschema.Schema) (out object, err error) {
+func objectOf(schema jsonschema.Schema) (out frame.Object, err error) {
 	text, err := json.Marshal(schema)
 	if err != nil || string(text) == "true" {
-		return object{}, err
+		return frame.Object{}, err
 	}
 	return out, json.Unmarshal(text, &out)
 }
@@ -84,7 +88,7 @@ var customSchemas = map[reflect.Type]string{
 	reflect.TypeFor[json.RawMessage]():  `{}`,
 	reflect.TypeFor[capture.UUID]():     `{"type": "string", "format": "uuid"}`,
 	reflect.TypeFor[capture.Object]():   `{"type": "object", "additionalProperties": {}}`,
-	reflect.TypeFor[instant]():          `{"type": ["string", "null"], "format": "date-time"}`,
+	reflect.TypeFor[frame.Instant]():    `{"type": ["string", "null"], "format": "date-time"}`,
 }
 
 // allowNull corrects nullable schemas and schemas of named types. The reflector leaves the type
@@ -118,25 +122,25 @@ func requireAlways(p jsonschema.InterceptPropParams) error {
 }
 
 // fieldTypes are the schemas of field types.
-var fieldTypes = map[management.Type]object{
+var fieldTypes = map[management.Type]frame.Object{
 	management.Text: {"type": "string"}, management.Email: {"type": "string", "format": "email"}, management.URL: {"type": "string", "format": "uri"},
 	management.UUID: {"type": "string", "format": "uuid"}, management.Choice: {"type": "string"}, management.Int: int64Schema,
 	management.IntChoice: int64Schema, management.Bool: {"type": "boolean"}, management.Time: {"type": "string", "format": "date-time"},
-	management.Object: freeObject, management.Array: {"type": "array", "items": object{}}, management.Any: {},
-	management.TextList:   {"type": "array", "items": object{"type": "string"}},
+	management.Object: freeObject, management.Array: {"type": "array", "items": frame.Object{}}, management.Any: {},
+	management.TextList:   {"type": "array", "items": frame.Object{"type": "string"}},
 	management.IntList:    {"type": "array", "items": int64Schema},
 	management.ObjectList: {"type": "array", "items": freeObject},
 }
 
-var int64Schema = object{"type": "integer", "format": "int64"}
+var int64Schema = frame.Object{"type": "integer", "format": "int64"}
 
 // freeObject allows all members. Without additionalProperties, generators assume that there are
 // no members.
-var freeObject = object{"type": "object", "additionalProperties": object{}}
+var freeObject = frame.Object{"type": "object", "additionalProperties": frame.Object{}}
 
 // fieldsSchema returns the schema of a request body. If create is true, it marks required fields.
-func fieldsSchema(fields management.Fields, create bool) object {
-	properties, required := object{}, []string{}
+func fieldsSchema(fields management.Fields, create bool) frame.Object {
+	properties, required := frame.Object{}, []string{}
 	for _, f := range fields {
 		schema := maps.Clone(fieldTypes[f.Type])
 		if f.MaxLength > 0 && schema["type"] == "string" {
@@ -163,7 +167,7 @@ func fieldsSchema(fields management.Fields, create bool) object {
 			required = append(required, f.Name)
 		}
 	}
-	out := object{"type": "object", "properties": properties}
+	out := frame.Object{"type": "object", "properties": properties}
 	if len(required) > 0 {
 		out["required"] = required
 	}
@@ -172,7 +176,7 @@ func fieldsSchema(fields management.Fields, create bool) object {
 
 // nameValues sets x-enum-varnames if the names that generators derive from the values would be
 // invalid or ambiguous. This happens for empty values and for values with a leading minus sign.
-func nameValues(schema object, values []string, blank bool) {
+func nameValues(schema frame.Object, values []string, blank bool) {
 	names := []string{}
 	for _, v := range values {
 		if plain, descending := strings.CutPrefix(v, "-"); descending {
@@ -206,13 +210,13 @@ func nullableEnum[T any](values []T, f *management.Field) (out []any) {
 // body adds the schema of a request body to the components, since some generators support only
 // named schemas. The name is built from the method and the path. If the name is in use for a
 // different schema, it includes the prefix of the path too.
-func (d *openAPI) body(e *endpoint, schema object) object {
-	name := capitals(strings.ToLower(e.method)+"/"+e.path) + "Body"
+func (d *openAPI) body(e *frame.Endpoint, schema frame.Object) frame.Object {
+	name := capitals(strings.ToLower(e.Method)+"/"+e.Path) + "Body"
 	if same := d.schemas[name]; same != nil && !reflect.DeepEqual(same, schema) {
-		name = capitals(e.area.prefixes[0]) + name
+		name = capitals(e.Area.Prefixes[0]) + name
 	}
 	d.schemas[name] = schema
-	return object{"$ref": schemaPrefix + name}
+	return frame.Object{"$ref": schemaPrefix + name}
 }
 
 // capitals joins the words of a text, each with a capital letter.
@@ -226,20 +230,20 @@ func capitals(text string) string {
 
 // noteWritten records which members of a response schema can be written by requests, and marks
 // the members of a request that are in no response as writeOnly.
-func (d *openAPI) noteWritten(e *endpoint, request, answer object) {
+func (d *openAPI) noteWritten(e *frame.Endpoint, request, answer frame.Object) {
 	ref, _ := answer["$ref"].(string)
 	name := strings.TrimPrefix(ref, schemaPrefix)
-	if name == "" || e.method == http.MethodPost && e.status != http.StatusCreated {
+	if name == "" || e.Method == http.MethodPost && e.Status != http.StatusCreated {
 		return
 	}
 	if d.writable[name] == nil {
 		d.writable[name] = map[string]bool{}
 	}
-	answered, _ := d.schemas[name]["properties"].(object)
-	for member, schema := range request["properties"].(object) {
+	answered, _ := d.schemas[name]["properties"].(frame.Object)
+	for member, schema := range request["properties"].(frame.Object) {
 		d.writable[name][member] = true
 		if answered[member] == nil {
-			schema.(object)["writeOnly"] = true
+			schema.(frame.Object)["writeOnly"] = true
 		}
 	}
 }
@@ -247,9 +251,9 @@ func (d *openAPI) noteWritten(e *endpoint, request, answer object) {
 // markReadOnly marks the members of responses that no request can write as readOnly.
 func (d *openAPI) markReadOnly() {
 	for name, members := range d.writable {
-		properties, _ := d.schemas[name]["properties"].(object)
+		properties, _ := d.schemas[name]["properties"].(frame.Object)
 		for member, schema := range properties {
-			if s, ok := schema.(object); ok && !members[member] {
+			if s, ok := schema.(frame.Object); ok && !members[member] {
 				s["readOnly"] = true
 			}
 		}

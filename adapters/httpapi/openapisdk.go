@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 )
 
 // sdkText describes the endpoints for SDKs and monitors, whose handlers read requests and write
@@ -15,10 +17,10 @@ var sdkText []byte
 
 // addSDKs adds the endpoints in table that have their own handlers. Scripts and pages are not
 // described.
-func (d *openAPI) addSDKs(table []endpoint) error {
+func (d *openAPI) addSDKs(table []frame.Endpoint) error {
 	var fragment struct {
-		SecuritySchemes, Responses object
-		Schemas                    map[string]object
+		SecuritySchemes, Responses frame.Object
+		Schemas                    map[string]frame.Object
 		Operations                 []struct {
 			Paths, Methods []string
 			Operation      json.RawMessage
@@ -39,29 +41,29 @@ func (d *openAPI) addSDKs(table []endpoint) error {
 		}
 	}
 	for _, e := range table {
-		text, there := rows[e.method+" "+e.area.prefixes[0]+e.path]
-		if e.serve == nil || !there {
+		text, there := rows[e.Method+" "+e.Area.Prefixes[0]+e.Path]
+		if e.Serve == nil || !there {
 			continue
 		}
-		var op object
+		var op frame.Object
 		if err := json.Unmarshal(text, &op); err != nil {
 			return err
 		}
-		d.put(&e, e.path, op)
+		d.put(&e, e.Path, op)
 	}
 	return nil
 }
 
 // put adds an operation on a path and prepends the parameters of the path to its parameters.
-func (d *openAPI) put(e *endpoint, path string, op object) {
-	op["operationId"] = operationID(e.method, path)
+func (d *openAPI) put(e *frame.Endpoint, path string, op frame.Object) {
+	op["operationId"] = operationID(e.Method, path)
 	path, parameters := d.pathParts.describe(path + "/")
 	own, _ := op["parameters"].([]any)
 	op["parameters"] = append(parameters, own...)
 	if d.paths[path] == nil {
 		d.paths[path] = map[string]any{}
 	}
-	d.paths[path][strings.ToLower(e.method)] = op
+	d.paths[path][strings.ToLower(e.Method)] = op
 	for _, tag := range op["tags"].([]any) {
 		d.tags[tag.(string)] = true
 	}

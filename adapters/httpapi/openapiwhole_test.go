@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// withoutBody are the writes without a request body, by the end of their paths.
+// WithoutBody are the writes without a request body, by the end of their paths.
 var withoutBody = []string{
 	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -17,26 +18,26 @@ type passkeyOptions struct {
 
 // passkeyEndpoints are the endpoints of passkeys (console.md N2, N4).
 var passkeyEndpoints = slices.Concat(
-	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(svc signInService, c *call) (management.List[organizations.Passkey], error) {
-			return svc.passkeys().List(c.ctx, c.scope, c.page())
+	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(svc signInService, c *frame.Call) (management.List[organizations.Passkey], error) {
+			return svc.passkeys().List(c.Ctx, c.Scope, c.Page())
 		}),
-		handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(svc signInService, c *call) (*organizations.Passkey, error) {
-			return svc.passkeys().Add(c.ctx, c.scope, svc.site(c.r), c.body)
-		}).withBody(organizations.PasskeyFields).created().withProof(),
-		handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(svc signInService, c *call) (*passkeyOptions, error) {
-			options, err := svc.passkeys().RegistrationOptions(c.ctx, c.scope, svc.site(c.r))
+		frame.Handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(svc signInService, c *frame.Call) (*organizations.Passkey, error) {
+			return svc.passkeys().Add(c.Ctx, c.Scope, svc.Site(c.R), c.Body)
+		}).WithBody(organizations.PasskeyFields).Created().WithProof(),
+		frame.Handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(svc signInService, c *frame.Call) (*passkeyOptions, error) {
+			options, err := svc.passkeys().RegistrationOptions(c.Ctx, c.Scope, svc.Site(c.R))
 			return &passkeyOptions{options}, err
-		}).withProof(),
-		handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(svc signInService, c *call) (*organizations.Passkey, error) {
-			return svc.passkeys().Rename(c.ctx, c.scope, c.part("id"), c.body)
-		}).withBody(organizations.PasskeyNameFields),
-		handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(svc signInService, c *call) (any, error) {
-			return nil, svc.passkeys().Remove(c.ctx, c.scope, c.part("id"))
-		}).withStatus(http.StatusNoContent),
+		}).WithProof(),
+		frame.Handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(svc signInService, c *frame.Call) (*organizations.Passkey, error) {
+			return svc.passkeys().Rename(c.Ctx, c.Scope, c.Part("id"), c.Body)
+		}).WithBody(organizations.PasskeyNameFields),
+		frame.Handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(svc signInService, c *frame.Call) (any, error) {
+			return nil, svc.passkeys().Remove(c.Ctx, c.Scope, c.Part("id"))
+		}).WithStatus(http.StatusNoContent),
 	}),
-	resource(inSignIn, public, signInOf, []row[signInService]{
-		handle(http.MethodPost, "/session/passkey", "Start signing in with a passkey: the options for navigator.credentials.get", requestPasskey),
+	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodPost, "/session/passkey", "Start signing in with a passkey: the options for navigator.credentials.get", requestPasskey),
 	}),
 )
 
@@ -45,10 +46,10 @@ func (svc signInService) passkeys() organizations.Passkeys {
 }
 
 // requestPasskey returns the options for signing in with a passkey.
-func requestPasskey(svc signInService, c *call) (*passkeyOptions, error) {
+func requestPasskey(svc signInService, c *frame.Call) (*passkeyOptions, error) {
 	if _, err := svc.checkTries(c, "passkey "); err != nil {
 		return nil, err
 	}
-	options, err := svc.passkeys().LoginOptions(c.ctx, svc.site(c.r))
+	options, err := svc.passkeys().LoginOptions(c.Ctx, svc.Site(c.R))
 	return &passkeyOptions{options}, err
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -10,17 +11,17 @@ import (
 )
 
 // personFlagEndpoints evaluate the flags of one person (spec/console.md N16).
-var personFlagEndpoints = func() []endpoint {
-	r := handle(http.MethodGet, "/persons/{person}/flags", "List feature flags with their current and last reported values for a person", flagsOfPerson).withScope(readFlags).
-		withQuery(param("search", "string", "text that the key or name contains"), param("limit", "integer", "maximum number of flags, 100 by default"))
-	r.secondScope, r.reads = "person:read", true
-	return resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{r})
+var personFlagEndpoints = func() []frame.Endpoint {
+	r := frame.Handle(http.MethodGet, "/persons/{person}/flags", "List feature flags with their current and last reported values for a person", flagsOfPerson).WithScope(readFlags).
+		WithQuery(frame.Param("search", "string", "text that the key or name contains"), frame.Param("limit", "integer", "maximum number of flags, 100 by default"))
+	r.SecondScope, r.Reads = "person:read", true
+	return frame.Resource(frame.InProject, "feature_flag", flagServiceOf, []frame.Row[flagService]{r})
 }()
 
 // personCohortEndpoints list the cohorts of one person (§5.3).
-var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
-	readPersonsRow(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
-		withQuery(param("person_id", "string", "uuid or numeric id of the person; required"))),
+var personCohortEndpoints = frame.Resource(frame.InProject, "cohort", cohortsOf, []frame.Row[cohortService]{
+	readPersonsRow(frame.Handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
+		WithQuery(frame.Param("person_id", "string", "uuid or numeric id of the person; required"))),
 })
 
 // personCohorts is the response with the cohorts of a person.
@@ -28,15 +29,15 @@ type personCohorts struct {
 	Results []featureflags.Cohort `json:"results"`
 }
 
-func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
-	named := c.query().Get("person_id")
+func cohortsOfPerson(svc cohortService, c *frame.Call) (*personCohorts, error) {
+	named := c.Query().Get("person_id")
 	if named == "" {
 		return nil, problem.Invalid("person_id", "This field is required.")
 	}
 	if svc.history == nil {
 		return nil, management.ErrNotFound()
 	}
-	p, err := (&reader{history: svc.history}).person(c.ctx, c.project(), named)
+	p, err := (&reader{history: svc.history}).person(c.Ctx, c.Project(), named)
 	switch {
 	case err != nil:
 		return nil, err
@@ -44,7 +45,7 @@ func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
 		return nil, management.ErrNotFound()
 	}
 	out := &personCohorts{Results: []featureflags.Cohort{}}
-	list, err := svc.ListForPerson(c.ctx, c.scope, featurePerson(p))
+	list, err := svc.ListForPerson(c.Ctx, c.Scope, featurePerson(p))
 	out.Results = append(out.Results, list...)
 	return out, err
 }
@@ -76,7 +77,7 @@ type lastAssigned struct {
 
 // flagsOfPerson evaluates flags with the stored properties of the person. The evaluations are not
 // counted.
-func flagsOfPerson(svc flagService, c *call) (*personFlags, error) {
+func flagsOfPerson(svc flagService, c *frame.Call) (*personFlags, error) {
 	if svc.history == nil {
 		return nil, management.ErrNotFound()
 	}
@@ -84,7 +85,7 @@ func flagsOfPerson(svc flagService, c *call) (*personFlags, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := svc.Rows(c.ctx, c.scope, featureflags.FlagQuery{Page: c.page(), Search: c.query().Get("search")})
+	rows, err := svc.Rows(c.Ctx, c.Scope, featureflags.FlagQuery{Page: c.Page(), Search: c.Query().Get("search")})
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +98,8 @@ func flagsOfPerson(svc flagService, c *call) (*personFlags, error) {
 		subject.DistinctID = best[0]
 	}
 	var now flags.Answer
-	err = svc.decider.Preview(c.ctx, &flags.Request{
-		APIKey: c.scope.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
+	err = svc.decider.Preview(c.Ctx, &flags.Request{
+		APIKey: c.Scope.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
 	}, &now)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -43,16 +44,16 @@ type personPage struct {
 	Results  []person `json:"results"`
 }
 
-// maxWalks is the maximum number of chunks of defaultPage persons that one request skips for its
+// maxWalks is the maximum number of chunks of frame.DefaultPage persons that one request skips for its
 // offset. The next link continues from there.
 const maxWalks = 100
 
 // listPersons lists persons, newest first (§5.3). A search reads at most capture.SearchScan
 // persons per page. Therefore a page may have fewer results than its limit, or no results, and
 // still a next link.
-func (rd *reader) listPersons(c *call) (any, error) {
-	params := c.query()
-	p := pageOf(params)
+func (rd *reader) listPersons(c *frame.Call) (any, error) {
+	params := c.Query()
+	p := frame.RangeOf(params)
 	q, err := rd.personQuery(c, params)
 	if err != nil {
 		return nil, err
@@ -61,10 +62,10 @@ func (rd *reader) listPersons(c *call) (any, error) {
 	if params.Get("distinct_id") != "" {
 		return rd.onePerson(c, q, params.Get("distinct_id"), out)
 	}
-	if q.After, err = idCursor(p.cursor); err != nil {
+	if q.After, err = frame.IDCursor(p.Cursor); err != nil {
 		return nil, err
 	}
-	found, next, skip, err := rd.walk(c.ctx, c.project(), q, p)
+	found, next, skip, err := rd.walk(c.Ctx, c.Project(), q, p)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +73,15 @@ func (rd *reader) listPersons(c *call) (any, error) {
 		out.Results = append(out.Results, showPerson(&found[i]))
 	}
 	if next != 0 {
-		change := p.parameters(skip)
+		change := p.Parameters(skip)
 		change["cursor"] = strconv.FormatInt(next, 10)
-		out.Next = c.link(change)
+		out.Next = c.Link(change)
 	}
-	if p.cursor == "" {
-		out.Previous = c.previous(p)
+	if p.Cursor == "" {
+		out.Previous = c.Previous(p)
 	}
 	if params.Has("include_total") && q.Search == "" && q.Match == nil {
-		n, err := rd.history.CountPeople(c.ctx, c.project())
+		n, err := rd.history.CountPeople(c.Ctx, c.Project())
 		if err != nil {
 			return nil, err
 		}
@@ -90,18 +91,18 @@ func (rd *reader) listPersons(c *call) (any, error) {
 }
 
 // onePerson returns a page with the person of a distinct id, if the filters match.
-func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out personPage) (any, error) {
+func (rd *reader) onePerson(c *frame.Call, q capture.PersonQuery, id string, out personPage) (any, error) {
 	if q.Search != "" {
 		return nil, problem.Invalid("search", "search and distinct_id cannot be used together.")
 	}
-	found, err := rd.history.PersonForDistinctID(c.ctx, c.project(), id)
+	found, err := rd.history.PersonForDistinctID(c.Ctx, c.Project(), id)
 	if err != nil {
 		return nil, err
 	}
 	if found != nil && (q.Match == nil || q.Match(found)) {
 		out.Results = append(out.Results, showPerson(found))
 	}
-	if n := int64(len(out.Results)); c.query().Has("include_total") {
+	if n := int64(len(out.Results)); c.Query().Has("include_total") {
 		out.Count = &n
 	}
 	return out, nil
@@ -110,8 +111,8 @@ func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out perso
 // walk skips the offset and reads a page in chunks, so that few large persons are in memory at a
 // time. skip is the part of the offset that is left at the cursor next, if the request has
 // reached maxWalks.
-func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery, p page) (page []capture.StoredPerson, next int64, skip int, err error) {
-	skip = p.offset
+func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery, p frame.Range) (page []capture.StoredPerson, next int64, skip int, err error) {
+	skip = p.Offset
 	read := func(n int) (piece []capture.StoredPerson, err error) {
 		q.Limit = n
 		piece, next, err = rd.history.People(ctx, project, q)
@@ -123,13 +124,13 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 		if walks == maxWalks {
 			return nil, next, skip, nil
 		}
-		piece, err := read(min(skip, defaultPage))
+		piece, err := read(min(skip, frame.DefaultPage))
 		if err != nil || next == 0 {
 			return nil, 0, 0, err
 		}
 		skip -= len(piece)
 	}
-	batch := pieces{limit: p.limit}
+	batch := pieces{limit: p.Limit}
 	for n := batch.next(); n > 0; n = batch.next() {
 		piece, err := read(n)
 		if err != nil {
@@ -155,14 +156,14 @@ func objectBytes(o capture.Object) (n int) {
 }
 
 // personQuery parses the search, filters and cohort of a request.
-func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery, err error) {
+func (rd *reader) personQuery(c *frame.Call, params url.Values) (q capture.PersonQuery, err error) {
 	q.Search = params.Get("search")
 	filters, err := personFilters(params)
 	if err != nil {
 		return q, err
 	}
 	if filters != "" {
-		if q.Match, err = personMatcher(c.ctx, filters, c.scope.Project.Settings, rd.now()); err != nil {
+		if q.Match, err = personMatcher(c.Ctx, filters, c.Scope.Project.Settings, rd.now()); err != nil {
 			return q, err
 		}
 	}
@@ -174,16 +175,16 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 
 // cohortMatcher matches the persons of a cohort. If also is not nil, it must match too. A cohort
 // that does not exist matches no person.
-func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
+func (rd *reader) cohortMatcher(c *frame.Call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
 	if rd.management.FeatureFlags == nil {
 		return func(*capture.StoredPerson) bool { return false }, nil
 	}
-	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.ctx, c.scope, named)
+	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.Ctx, c.Scope, named)
 	if err != nil {
 		return nil, err
 	}
 	return func(p *capture.StoredPerson) bool {
-		if c.ctx.Err() != nil || also != nil && !also(p) {
+		if c.Ctx.Err() != nil || also != nil && !also(p) {
 			return false
 		}
 		return member(featurePerson(p))
@@ -204,15 +205,15 @@ func (rd *reader) person(ctx context.Context, project int64, named string) (*cap
 
 // namedPerson returns the person of the path. If there is no such person, the error is
 // problem.NotFound.
-func (rd *reader) namedPerson(c *call) (*capture.StoredPerson, error) {
-	p, err := rd.person(c.ctx, c.project(), c.part("person"))
+func (rd *reader) namedPerson(c *frame.Call) (*capture.StoredPerson, error) {
+	p, err := rd.person(c.Ctx, c.Project(), c.Part("person"))
 	if err == nil && p == nil {
 		err = &problem.NotFound
 	}
 	return p, err
 }
 
-func (rd *reader) getPerson(c *call) (any, error) {
+func (rd *reader) getPerson(c *frame.Call) (any, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
 		return nil, err
@@ -221,12 +222,12 @@ func (rd *reader) getPerson(c *call) (any, error) {
 }
 
 // deletePerson erases a person, and the person's events if delete_events is true.
-func (rd *reader) deletePerson(c *call) (any, error) {
+func (rd *reader) deletePerson(c *frame.Call) (any, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.erase(c, []capture.UUID{p.UUID}, boolParameter(c.query(), "delete_events"))
+	return nil, rd.erase(c, []capture.UUID{p.UUID}, frame.BoolParameter(c.Query(), "delete_events"))
 }
 
 // maxBulk is the maximum number of persons that one request may erase.
@@ -240,9 +241,9 @@ type bulkDelete struct {
 
 // bulkDeletePersons erases the persons with up to 1000 uuids or distinct ids. Ids without a
 // person are ignored.
-func (rd *reader) bulkDeletePersons(c *call) (any, error) {
+func (rd *reader) bulkDeletePersons(c *frame.Call) (any, error) {
 	var body bulkDelete
-	if err := c.readJSONBody(&body); err != nil {
+	if err := c.ReadJSONBody(&body); err != nil {
 		return nil, err
 	}
 	switch {
@@ -264,7 +265,7 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 		ids = append(ids, id)
 	}
 	for _, id := range body.DistinctIDs {
-		p, err := rd.history.PersonForDistinctID(c.ctx, c.project(), id)
+		p, err := rd.history.PersonForDistinctID(c.Ctx, c.Project(), id)
 		if err != nil {
 			return nil, err
 		}
@@ -272,5 +273,5 @@ func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 			ids = append(ids, p.UUID)
 		}
 	}
-	return nil, rd.erase(c, ids, body.DeleteEvents || boolParameter(c.query(), "delete_events"))
+	return nil, rd.erase(c, ids, body.DeleteEvents || frame.BoolParameter(c.Query(), "delete_events"))
 }

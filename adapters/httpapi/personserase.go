@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/management"
@@ -14,12 +15,12 @@ import (
 
 // erase erases persons, with their events if withEvents is true. It logs the persons that
 // existed, even if it fails before the last one.
-func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error) {
+func (rd *reader) erase(c *frame.Call, ids []capture.UUID, withEvents bool) (err error) {
 	var erased []management.Erasure
 	for _, id := range ids {
 		var found bool
 		var events int64
-		if found, events, err = rd.people.Erase(c.ctx, c.project(), id, withEvents); err != nil {
+		if found, events, err = rd.people.Erase(c.Ctx, c.Project(), id, withEvents); err != nil {
 			break
 		}
 		if found {
@@ -31,15 +32,15 @@ func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error
 
 // noteErased records who has erased which persons, in the log of the server and in the project's
 // change log. The context of the request may have ended.
-func (rd *reader) noteErased(c *call, list []management.Erasure) error {
+func (rd *reader) noteErased(c *frame.Call, list []management.Erasure) error {
 	for _, e := range list {
 		what := "a person was erased"
 		if e.EventsOnly {
 			what = "the events of a person were erased"
 		}
-		rd.log.InfoContext(c.ctx, what, "project", c.project(), "person", e.Person, "events", e.Events, "user", c.scope.User.Email)
+		rd.log.InfoContext(c.Ctx, what, "project", c.Project(), "person", e.Person, "events", e.Events, "user", c.Scope.User.Email)
 	}
-	return rd.management.LogErasures(context.WithoutCancel(c.ctx), c.scope, list)
+	return rd.management.LogErasures(context.WithoutCancel(c.Ctx), c.Scope, list)
 }
 
 // featurePerson converts a stored person to the type of package featureflags.
@@ -54,13 +55,13 @@ type erasureService struct {
 }
 
 // erasureEndpoints report what an erasure would delete (spec/console.md N26).
-var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
+var erasureEndpoints = frame.Resource(frame.InHistory, "person", func(s *frame.Server) erasureService {
 	svc := erasureService{reader: readerOf(s)}
 	if s.Queries != nil {
 		svc.source = s.Queries.Source
 	}
 	return svc
-}, withReadLimits([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
+}, withReadLimits([]frame.Row[erasureService]{frame.Handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
 
 // erasure is the number of events that an erasure of a person would delete.
 type erasure struct {
@@ -71,7 +72,7 @@ type erasure struct {
 // erasureTimeout limits the time for counting the events of a person.
 const erasureTimeout = 5 * time.Second
 
-func countErasure(svc erasureService, c *call) (*erasure, error) {
+func countErasure(svc erasureService, c *frame.Call) (*erasure, error) {
 	p, err := svc.namedPerson(c)
 	out := &erasure{Exact: true}
 	switch {
@@ -83,9 +84,9 @@ func countErasure(svc erasureService, c *call) (*erasure, error) {
 		return out, nil
 	}
 	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // otherwise there may be more ids
-	ctx, cancel := context.WithTimeout(c.ctx, erasureTimeout)
+	ctx, cancel := context.WithTimeout(c.Ctx, erasureTimeout)
 	defer cancel()
-	r, err := svc.source.Open(ctx, c.project())
+	r, err := svc.source.Open(ctx, c.Project())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func countErasure(svc erasureService, c *call) (*erasure, error) {
 		out.Events += int64(b.Len())
 		return nil
 	})
-	if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && c.Ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		out.Exact, err = false, nil
 	}
 	return out, errors.Join(err, r.Close())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -49,23 +50,23 @@ func notADict(name string) error {
 }
 
 // captureProject returns the project of the request as a capture.Project.
-func captureProject(c *call) capture.Project {
-	return capture.Project{ID: c.project(), APIKey: c.scope.Project.APIKey}
+func captureProject(c *frame.Call) capture.Project {
+	return capture.Project{ID: c.Project(), APIKey: c.Scope.Project.APIKey}
 }
 
 // personAndMembers returns the person of the path and the members of the body, which must be a
 // JSON object.
-func (rd *reader) personAndMembers(c *call) (*capture.StoredPerson, map[string]json.RawMessage, error) {
+func (rd *reader) personAndMembers(c *frame.Call) (*capture.StoredPerson, map[string]json.RawMessage, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	members, err := c.readMembers()
+	members, err := c.ReadMembers()
 	return p, members, err
 }
 
 // patchPerson merges properties into the properties of a person (§5.3).
-func (rd *reader) patchPerson(c *call) (any, error) {
+func (rd *reader) patchPerson(c *frame.Call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	switch {
 	case err != nil:
@@ -78,16 +79,16 @@ func (rd *reader) patchPerson(c *call) (any, error) {
 	return nil, rd.setPerson(c, p, members["properties"])
 }
 
-func (rd *reader) setPerson(c *call, p *capture.StoredPerson, properties any) error {
+func (rd *reader) setPerson(c *frame.Call, p *capture.StoredPerson, properties any) error {
 	text, err := wire.Encode(properties)
 	if err != nil {
 		return err
 	}
-	return rd.people.SetPerson(c.ctx, captureProject(c), p, string(text))
+	return rd.people.SetPerson(c.Ctx, captureProject(c), p, string(text))
 }
 
 // updatePersonProperty sets one property of a person.
-func (rd *reader) updatePersonProperty(c *call) (any, error) {
+func (rd *reader) updatePersonProperty(c *frame.Call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (rd *reader) updatePersonProperty(c *call) (any, error) {
 }
 
 // deletePersonProperty removes one property of a person.
-func (rd *reader) deletePersonProperty(c *call) (any, error) {
+func (rd *reader) deletePersonProperty(c *frame.Call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	if err != nil {
 		return nil, err
@@ -114,16 +115,16 @@ func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return success{true}, rd.people.UnsetPerson(c.ctx, captureProject(c), p, key)
+	return frame.Success{Success: true}, rd.people.UnsetPerson(c.Ctx, captureProject(c), p, key)
 }
 
 // deletePersonEvents erases the events of a person, but not the person.
-func (rd *reader) deletePersonEvents(c *call) (any, error) {
+func (rd *reader) deletePersonEvents(c *frame.Call) (any, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
 		return nil, err
 	}
-	events, err := rd.people.EraseEvents(c.ctx, c.project(), p.UUID)
+	events, err := rd.people.EraseEvents(c.Ctx, c.Project(), p.UUID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (rd *reader) deletePersonEvents(c *call) (any, error) {
 
 // splitPerson assigns the distinct ids of a person to persons of their own. The original person
 // keeps main_distinct_id, or by default the first of its displayed ids.
-func (rd *reader) splitPerson(c *call) (any, error) {
+func (rd *reader) splitPerson(c *frame.Call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (rd *reader) splitPerson(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return success{true}, rd.people.Split(c.ctx, c.project(), p, main)
+	return frame.Success{Success: true}, rd.people.Split(c.Ctx, c.Project(), p, main)
 }
 
 // maxValues is the maximum number of values in a response. Values longer than maxPersonValue
@@ -161,8 +162,8 @@ type personValue struct {
 // personValues returns the most frequent values of a property of persons. If the parameter value
 // is set, only values that contain it are returned, ignoring case. It reads the newest
 // capture.SearchScan persons.
-func (rd *reader) personValues(c *call) (any, error) {
-	key, part := c.query().Get("key"), strings.ToLower(c.query().Get("value"))
+func (rd *reader) personValues(c *frame.Call) (any, error) {
+	key, part := c.Query().Get("key"), strings.ToLower(c.Query().Get("value"))
 	if key == "" {
 		return nil, problem.Required.With("", "key")
 	}
@@ -180,7 +181,7 @@ func (rd *reader) personValues(c *call) (any, error) {
 		}
 		return false // persons are only counted, not returned
 	}}
-	if _, _, err := rd.history.People(c.ctx, c.project(), q); err != nil {
+	if _, _, err := rd.history.People(c.Ctx, c.Project(), q); err != nil {
 		return nil, err
 	}
 	out := make([]personValue, 0, len(counts))

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -127,17 +128,17 @@ func (p *scripts) tag(name string, f *os.File, info fs.FileInfo) (string, error)
 }
 
 // scriptEndpoints returns the endpoints for the scripts, which are always served.
-func (s *sdkService) scriptEndpoints() []endpoint {
+func (s *sdkService) scriptEndpoints() []frame.Endpoint {
 	return slices.Concat(
-		serving(forBrowser, "/array/{token}/array.js", methods{"GET": s.getArrayScript}),
-		serving(forBrowser, "/static/{file}", methods{"GET": s.getScript}),
-		serving(forBrowser, "/static/{version}/{file}", methods{"GET": s.getScript}),
+		frame.Serving(frame.ForBrowser, "/array/{token}/array.js", frame.Methods{"GET": s.getArrayScript}),
+		frame.Serving(frame.ForBrowser, "/static/{file}", frame.Methods{"GET": s.getScript}),
+		frame.Serving(frame.ForBrowser, "/static/{version}/{file}", frame.Methods{"GET": s.getScript}),
 	)
 }
 
 // getScript serves /static/:file, and /static/:version/:file.
 func (s *sdkService) getScript(w http.ResponseWriter, r *http.Request) error {
-	version, exact := parameter(r, "version"), false
+	version, exact := frame.PathValue(r, "version"), false
 	switch {
 	case version != "" && !anyVersion.MatchString(version):
 		return &problem.NotFound
@@ -146,12 +147,12 @@ func (s *sdkService) getScript(w http.ResponseWriter, r *http.Request) error {
 	default:
 		exact = exactVersion.MatchString(version)
 	}
-	return s.script(w, r, parameter(r, "file"), exact)
+	return s.script(w, r, frame.PathValue(r, "file"), exact)
 }
 
 // getArrayScript serves /array/:token/array.js, which is the same for all tokens.
 func (s *sdkService) getArrayScript(w http.ResponseWriter, r *http.Request) error {
-	if !isConfigToken(parameter(r, "token")) {
+	if !frame.IsConfigToken(frame.PathValue(r, "token")) {
 		return &problem.NotFound
 	}
 	return s.script(w, r, mainScript, false)

@@ -9,20 +9,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // programEndpoints are the endpoints for signing programs in with a code that a user confirms in
 // the console (clients.md §14.2). The first two do not use cookies.
 var programEndpoints = slices.Concat(
-	resource(inSignIn, public, signInOf, []row[signInService]{
-		handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
-		handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).withBody(organizations.PollFields).withResponse(programKey{}).withLaterResponse(programState{}).uncompressed(),
+	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).WithBody(organizations.ProgramFields).Uncompressed(),
+		frame.Handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).WithBody(organizations.PollFields).WithResponse(programKey{}).WithLaterResponse(programState{}).Uncompressed(),
 	}),
-	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", viewProgram).withBody(organizations.UserCodeFields).withScope(anyKey),
-		handle(http.MethodPost, "/cli-auth/authorize", "Approve the program with a user code for one project", authorizeProgram).withBody(organizations.AuthorizeFields).withScope(anyKey).withProof(),
-		handle(http.MethodPost, "/cli-auth/refuse", "Deny the program with a user code", refuseProgram).withBody(organizations.UserCodeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", viewProgram).WithBody(organizations.UserCodeFields).WithScope(frame.AnyKey),
+		frame.Handle(http.MethodPost, "/cli-auth/authorize", "Approve the program with a user code for one project", authorizeProgram).WithBody(organizations.AuthorizeFields).WithScope(frame.AnyKey).WithProof(),
+		frame.Handle(http.MethodPost, "/cli-auth/refuse", "Deny the program with a user code", refuseProgram).WithBody(organizations.UserCodeFields).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
 	}),
 )
 
@@ -60,11 +61,11 @@ type programConfirmation struct {
 }
 
 // programAnswers are the responses to polls without a key.
-var programAnswers = map[string]answer{
-	organizations.PollPending: {status: http.StatusAccepted, body: programState{Status: "pending"}},
-	organizations.PollSlow:    {status: http.StatusBadRequest, body: programState{"pending", "slow_down", "Polled too often"}},
-	organizations.PollDenied:  {status: http.StatusBadRequest, body: programState{"denied", "access_denied", "The sign-in was refused"}},
-	organizations.PollExpired: {status: http.StatusBadRequest, body: programState{"expired", "expired_token", "Device code expired"}},
+var programAnswers = map[string]frame.Answer{
+	organizations.PollPending: {Status: http.StatusAccepted, Body: programState{Status: "pending"}},
+	organizations.PollSlow:    {Status: http.StatusBadRequest, Body: programState{"pending", "slow_down", "Polled too often"}},
+	organizations.PollDenied:  {Status: http.StatusBadRequest, Body: programState{"denied", "access_denied", "The sign-in was refused"}},
+	organizations.PollExpired: {Status: http.StatusBadRequest, Body: programState{"expired", "expired_token", "Device code expired"}},
 }
 
 // networkOf returns the network that limits by address apply to. For IPv6 that is the /64, since
@@ -83,21 +84,21 @@ func (svc signInService) programs() organizations.Programs {
 }
 
 // consoleURL returns the URL of a page of the console.
-func (svc signInService) consoleURL(c *call, page string) string {
+func (svc signInService) consoleURL(c *frame.Call, page string) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
-		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountPrefix(c.r)
+		base = svc.Scheme(c.R) + "://" + c.R.Host + svc.MountPrefix(c.R)
 	}
 	return base + "/console/" + page
 }
 
-func beginProgram(svc signInService, c *call) (*programCodes, error) {
+func beginProgram(svc signInService, c *frame.Call) (*programCodes, error) {
 	forbidCaching(c)
-	from := networkOf(svc.ClientIP(c.r))
-	if wait := svc.manageLimits.SignIns.Add("program "+from, svc.manageLimits.Now()); wait > 0 {
-		return nil, svc.manageLimits.Throttle(wait)
+	from := networkOf(svc.ClientIP(c.R))
+	if wait := svc.Limits.SignIns.Add("program "+from, svc.Limits.Now()); wait > 0 {
+		return nil, svc.Limits.Throttle(wait)
 	}
-	device, user, err := svc.programs().Begin(c.ctx, c.body, from)
+	device, user, err := svc.programs().Begin(c.Ctx, c.Body, from)
 	if err != nil {
 		return nil, err
 	}
@@ -110,18 +111,18 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 
 // pollProgram returns the state of a sign-in. It counts expired and unknown codes as failures,
 // because they may be guesses.
-func pollProgram(svc signInService, c *call) (any, error) {
+func pollProgram(svc signInService, c *frame.Call) (any, error) {
 	forbidCaching(c)
-	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.Now()
-	if wait := svc.manageLimits.Failures.Check(from, now); wait > 0 {
-		return nil, svc.manageLimits.Throttle(wait)
+	from, now := "program "+networkOf(svc.ClientIP(c.R)), svc.Limits.Now()
+	if wait := svc.Limits.Failures.Check(from, now); wait > 0 {
+		return nil, svc.Limits.Throttle(wait)
 	}
-	p, err := svc.programs().Poll(c.ctx, c.body)
+	p, err := svc.programs().Poll(c.Ctx, c.Body)
 	if err != nil {
 		return nil, err
 	}
 	if p.State == organizations.PollExpired {
-		svc.manageLimits.Failures.Add(from, now)
+		svc.Limits.Failures.Add(from, now)
 	}
 	if p.State != organizations.PollAuthorized {
 		return programAnswers[p.State], nil
@@ -131,35 +132,35 @@ func pollProgram(svc signInService, c *call) (any, error) {
 
 // checkCodeTries counts a code that the user entered, and returns an error if there were too
 // many.
-func (svc signInService) checkCodeTries(c *call) error {
+func (svc signInService) checkCodeTries(c *frame.Call) error {
 	forbidCaching(c)
-	if wait := svc.manageLimits.Guesses.Add("program "+c.scope.User.UUID, svc.manageLimits.Now()); wait > 0 {
-		return svc.manageLimits.Throttle(wait)
+	if wait := svc.Limits.Guesses.Add("program "+c.Scope.User.UUID, svc.Limits.Now()); wait > 0 {
+		return svc.Limits.Throttle(wait)
 	}
 	return nil
 }
 
-func viewProgram(svc signInService, c *call) (*organizations.Program, error) {
+func viewProgram(svc signInService, c *frame.Call) (*organizations.Program, error) {
 	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	return svc.programs().Inspect(c.ctx, c.scope, c.body)
+	return svc.programs().Inspect(c.Ctx, c.Scope, c.Body)
 }
 
-func authorizeProgram(svc signInService, c *call) (*programConfirmation, error) {
+func authorizeProgram(svc signInService, c *frame.Call) (*programConfirmation, error) {
 	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	k, err := svc.programs().Authorize(c.ctx, c.scope, c.body)
+	k, err := svc.programs().Authorize(c.Ctx, c.Scope, c.Body)
 	if err != nil {
 		return nil, err
 	}
 	return &programConfirmation{"success", k.Label, k.Mask}, nil
 }
 
-func refuseProgram(svc signInService, c *call) (any, error) {
+func refuseProgram(svc signInService, c *frame.Call) (any, error) {
 	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
-	return nil, svc.programs().Deny(c.ctx, c.scope, c.body)
+	return nil, svc.programs().Deny(c.Ctx, c.Scope, c.Body)
 }

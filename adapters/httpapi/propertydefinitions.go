@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
@@ -102,8 +103,8 @@ func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.See
 
 // listPropertyDefinitions lists the properties of events, or of the objects in the parameter
 // type, by name (§5.4).
-func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
-	params, v := c.query(), c.listValues
+func (rd *reader) listPropertyDefinitions(c *frame.Call) (any, error) {
+	params, v := c.Query(), c.ListValues
 	owner := owners[0]
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
@@ -127,7 +128,7 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	var descriptions map[string]organizations.DefinitionDetails
 	var names []capture.SeenName
 	if !owner.isEmpty {
-		if names, descriptions, err = rd.definedNames(c.ctx, c.project(), owner.kind); err != nil {
+		if names, descriptions, err = rd.definedNames(c.Ctx, c.Project(), owner.kind); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +140,7 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if len(events) > 0 && v.Bool("filter_by_event_names") {
 		names = slices.DeleteFunc(names, func(s capture.SeenName) bool { return !used[s.Name] })
 	}
-	return countedPage(c, showProperties(names, descriptions, &owner, used)), nil
+	return frame.CountedPage(c, showProperties(names, descriptions, &owner, used)), nil
 }
 
 // showProperties converts properties to their form in responses. used are the properties of the
@@ -196,7 +197,7 @@ const (
 // propertiesOf returns the properties of events with the given names, or nil if there are no
 // names. It reads the newest events, at most eventScan in all, and adds a warning to the response
 // if there are more.
-func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error) {
+func (rd *reader) propertiesOf(c *frame.Call, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -215,12 +216,12 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 			}
 			return err != nil // keep no event in the result
 		}
-		_, more, err := rd.walkEvents(c.ctx, c.project(), capture.EventQuery{Name: name}, &eventWalk{limit: 1, maxScanned: maxScanned, match: match})
+		_, more, err := rd.walkEvents(c.Ctx, c.Project(), capture.EventQuery{Name: name}, &eventWalk{limit: 1, maxScanned: maxScanned, match: match})
 		if err != nil {
 			return nil, err
 		}
 		if more != nil {
-			warn(c.w, "event_names: only the newest "+strconv.Itoa(maxScanned)+" events of "+strconv.Quote(problem.Shorten(name))+" were looked at")
+			frame.Warn(c.W, "event_names: only the newest "+strconv.Itoa(maxScanned)+" events of "+strconv.Quote(problem.Shorten(name))+" were looked at")
 		}
 	}
 	return out, nil
@@ -230,8 +231,8 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 var eventTypes = []string{"event", "event_custom", "event_posthog"}
 
 // listEventDefinitions lists the names of events, by name.
-func (rd *reader) listEventDefinitions(c *call) (any, error) {
-	v, kind := c.listValues, c.query().Get("event_type")
+func (rd *reader) listEventDefinitions(c *frame.Call) (any, error) {
+	v, kind := c.ListValues, c.Query().Get("event_type")
 	if kind != "" && !slices.Contains(eventTypes, kind) {
 		return nil, problem.Invalid("event_type", "Not a valid event type. Use one of: %s", strings.Join(eventTypes, ", "))
 	}
@@ -241,7 +242,7 @@ func (rd *reader) listEventDefinitions(c *call) (any, error) {
 	if v.Bool("exclude_stale") {
 		q.Since = capture.StaleCutoff(rd.now())
 	}
-	names, descriptions, err := rd.definedNames(c.ctx, c.project(), capture.SeenEvent)
+	names, descriptions, err := rd.definedNames(c.Ctx, c.Project(), capture.SeenEvent)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (rd *reader) listEventDefinitions(c *call) (any, error) {
 	for i := range names {
 		list[i] = showEventName(&names[i], descriptions)
 	}
-	return countedPage(c, list), nil
+	return frame.CountedPage(c, list), nil
 }
 
 func showEventName(s *capture.SeenName, descriptions map[string]organizations.DefinitionDetails) eventDefinition {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -35,7 +36,7 @@ type queryService struct {
 	log         *slog.Logger
 }
 
-func queryServiceOf(s *server) *queryService {
+func queryServiceOf(s *frame.Server) *queryService {
 	a := &queryService{runner: s.Queries, log: s.Logger}
 	if s.History != nil {
 		a.groupTypes = s.History.GroupTypes
@@ -50,22 +51,22 @@ func queryServiceOf(s *server) *queryService {
 }
 
 // queryEndpoints run queries (spec/insights.md §1.1).
-var queryEndpoints = func() []endpoint {
-	rows := []row[*queryService]{
+var queryEndpoints = func() []frame.Endpoint {
+	rows := []frame.Row[*queryService]{
 		eventValueRow,
-		handle(http.MethodPost, "/query", "Run a query", runQuery).withBody(queryFields).withCheck(checksOf(queryOverrides)).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
-		handle(http.MethodPost, "/query/upgrade", "Upgrade a query; there is only one version, so it is returned unchanged", upgradeQuery).withBody(queryFields),
-		handle(http.MethodPost, "/query/check_auth_for_async", "Check whether the caller may run queries", mayQuery),
-		handle(http.MethodPost, "/query/{query}", "Run a query of one kind", runQuery).withBody(queryFields).withCheck(checksOf(queryOverrides)).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
-		handle(http.MethodGet, "/query/{query}", "Read the status of a query run, and its result when it is complete", queryStatus).withQuery(param("show_progress", "boolean", "true: report how many events have been read")).
-			withResponse(queryState{}).withLaterResponse(queryState{}),
-		handle(http.MethodDelete, "/query/{query}", "Cancel a query run", cancelQuery),
+		frame.Handle(http.MethodPost, "/query", "Run a query", runQuery).WithBody(queryFields).WithCheck(checksOf(queryOverrides)).WithResponse(queryAnswer{}).WithLaterResponse(queryState{}),
+		frame.Handle(http.MethodPost, "/query/upgrade", "Upgrade a query; there is only one version, so it is returned unchanged", upgradeQuery).WithBody(queryFields),
+		frame.Handle(http.MethodPost, "/query/check_auth_for_async", "Check whether the caller may run queries", mayQuery),
+		frame.Handle(http.MethodPost, "/query/{query}", "Run a query of one kind", runQuery).WithBody(queryFields).WithCheck(checksOf(queryOverrides)).WithResponse(queryAnswer{}).WithLaterResponse(queryState{}),
+		frame.Handle(http.MethodGet, "/query/{query}", "Read the status of a query run, and its result when it is complete", queryStatus).WithQuery(frame.Param("show_progress", "boolean", "true: report how many events have been read")).
+			WithResponse(queryState{}).WithLaterResponse(queryState{}),
+		frame.Handle(http.MethodDelete, "/query/{query}", "Cancel a query run", cancelQuery),
 	}
 	for i := range rows {
-		rows[i].keyScope, rows[i].noTimeout = "query:read", true
-		rows[i].reads = rows[i].method == http.MethodPost
+		rows[i].KeyScope, rows[i].NoTimeout = "query:read", true
+		rows[i].Reads = rows[i].Method == http.MethodPost
 	}
-	return resource(inProject, "query", queryServiceOf, rows)
+	return frame.Resource(frame.InProject, "query", queryServiceOf, rows)
 }()
 
 var queryFields = management.Fields{
@@ -83,9 +84,9 @@ var queryFields = management.Fields{
 const maxQueryID = 128
 
 // runQuery runs a query.
-func runQuery(svc *queryService, c *call) (any, error) {
-	members := c.body.Members
-	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
+func runQuery(svc *queryService, c *frame.Call) (any, error) {
+	members := c.Body.Members
+	if err := queryFields.NameUnknown(&c.Body, "a request for a query"); err != nil {
 		return nil, err
 	}
 	for _, q := range queryOverrides {
@@ -107,22 +108,22 @@ func runQuery(svc *queryService, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Mode, request.ID, request.Name = mode, textMember(c.body, "client_query_id"), textMember(c.body, "name")
+	request.Mode, request.ID, request.Name = mode, frame.TextMember(c.Body, "client_query_id"), frame.TextMember(c.Body, "name")
 	if len(request.ID) > maxQueryID || len(request.Name) > maxQueryID {
 		return nil, problem.Invalid("client_query_id", "The name of a run may have at most %d characters.", maxQueryID)
 	}
-	if kind := c.part("query"); kind != "" {
+	if kind := c.Part("query"); kind != "" {
 		var header struct{ Kind string }
 		if _ = json.Unmarshal(request.Query, &header); header.Kind != kind {
 			return nil, problem.Invalid("query__kind", "The query has kind %q, but the path has %q.", problem.Shorten(header.Kind), problem.Shorten(kind))
 		}
 	}
-	found, err := svc.runner.Execute(c.ctx, request)
+	found, err := svc.runner.Execute(c.Ctx, request)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
 	for _, line := range found.Ignored {
-		c.body.Warn(line)
+		c.Body.Warn(line)
 	}
 	if found.Status == nil {
 		return found.Result, nil
@@ -132,27 +133,27 @@ func runQuery(svc *queryService, c *call) (any, error) {
 		out = map[string]any{}
 	}
 	out["query_status"] = found.Status
-	return answer{status: http.StatusAccepted, body: out}, nil
+	return frame.Answer{Status: http.StatusAccepted, Body: out}, nil
 }
 
 // request returns the request for a query of the caller's project.
-func (svc *queryService) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
+func (svc *queryService) request(c *frame.Call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
 	if r.Query, err = queries.Prepare(query, o, svc.savedFor(c)); err != nil {
 		return r, err
 	}
-	if r.Project, err = svc.project(c.ctx, c.scope.Project); err == nil {
-		svc.attachSources(c.ctx, c.scope, r.Project)
+	if r.Project, err = svc.project(c.Ctx, c.Scope.Project); err == nil {
+		svc.attachSources(c.Ctx, c.Scope, r.Project)
 	}
 	return r, err
 }
 
 // savedFor returns a function that finds the queries of insights that the caller may read.
-func (svc *queryService) savedFor(c *call) func(short string) (json.RawMessage, error) {
+func (svc *queryService) savedFor(c *frame.Call) func(short string) (json.RawMessage, error) {
 	return func(short string) (json.RawMessage, error) {
 		if svc.dashboards == nil {
 			return nil, unknownInsight(short)
 		}
-		found, err := svc.dashboards.Insights.Get(c.ctx, c.scope, short)
+		found, err := svc.dashboards.Insights.Get(c.Ctx, c.Scope, short)
 		var target *management.Error
 		if errors.As(err, &target) && target.Kind == management.NotFound {
 			return nil, unknownInsight(short)
@@ -245,26 +246,26 @@ func modeOfText(text string) (queries.Mode, error) {
 }
 
 // upgradeQuery returns the query unchanged.
-func upgradeQuery(_ *queryService, c *call) (*queryUpgraded, error) {
-	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
+func upgradeQuery(_ *queryService, c *frame.Call) (*queryUpgraded, error) {
+	if err := queryFields.NameUnknown(&c.Body, "a request for a query"); err != nil {
 		return nil, err
 	}
-	query := c.body.Members["query"]
+	query := c.Body.Members["query"]
 	if len(query) == 0 {
 		return nil, problem.Required.With("", "query")
 	}
 	return &queryUpgraded{query}, nil
 }
 
-func mayQuery(*queryService, *call) (*queryAllowed, error) {
+func mayQuery(*queryService, *frame.Call) (*queryAllowed, error) {
 	return &queryAllowed{"ok"}, nil
 }
 
 // queryStatus returns the state of a run (§1.5).
-func queryStatus(svc *queryService, c *call) (any, error) {
-	params := c.query()
-	progress := boolParameter(params, "show_progress") || boolParameter(params, "showProgress")
-	status, err := svc.runner.Status(c.ctx, c.project(), c.part("query"), progress)
+func queryStatus(svc *queryService, c *frame.Call) (any, error) {
+	params := c.Query()
+	progress := frame.BoolParameter(params, "show_progress") || frame.BoolParameter(params, "showProgress")
+	status, err := svc.runner.Status(c.Ctx, c.Project(), c.Part("query"), progress)
 	if err != nil {
 		return nil, queryProblem(err)
 	}
@@ -277,11 +278,11 @@ func queryStatus(svc *queryService, c *call) (any, error) {
 	case status.Complete:
 		code = http.StatusOK
 	}
-	return answer{status: code, body: queryState{*status}}, nil
+	return frame.Answer{Status: code, Body: queryState{*status}}, nil
 }
 
-func cancelQuery(svc *queryService, c *call) (*queryCancelled, error) {
-	message, err := svc.runner.Cancel(c.ctx, c.project(), c.part("query"))
+func cancelQuery(svc *queryService, c *frame.Call) (*queryCancelled, error) {
+	message, err := svc.runner.Cancel(c.Ctx, c.Project(), c.Part("query"))
 	return &queryCancelled{message}, err
 }
 

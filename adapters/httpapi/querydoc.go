@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
@@ -12,9 +13,9 @@ type (
 	queryAnswer struct {
 		Results     json.RawMessage            `json:"results"`
 		Cached      bool                       `json:"is_cached"`
-		LastRefresh instant                    `json:"last_refresh"`
-		NextRefresh instant                    `json:"next_allowed_client_refresh"`
-		TargetAge   instant                    `json:"cache_target_age"`
+		LastRefresh frame.Instant              `json:"last_refresh"`
+		NextRefresh frame.Instant              `json:"next_allowed_client_refresh"`
+		TargetAge   frame.Instant              `json:"cache_target_age"`
 		CacheKey    string                     `json:"cache_key"`
 		Timezone    string                     `json:"timezone"`
 		HogQL       string                     `json:"hogql"`
@@ -33,8 +34,8 @@ type (
 		Seconds float64 `json:"t"`
 	}
 	queryRange struct {
-		From instant `json:"date_from"`
-		To   instant `json:"date_to"`
+		From frame.Instant `json:"date_from"`
+		To   frame.Instant `json:"date_to"`
 	}
 	queryState struct {
 		Status queries.Status `json:"query_status"`

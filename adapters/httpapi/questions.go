@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/management"
@@ -33,14 +34,14 @@ var (
 // checksOf returns a check of the queries in the body (decision 30). A misspelled member is an
 // error, and a member without effect is a warning. Whether the query can be run is checked only
 // when it is run.
-func checksOf(questions []question) func(*call) error {
-	return func(c *call) error { return checkQuestions(c, questions) }
+func checksOf(questions []question) func(*frame.Call) error {
+	return func(c *frame.Call) error { return checkQuestions(c, questions) }
 }
 
-func checkQuestions(c *call, questions []question) error {
+func checkQuestions(c *frame.Call, questions []question) error {
 	for _, q := range questions {
 		first, rest, _ := strings.Cut(q.path, ".")
-		if err := checkQuestion(c, q.part, c.body.Members[first], first, rest); err != nil {
+		if err := checkQuestion(c, q.part, c.Body.Members[first], first, rest); err != nil {
 			return err
 		}
 	}
@@ -49,7 +50,7 @@ func checkQuestions(c *call, questions []question) error {
 
 // checkQuestion checks the value at the rest of a path in a JSON value. place is the position of
 // the value in the body, for errors.
-func checkQuestion(c *call, part string, value json.RawMessage, place, rest string) error {
+func checkQuestion(c *frame.Call, part string, value json.RawMessage, place, rest string) error {
 	next, rest, _ := strings.Cut(rest, ".")
 	switch next {
 	case "":
@@ -58,7 +59,7 @@ func checkQuestion(c *call, part string, value json.RawMessage, place, rest stri
 			return queryProblem(err)
 		}
 		for _, line := range unread {
-			c.body.Warn(line)
+			c.Body.Warn(line)
 		}
 	case "*":
 		var list []json.RawMessage

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -26,11 +27,11 @@ func (s *intakeService) postRecording(w http.ResponseWriter, r *http.Request, l 
 	case err != nil:
 		return err
 	case limited:
-		write(w, http.StatusOK, recordingsLimited)
+		frame.Write(w, http.StatusOK, recordingsLimited)
 	case q.beacon:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		write(w, http.StatusOK, accepted)
+		frame.Write(w, http.StatusOK, frame.Accepted)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -22,10 +23,10 @@ func (s *sdkService) getRemoteConfig(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	if !s.limits.RemoteConfig.Allow(w, bearer(r)) {
+	if !s.limits.RemoteConfig.Allow(w, frame.Bearer(r)) {
 		return &problemRateLimited
 	}
-	value, ok, err := s.Decider.RemoteConfig(r.Context(), project.APIKey, parameter(r, "flag"))
+	value, ok, err := s.Decider.RemoteConfig(r.Context(), project.APIKey, frame.PathValue(r, "flag"))
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (s *sdkService) getRemoteConfig(w http.ResponseWriter, r *http.Request) err
 	if isFalsy(value) {
 		value = nil
 	}
-	write(w, http.StatusOK, value)
+	frame.Write(w, http.StatusOK, value)
 	return nil
 }
 
@@ -61,7 +62,7 @@ type arrayConfig struct {
 }
 
 func (s *sdkService) arrayConfig(r *http.Request) ([]byte, error) {
-	project, set, err := s.project(r.Context(), parameter(r, "token"))
+	project, set, err := s.project(r.Context(), frame.PathValue(r, "token"))
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
 		return nil, &problem.NotFound // 404, as for a missing file
@@ -83,7 +84,7 @@ func (s *sdkService) getArrayConfig(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusOK, config)
+	frame.Write(w, http.StatusOK, config)
 	return nil
 }
 
@@ -94,7 +95,7 @@ func (s *sdkService) getArrayConfigJS(w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return err
 	}
-	token, err := json.Marshal(parameter(r, "token"))
+	token, err := json.Marshal(frame.PathValue(r, "token"))
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,13 @@ package httpapi
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // resultRows returns the endpoints of the objects that consist of queries, for the services that
 // exist.
-func resultRows(services *rooms.Rooms, slots sharedSlots) (out []endpoint) {
+func resultRows(services *rooms.Rooms, slots sharedSlots) (out []frame.Endpoint) {
 	if services.FeatureFlags != nil {
 		out = slices.Concat(experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints, rolloutEndpoints)
 	}
@@ -19,7 +20,7 @@ func resultRows(services *rooms.Rooms, slots sharedSlots) (out []endpoint) {
 }
 
 // queryRows returns the endpoints that run queries.
-func queryRows(services *rooms.Rooms) []endpoint {
+func queryRows(services *rooms.Rooms) []frame.Endpoint {
 	if services.FeatureFlags == nil {
 		return queryEndpoints
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -46,11 +47,11 @@ type resultRun struct {
 
 // newResultRun reads the parameters of a request. absent is the mode if there is no refresh. The
 // result is nil if the server does not run queries.
-func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun, error) {
+func (svc *queryService) newResultRun(c *frame.Call, absent queries.Mode) (*resultRun, error) {
 	if svc.runner == nil {
 		return nil, nil
 	}
-	params := c.query()
+	params := c.Query()
 	s := &resultRun{service: svc, mode: absent, saved: svc.savedFor(c)}
 	var err error
 	if params.Has("refresh") {
@@ -77,7 +78,7 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 	if s.variable = provided["variables_override"]; provided["filters_override"] != nil {
 		s.filters = []json.RawMessage{provided["filters_override"]}
 	}
-	s.project, err = svc.project(c.ctx, c.scope.Project)
+	s.project, err = svc.project(c.Ctx, c.Scope.Project)
 	return s, err
 }
 
@@ -210,8 +211,8 @@ func (svc *queryService) keepError(ctx context.Context, i *dashboards.Insight, e
 }
 
 // getInsight returns an insight and its result.
-func getInsight(svc *queryService, c *call) (*dashboards.Insight, error) {
-	found, err := svc.dashboards.Insights.Get(c.ctx, c.scope, c.part("id"))
+func getInsight(svc *queryService, c *frame.Call) (*dashboards.Insight, error) {
+	found, err := svc.dashboards.Insights.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -220,20 +221,20 @@ func getInsight(svc *queryService, c *call) (*dashboards.Insight, error) {
 		return found, err
 	}
 	filters := s.filters
-	if named := c.query().Get("from_dashboard"); named != "" {
+	if named := c.Query().Get("from_dashboard"); named != "" {
 		laid, err := svc.dashboardFilters(c, named, found.ID, len(filters) > 0)
 		if err != nil {
 			return nil, err
 		}
 		filters = append(laid, filters...)
 	}
-	return found, s.run(c.ctx, found, filters...)
+	return found, s.run(c.Ctx, found, filters...)
 }
 
 // dashboardFilters returns the filters that a tile and its dashboard put over an insight. If
 // replaced is true, the request has filters that replace those of the dashboard.
-func (svc *queryService) dashboardFilters(c *call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
-	d, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, dashboard)
+func (svc *queryService) dashboardFilters(c *frame.Call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
+	d, err := svc.dashboards.Dashboards.Get(c.Ctx, c.Scope, dashboard)
 	if err != nil {
 		return nil, err
 	}
@@ -250,9 +251,9 @@ func (svc *queryService) dashboardFilters(c *call, dashboard string, insight int
 
 // getInsights returns a page of insights with cached results. With refresh, some of them are
 // computed.
-func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight], error) {
+func getInsights(svc *queryService, c *frame.Call) (management.List[dashboards.Insight], error) {
 	page, err := listInsights(svc.dashboards.Insights, c)
-	if err != nil || c.listValues.Bool("basic") {
+	if err != nil || c.ListValues.Bool("basic") {
 		return page, err
 	}
 	s, err := svc.newResultRun(c, queries.CacheOnly)
@@ -263,7 +264,7 @@ func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight
 		if i == listComputes {
 			s.mode = queries.CacheOnly
 		}
-		if err := s.run(c.ctx, &page.Results[i], s.filters...); err != nil {
+		if err := s.run(c.Ctx, &page.Results[i], s.filters...); err != nil {
 			return page, err
 		}
 	}
@@ -271,8 +272,8 @@ func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight
 }
 
 // getDashboard returns a dashboard and the results of its tiles.
-func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
-	found, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, c.part("id"))
+func getDashboard(svc *queryService, c *frame.Call) (*dashboards.Dashboard, error) {
+	found, err := svc.dashboards.Dashboards.Get(c.Ctx, c.Scope, c.Part("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found, s.runDashboard(c.ctx, found)
+	return found, s.runDashboard(c.Ctx, found)
 }
 
 // insightWithResult is an insight of a dashboard with its result.
@@ -295,8 +296,8 @@ type insightsWithResults struct {
 	Results []insightWithResult `json:"results"`
 }
 
-func runInsights(svc *queryService, c *call) (*insightsWithResults, error) {
-	if format := c.query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
+func runInsights(svc *queryService, c *frame.Call) (*insightsWithResults, error) {
+	if format := c.Query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
 		return nil, management.Fault("output_format", "Must be json or optimized.")
 	}
 	found, err := getDashboard(svc, c)
@@ -348,29 +349,29 @@ func boundResults(d *dashboards.Dashboard, maxBytes int) {
 }
 
 // resultEndpoints are the endpoints that include results (§1.8, §1.9).
-var resultEndpoints = func() []endpoint {
-	insight := resource(inProject, "insight", queryServiceOf, withOwnTimeout([]row[*queryService]{
-		handle(http.MethodGet, "/insights", "List insights with their cached results", getInsights).withQuery(refreshParameters...),
-		handle(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).withQuery(append(refreshParameters,
-			param("from_dashboard", "integer", "id of a dashboard with this insight, whose filters are applied"))...),
+var resultEndpoints = func() []frame.Endpoint {
+	insight := frame.Resource(frame.InProject, "insight", queryServiceOf, withOwnTimeout([]frame.Row[*queryService]{
+		frame.Handle(http.MethodGet, "/insights", "List insights with their cached results", getInsights).WithQuery(refreshParameters...),
+		frame.Handle(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).WithQuery(append(refreshParameters,
+			frame.Param("from_dashboard", "integer", "id of a dashboard with this insight, whose filters are applied"))...),
 	}))
-	return append(insight, resource(inProject, "dashboard", queryServiceOf, withOwnTimeout([]row[*queryService]{
-		handle(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).withQuery(refreshParameters...),
-		handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its text tiles", runInsights).
-			withQuery(append(refreshParameters, param("output_format", "string", "json or optimized, which return the same"))...),
+	return append(insight, frame.Resource(frame.InProject, "dashboard", queryServiceOf, withOwnTimeout([]frame.Row[*queryService]{
+		frame.Handle(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).WithQuery(refreshParameters...),
+		frame.Handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its text tiles", runInsights).
+			WithQuery(append(refreshParameters, frame.Param("output_format", "string", "json or optimized, which return the same"))...),
 	}))...)
 }()
 
-var refreshParameters = []parameterDoc{
-	param("refresh", "string", "whether to compute results: force_cache, blocking, async, force_blocking and others; by default the request computes for at most 10 seconds"),
-	param("filters_override", "string", "JSON object of filters that replace those of the query and the dashboard"),
-	param("variables_override", "string", "JSON object of values of HogQL variables such as {variables.name}, by variable id"),
+var refreshParameters = []frame.Parameter{
+	frame.Param("refresh", "string", "whether to compute results: force_cache, blocking, async, force_blocking and others; by default the request computes for at most 10 seconds"),
+	frame.Param("filters_override", "string", "JSON object of filters that replace those of the query and the dashboard"),
+	frame.Param("variables_override", "string", "JSON object of values of HogQL variables such as {variables.name}, by variable id"),
 }
 
 // withOwnTimeout marks rows whose handlers limit their time themselves.
-func withOwnTimeout[S any](rows []row[S]) []row[S] {
+func withOwnTimeout[S any](rows []frame.Row[S]) []frame.Row[S] {
 	for i := range rows {
-		rows[i].noTimeout = true
+		rows[i].NoTimeout = true
 	}
 	return rows
 }

@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/pages"
 )
 
 // rootAnswer is the response of the root: a description of the service, and links.
@@ -38,7 +39,7 @@ const rootAbout = "Feature flags and event capture for PostHog's SDKs: use this 
 
 // rootOf returns the handler of the root: JSON, or a page if the caller prefers HTML. If there is a
 // console, browsers are redirected to it.
-func rootOf(c *Config) handler {
+func rootOf(c *Config) frame.Handler {
 	var there []rootLink
 	for _, l := range rootLinks {
 		if l.isServed == nil || l.isServed(c) {
@@ -48,7 +49,7 @@ func rootOf(c *Config) handler {
 	hasConsole := c.Console != nil
 	return func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Vary", "Accept")
-		if prefersPage(r) {
+		if frame.PrefersPage(r) {
 			if hasConsole {
 				w.Header().Set("Location", relativeRoot(r)+"/console/")
 				w.WriteHeader(http.StatusSeeOther)
@@ -56,18 +57,18 @@ func rootOf(c *Config) handler {
 			}
 			return rootPage(w, r, there)
 		}
-		out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, prefixOf(r)
+		out, prefix := rootAnswer{"bunting", rootAbout, map[string]string{}}, frame.PrefixOf(r)
 		for _, l := range there {
 			out.Links[l.name] = prefix + l.path
 		}
-		return writeJSON(w, http.StatusOK, out)
+		return frame.WriteJSON(w, http.StatusOK, out)
 	}
 }
 
 // relativeRoot returns the root relative to the path of the request, without a trailing slash.
 func relativeRoot(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if prefix := prefixOf(r); strings.HasSuffix(path, prefix) && prefix != "" { // the request has no trailing slash
+	if prefix := frame.PrefixOf(r); strings.HasSuffix(path, prefix) && prefix != "" { // the request has no trailing slash
 		return "." + prefix[strings.LastIndexByte(prefix, '/'):]
 	}
 	return "."
@@ -88,5 +89,5 @@ func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 	if err != nil {
 		return err
 	}
-	return send(w, "text/html; charset=utf-8", text)
+	return frame.Send(w, "text/html; charset=utf-8", text)
 }

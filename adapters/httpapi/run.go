@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -25,7 +26,7 @@ func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, quer
 }
 
 // ready returns the server of h, or nil.
-func (h *Handler) ready() *server {
+func (h *Handler) ready() *frame.Server {
 	if h.isReady() {
 		return h.server
 	}

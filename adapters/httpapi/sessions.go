@@ -6,76 +6,79 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
 // signInService has the dependencies of endpoints for signing in.
 type signInService struct {
-	*server
+	*frame.Server
 	organizations.Sessions
 }
 
-func signInOf(s *server) signInService { return signInService{s, s.Management.Organizations.Sessions} }
+func signInOf(s *frame.Server) signInService {
+	return signInService{s, s.Management.Organizations.Sessions}
+}
 
 var (
 	mailFields = management.Fields{
 		{Name: "email", Type: management.Text, Required: true, MaxLength: 254},
 		{Name: "next", Type: management.Text, MaxLength: 2000, Help: "path of the console page to open after sign-in"},
 	}
-	othersParameter = param("others", "boolean", "must be true: end all sessions except that of the request")
+	othersParameter = frame.Param("others", "boolean", "must be true: end all sessions except that of the request")
 )
 
 // sessionEndpoints are the endpoints for signing in and for sessions (console.md §2.4: N1 to N3).
 var sessionEndpoints = slices.Concat(
-	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodGet, "/session", "Read the calling user and their permissions", whoami).withScope(anyKey),
-		handle(http.MethodDelete, "/session", "Sign out", signOut).withScope(anyKey).withStatus(http.StatusNoContent),
-		handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", renewProof).withBody(organizations.SignInFields).withScope(anyKey).created().uncompressed(),
-		handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(svc signInService, c *call) (management.List[organizations.Session], error) {
-			return svc.List(c.ctx, c.scope, c.page())
+	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodGet, "/session", "Read the calling user and their permissions", whoami).WithScope(frame.AnyKey),
+		frame.Handle(http.MethodDelete, "/session", "Sign out", signOut).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
+		frame.Handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", renewProof).WithBody(organizations.SignInFields).WithScope(frame.AnyKey).Created().Uncompressed(),
+		frame.Handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(svc signInService, c *frame.Call) (management.List[organizations.Session], error) {
+			return svc.List(c.Ctx, c.Scope, c.Page())
 		}),
-		handle(http.MethodDelete, "/sessions", "End the calling user's other sessions", endOtherSessions).withQuery(othersParameter).withStatus(http.StatusNoContent),
-		handle(http.MethodDelete, "/sessions/{id}", "End one of the calling user's sessions", func(svc signInService, c *call) (any, error) {
-			return nil, svc.EndOne(c.ctx, c.scope, c.part("id"))
-		}).withStatus(http.StatusNoContent),
+		frame.Handle(http.MethodDelete, "/sessions", "End the calling user's other sessions", endOtherSessions).WithQuery(othersParameter).WithStatus(http.StatusNoContent),
+		frame.Handle(http.MethodDelete, "/sessions/{id}", "End one of the calling user's sessions", func(svc signInService, c *frame.Call) (any, error) {
+			return nil, svc.EndOne(c.Ctx, c.Scope, c.Part("id"))
+		}).WithStatus(http.StatusNoContent),
 	}),
-	resource(inSignIn, public, signInOf, []row[signInService]{
-		handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
-		handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).withBody(organizations.SignInFields).created().uncompressed(),
-		handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).withBody(organizations.LinkFields),
-		handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).withBody(mailFields).withStatus(http.StatusAccepted),
+	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
+		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.SignInFields).Created().Uncompressed(),
+		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).WithBody(organizations.LinkFields),
+		frame.Handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).WithBody(mailFields).WithStatus(http.StatusAccepted),
 	}),
 )
 
 // methodsOfSignIn are the available ways to sign in.
 type methodsOfSignIn struct {
-	Link    bool     `json:"link"`
-	Key     bool     `json:"key"`
-	Mail    bool     `json:"mail"`
-	Passkey bool     `json:"passkey"`
-	OIDC    []object `json:"oidc"`
+	Link    bool           `json:"link"`
+	Key     bool           `json:"key"`
+	Mail    bool           `json:"mail"`
+	Passkey bool           `json:"passkey"`
+	OIDC    []frame.Object `json:"oidc"`
 	// Secure reports whether the browser may sign in over the connection of this request.
 	Secure bool `json:"secure"`
 }
 
-func signInMethods(svc signInService, c *call) (*methodsOfSignIn, error) {
-	own, providers := svc.hasSessions(), []object{}
+func signInMethods(svc signInService, c *frame.Call) (*methodsOfSignIn, error) {
+	own, providers := svc.HasSessions(), []frame.Object{}
 	if p := svc.Management.Organizations.Provider; own && p != nil {
-		providers = append(providers, object{"id": providerID, "name": p.Name()})
+		providers = append(providers, frame.Object{"id": providerID, "name": p.Name()})
 	}
-	_, secure := svc.cookieOf(c.r)
-	return &methodsOfSignIn{Link: own, Key: own, Mail: own && svc.CanMail(), Passkey: own && svc.site(c.r) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
+	_, secure := svc.SessionCookie(c.R)
+	return &methodsOfSignIn{Link: own, Key: own, Mail: own && svc.CanMail(), Passkey: own && svc.Site(c.R) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
 }
 
 // whoami returns the caller and its permissions.
-func whoami(svc signInService, c *call) (*organizations.Whoami, error) {
-	return svc.describe(c, c.scope.Caller)
+func whoami(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
+	return svc.describe(c, c.Scope.Caller)
 }
 
-func (svc signInService) describe(c *call, caller *management.Caller) (*organizations.Whoami, error) {
+func (svc signInService) describe(c *frame.Call, caller *management.Caller) (*organizations.Whoami, error) {
 	forbidCaching(c)
-	out, err := svc.Whoami(c.ctx, caller)
+	out, err := svc.Whoami(c.Ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -88,66 +91,66 @@ func (svc signInService) describe(c *call, caller *management.Caller) (*organiza
 // checkTries returns the session cookie of a request. It returns an error if the connection
 // allows no cookie, or if the address has tried to sign in too often. The attempts are counted by
 // what and the address.
-func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) {
+func (svc signInService) checkTries(c *frame.Call, what string) (*http.Cookie, error) {
 	forbidCaching(c)
-	cookie, ok := svc.cookieOf(c.r)
+	cookie, ok := svc.SessionCookie(c.R)
 	if !ok {
-		return nil, &problemInsecure
+		return nil, &frame.Insecure
 	}
-	if wait := svc.manageLimits.SignIns.Add(what+svc.ClientIP(c.r).String(), svc.manageLimits.Now()); wait > 0 {
-		return nil, svc.manageLimits.Throttle(wait)
+	if wait := svc.Limits.SignIns.Add(what+svc.ClientIP(c.R).String(), svc.Limits.Now()); wait > 0 {
+		return nil, svc.Limits.Throttle(wait)
 	}
 	return cookie, nil
 }
 
 // postSession begins a session and sets its cookie.
-func postSession(svc signInService, c *call) (*organizations.Whoami, error) {
+func postSession(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
 		return nil, err
 	}
-	token, caller, err := svc.Begin(c.ctx, c.body, organizations.ClientInfo{
-		Address: svc.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r), Site: svc.site(c.r),
+	token, caller, err := svc.Begin(c.Ctx, c.Body, organizations.ClientInfo{
+		Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R), Site: svc.Site(c.R),
 	})
 	if err != nil {
 		return nil, err
 	}
 	cookie.Value = token
-	http.SetCookie(c.w, cookie)
+	http.SetCookie(c.W, cookie)
 	return svc.describe(c, caller)
 }
 
 // renewProof renews the proof of the session and sets a new token.
-func renewProof(svc signInService, c *call) (*organizations.Whoami, error) {
+func renewProof(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
 		return nil, err
 	}
-	token, caller, err := svc.Prove(c.ctx, c.scope.Caller, c.body, svc.site(c.r))
+	token, caller, err := svc.Prove(c.Ctx, c.Scope.Caller, c.Body, svc.Site(c.R))
 	if err != nil {
 		return nil, err
 	}
 	cookie.Value = token
-	http.SetCookie(c.w, cookie)
+	http.SetCookie(c.W, cookie)
 	return svc.describe(c, caller)
 }
 
-func signOut(svc signInService, c *call) (any, error) {
-	if err := svc.End(c.ctx, c.scope.Caller); err != nil {
+func signOut(svc signInService, c *frame.Call) (any, error) {
+	if err := svc.End(c.Ctx, c.Scope.Caller); err != nil {
 		return nil, err
 	}
-	if cookie, ok := svc.cookieOf(c.r); ok {
+	if cookie, ok := svc.SessionCookie(c.R); ok {
 		cookie.MaxAge = -1
-		http.SetCookie(c.w, cookie)
+		http.SetCookie(c.W, cookie)
 	}
 	return nil, nil
 }
 
-func endOtherSessions(svc signInService, c *call) (any, error) {
-	if c.query().Get("others") != "true" {
+func endOtherSessions(svc signInService, c *frame.Call) (any, error) {
+	if c.Query().Get("others") != "true" {
 		return nil, management.Fault("others", "others=true is required. To end the session of this request, use DELETE /api/session/.")
 	}
-	return nil, svc.EndOthers(c.ctx, c.scope)
+	return nil, svc.EndOthers(c.Ctx, c.Scope)
 }
 
 // linkOwner is the user of a sign-in link.
@@ -155,30 +158,30 @@ type linkOwner struct {
 	Email string `json:"email"`
 }
 
-func viewLink(svc signInService, c *call) (*linkOwner, error) {
+func viewLink(svc signInService, c *frame.Call) (*linkOwner, error) {
 	if _, err := svc.checkTries(c, "look "); err != nil {
 		return nil, err
 	}
-	email, err := svc.LinkEmail(c.ctx, c.body)
+	email, err := svc.LinkEmail(c.Ctx, c.Body)
 	return &linkOwner{email}, err
 }
 
 // mailLink mails a sign-in link. The response is the same for all addresses, even if there is no
 // such user or the address has reached its hourly limit.
-func mailLink(svc signInService, c *call) (any, error) {
+func mailLink(svc signInService, c *frame.Call) (any, error) {
 	if _, err := svc.checkTries(c, ""); err != nil {
 		return nil, err
 	}
-	email := textMember(c.body, "email")
+	email := frame.TextMember(c.Body, "email")
 	mailbox := management.HashKey(management.EmailKey(email))
-	if svc.CanMail() && svc.manageLimits.SignInMails.Add(mailbox, svc.manageLimits.Now()) > 0 {
+	if svc.CanMail() && svc.Limits.SignInMails.Add(mailbox, svc.Limits.Now()) > 0 {
 		return nil, nil
 	}
 	next := ""
-	if path := consolePath(svc.mountPrefix(c.r)+"/console/", textMember(c.body, "next")); path != "" {
+	if path := consolePath(svc.MountPrefix(c.R)+"/console/", frame.TextMember(c.Body, "next")); path != "" {
 		next = "?next=" + url.QueryEscape(path)
 	}
-	return nil, svc.MailLink(c.ctx, email, next)
+	return nil, svc.MailLink(c.Ctx, email, next)
 }
 
 // consolePath returns the part of next below the console's base, or an empty string if next is

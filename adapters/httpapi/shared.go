@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -16,14 +17,14 @@ import (
 // sharedEndpoints returns the links to dashboards and insights (§4.1.8). They respond with JSON, or
 // with a page if the caller prefers one (decision 18). A password is sent in the body of POST, so
 // that it does not appear in access logs.
-func sharedEndpoints(slots sharedSlots) (out []endpoint) {
-	of := func(s *server) linkService {
-		return linkService{s.Management.Dashboards.Dashboards, s.manageLimits.CountGuess, queryServiceOf(s), slots}
+func sharedEndpoints(slots sharedSlots) (out []frame.Endpoint) {
+	of := func(s *frame.Server) linkService {
+		return linkService{s.Management.Dashboards.Dashboards, s.Limits.CountGuess, queryServiceOf(s), slots}
 	}
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
-		out = append(out, resource(atTop, public, of, withOwnTimeout([]row[linkService]{
-			handle(http.MethodGet, path, "Read a shared dashboard", openShared).withResponse(dashboards.SharedDashboard{}),
-			handle(http.MethodPost, path, "Read a shared dashboard with a password", openShared).withBody(sharedFields).withResponse(dashboards.SharedDashboard{}),
+		out = append(out, frame.Resource(frame.AtTop, frame.Public, of, withOwnTimeout([]frame.Row[linkService]{
+			frame.Handle(http.MethodGet, path, "Read a shared dashboard", openShared).WithResponse(dashboards.SharedDashboard{}),
+			frame.Handle(http.MethodPost, path, "Read a shared dashboard with a password", openShared).WithBody(sharedFields).WithResponse(dashboards.SharedDashboard{}),
 		}))...)
 	}
 	return out
@@ -74,23 +75,23 @@ type sharedInsight struct {
 }
 
 // openShared serves a link.
-func openShared(svc linkService, c *call) (any, error) {
-	h := c.w.Header()
+func openShared(svc linkService, c *frame.Call) (any, error) {
+	h := c.W.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer") // the URL is the secret
 	h.Set("X-Robots-Tag", "noindex")
-	token, asJSON := strings.CutSuffix(c.part("token"), ".json") // tokens have no dot (§1.1 of insights.md)
-	shared, err := svc.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return svc.guess(c.r, token) })
+	token, asJSON := strings.CutSuffix(c.Part("token"), ".json") // tokens have no dot (§1.1 of insights.md)
+	shared, err := svc.Shared(c.Ctx, token, frame.TextMember(c.Body, "password"), func() error { return svc.guess(c.R, token) })
 	var ran *resultRun
 	if err == nil {
 		var release func()
-		if release, err = svc.slots.acquire(c.ctx); err == nil {
+		if release, err = svc.slots.acquire(c.Ctx); err == nil {
 			defer release()
-			ran, err = svc.queryService.shared(c.ctx, shared)
+			ran, err = svc.queryService.shared(c.Ctx, shared)
 		}
 	}
-	if asJSON || !prefersPage(c.r) {
+	if asJSON || !frame.PrefersPage(c.R) {
 		if err == nil {
 			hideQueries(shared, ran)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/charts"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
@@ -37,7 +38,7 @@ type sharedTile struct {
 // sharedPage renders the page of a link: texts, insights as charts with their numbers, and, with
 // showInspector, their queries. Errors that do not concern the link are returned, for a JSON
 // response.
-func sharedPage(c *call, shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
+func sharedPage(c *frame.Call, shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var target *management.Error
 	switch {
@@ -46,12 +47,12 @@ func sharedPage(c *call, shared *dashboards.SharedDashboard, ran *resultRun, err
 		if target.Code == dashboards.CodePasswordWrong {
 			view.Message = target.Message
 		}
-		c.w.Header().Set("WWW-Authenticate", "Bearer")
+		c.W.Header().Set("WWW-Authenticate", "Bearer")
 	case errors.As(err, &target) && target.Kind == management.NotFound:
 		view.Message, status = "There is no such dashboard, or it is not shared.", http.StatusNotFound
 	case errors.Is(err, &problemSharedFull):
 		view.Message, status = "Too many dashboards are being viewed at the moment. Reload the page in a moment.", problemSharedFull.Status
-		c.w.Header().Set("Retry-After", strconv.Itoa(problemSharedFull.RetryAfter))
+		c.W.Header().Set("Retry-After", strconv.Itoa(problemSharedFull.RetryAfter))
 	case err != nil:
 		return nil, err
 	default:
@@ -60,7 +61,7 @@ func sharedPage(c *call, shared *dashboards.SharedDashboard, ran *resultRun, err
 		}
 		view.Tiles = sharedTiles(shared, ran)
 	}
-	return c.html(status, "shared.html", strings.HasPrefix(c.r.URL.Path, "/embedded/"), view)
+	return c.HTML(status, "shared.html", strings.HasPrefix(c.R.URL.Path, "/embedded/"), view)
 }
 
 // sharedTiles returns the tiles of a dashboard. ran is nil if its insights were not run.

@@ -3,11 +3,12 @@ package httpapi
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // signInRows returns the endpoints for signing in, for invitations and for the account of the user.
-func signInRows(services *rooms.Rooms) []endpoint {
+func signInRows(services *rooms.Rooms) []frame.Endpoint {
 	if services.Organizations == nil {
 		return nil
 	}

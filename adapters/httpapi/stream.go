@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -87,7 +88,7 @@ type streamWriter interface {
 }
 
 func streamHeaders(h http.Header) {
-	h.Set("Content-Type", eventStream)
+	h.Set("Content-Type", frame.EventStream)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // disables buffering in nginx
 }
@@ -211,7 +212,7 @@ func (st *stream) chargeDownload(ctx context.Context) bool {
 	if !s.Decider.CountPayload(ctx, st.hub.project.Load()) {
 		return false
 	}
-	s.usage.add(st.hub.id.apiKey, usageFlags, st.key.masked, st.sdk, flags.DefinitionsCost)
+	s.Usage.Add(st.hub.id.apiKey, frame.UsageFlags, st.key.masked, st.sdk, flags.DefinitionsCost)
 	return true
 }
 

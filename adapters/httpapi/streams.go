@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -18,7 +19,7 @@ import (
 // definitions. Each key is checked once per keep-alive interval. The goroutines end with the last
 // stream.
 type streams struct {
-	server *server
+	server *frame.Server
 	access keyChecker
 	timing streamTiming
 	ctx    context.Context // canceled by CloseStreams
@@ -112,7 +113,7 @@ type keyLookup struct {
 	err  error // valid after done is closed
 }
 
-func newStreams(s *server, access keyChecker, maxDefinitions, maxChanges int) *streams {
+func newStreams(s *frame.Server, access keyChecker, maxDefinitions, maxChanges int) *streams {
 	t := &streams{server: s, access: access, timing: defaultStreamTiming, feeds: feeds{timing: defaultFeedTiming}, hubs: map[hubID]*hub{}, keys: map[keyID]*streamKey{}, lookups: map[keyID]*keyLookup{}}
 	t.definitions.max, t.changes.max = maxDefinitions, maxChanges
 	t.addressSlots.addresses = map[netip.Addr]*streamAddress{}
@@ -208,7 +209,7 @@ func (t *streams) retainKey(apiKey, text string, p *flags.Project) *streamKey {
 	k := t.keys[kid]
 	if k == nil {
 		kid.text = strings.Clone(text)
-		k = &streamKey{id: kid, project: p, masked: usageKey(kid.text), checked: time.Now(), ended: make(chan struct{})}
+		k = &streamKey{id: kid, project: p, masked: frame.UsageKey(kid.text), checked: time.Now(), ended: make(chan struct{})}
 		t.keys[kid] = k
 	}
 	k.refs++

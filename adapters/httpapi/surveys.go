@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -39,14 +40,14 @@ func (s *intakeService) surveys(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case token == "":
 		return problemNoKey.With("", "token")
-	case !isConfigToken(token):
+	case !frame.IsConfigToken(token):
 		return problemKeyForm.With("", "token")
 	}
 	if !s.hasFeatureFlags() {
-		write(w, http.StatusOK, noSurveys)
+		frame.Write(w, http.StatusOK, noSurveys)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), frame.ReadTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
 	return writePublic(w, list, err)
@@ -62,7 +63,7 @@ func writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
 		return problem.OfManagement(err)
 	}
-	return writeJSON(w, http.StatusOK, list)
+	return frame.WriteJSON(w, http.StatusOK, list)
 }
 
 // getEarlyAccess lists the early access features of a project (§16.3).
@@ -78,10 +79,10 @@ func (s *intakeService) getEarlyAccess(w http.ResponseWriter, r *http.Request) e
 	case err != nil:
 		return err
 	case !s.hasFeatureFlags():
-		write(w, http.StatusOK, noEarlyAccess)
+		frame.Write(w, http.StatusOK, noEarlyAccess)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), frame.ReadTimeout)
 	defer cancel()
 	list, err := s.Management.FeatureFlags.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
 	return writePublic(w, struct {

@@ -3,20 +3,22 @@ package httpapi
 import (
 	"net/http"
 	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 )
 
 // commonEndpoints returns the endpoints that are always served.
-func (h *Handler) commonEndpoints(c *Config) []endpoint {
+func (h *Handler) commonEndpoints(c *Config) []frame.Endpoint {
 	return slices.Concat(
 		h.sdk.scriptEndpoints(),
-		serving(forMonitors, "/_liveness", methods{"GET": getLiveness}),
-		serving(forMonitors, "/_readiness", methods{"GET": readiness(c.Ready)}),
-		serving(forMonitors, "/", methods{"GET": rootOf(c)}),
+		frame.Serving(frame.ForMonitors, "/_liveness", frame.Methods{"GET": getLiveness}),
+		frame.Serving(frame.ForMonitors, "/_readiness", frame.Methods{"GET": readiness(c.Ready)}),
+		frame.Serving(frame.ForMonitors, "/", frame.Methods{"GET": rootOf(c)}),
 	)
 }
 
 // tables returns the endpoints that this server has, which depend on its Config.
-func (h *Handler) tables(c *Config) []endpoint {
+func (h *Handler) tables(c *Config) []frame.Endpoint {
 	out := h.commonEndpoints(c)
 	if c.Decider != nil {
 		out = slices.Concat(out, h.sdk.flagEndpoints(), h.sdk.ofrepEndpoints())
@@ -37,19 +39,19 @@ func (h *Handler) tables(c *Config) []endpoint {
 		out = append(out, queryRows(c.Management)...)
 	}
 	out = append(out, h.managementRows(c)...)
-	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !servesSignIn(h.server, &e) })
+	return slices.DeleteFunc(out, func(e frame.Endpoint) bool { return e.Area == frame.InSignIn && !servesSignIn(h.server, &e) })
 }
 
 // servesSignIn reports whether an endpoint for signing in is served. If the service has its own
 // sign-in, only the endpoints that change nothing are.
-func servesSignIn(s *server, e *endpoint) bool {
-	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
+func servesSignIn(s *frame.Server, e *frame.Endpoint) bool {
+	return s.HasSessions() || s.SignIn != nil && e.Method == http.MethodGet && e.Path != "/sessions"
 }
 
 // managementRows returns the endpoints of the management API for the services that exist.
-func (h *Handler) managementRows(c *Config) []endpoint {
+func (h *Handler) managementRows(c *Config) []frame.Endpoint {
 	return slices.Concat(
-		schemaEndpoint(func() []endpoint { return h.table }),
+		schemaEndpoint(func() []frame.Endpoint { return h.table }),
 		managedRows(c.Management, h.streams, backupsOf(c.Backup), c.Health, &h.mistakes),
 		resultRows(c.Management, h.shared),
 		signInRows(c.Management),

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -17,25 +18,25 @@ var confirmFields = management.Fields{
 	{Name: "secret", Type: management.Text, MaxLength: 200, Help: "the same as token"},
 }
 
-func accountOf(s *server) organizations.Account { return s.Management.Organizations.Account }
+func accountOf(s *frame.Server) organizations.Account { return s.Management.Organizations.Account }
 
 // confirmEndpoints confirm the pending e-mail address of a user.
 var confirmEndpoints = slices.Concat(
-	resource(atRoot, public, accountOf, []row[organizations.Account]{
-		handle(http.MethodPost, "/users/verify_email", "Confirm an email address", confirmEmail).withBody(confirmFields),
+	frame.Resource(frame.AtRoot, frame.Public, accountOf, []frame.Row[organizations.Account]{
+		frame.Handle(http.MethodPost, "/users/verify_email", "Confirm an email address", confirmEmail).WithBody(confirmFields),
 	}),
-	resource(atTop, public, accountOf, []row[organizations.Account]{
-		handle(http.MethodGet, "/verify_email/{user}", "Show the page that confirms an email address", getConfirmPage).withQuery(secretParameter).withMediaType(html),
-		handle(http.MethodPost, "/verify_email/{user}", "Confirm an email address from its page", postConfirmPage).withBody(confirmFields).withQuery(secretParameter).withMediaType(html),
+	frame.Resource(frame.AtTop, frame.Public, accountOf, []frame.Row[organizations.Account]{
+		frame.Handle(http.MethodGet, "/verify_email/{user}", "Show the page that confirms an email address", getConfirmPage).WithQuery(secretParameter).WithMediaType(frame.HTML),
+		frame.Handle(http.MethodPost, "/verify_email/{user}", "Confirm an email address from its page", postConfirmPage).WithBody(confirmFields).WithQuery(secretParameter).WithMediaType(frame.HTML),
 	}),
 )
 
-func confirmEmail(svc organizations.Account, c *call) (*management.UserView, error) {
+func confirmEmail(svc organizations.Account, c *frame.Call) (*management.UserView, error) {
 	forbidCaching(c)
-	return svc.Confirm(c.ctx, textMember(c.body, "uuid"), textMember(c.body, "token"))
+	return svc.Confirm(c.Ctx, frame.TextMember(c.Body, "uuid"), frame.TextMember(c.Body, "token"))
 }
 
-func getConfirmPage(_ organizations.Account, c *call) (any, error) {
+func getConfirmPage(_ organizations.Account, c *frame.Call) (any, error) {
 	return confirmPage(c, http.StatusOK, confirmView{Secret: secret(c)})
 }
 
@@ -46,13 +47,13 @@ type confirmView struct {
 
 // confirmPage renders the page. GET does not confirm the address, because programs that scan
 // mails follow links.
-func confirmPage(c *call, status int, view confirmView) (any, error) {
+func confirmPage(c *frame.Call, status int, view confirmView) (any, error) {
 	forbidCaching(c)
-	return c.html(status, "confirm.html", false, view)
+	return c.HTML(status, "confirm.html", false, view)
 }
 
-func postConfirmPage(svc organizations.Account, c *call) (any, error) {
-	u, err := svc.Confirm(c.ctx, c.part("user"), secret(c))
+func postConfirmPage(svc organizations.Account, c *frame.Call) (any, error) {
+	u, err := svc.Confirm(c.Ctx, c.Part("user"), secret(c))
 	if err == nil {
 		return confirmPage(c, http.StatusOK, confirmView{Email: u.Email})
 	}

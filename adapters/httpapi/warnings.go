@@ -3,6 +3,7 @@ package httpapi
 import (
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -21,16 +22,16 @@ type warning struct {
 }
 
 // listWarnings lists warnings, newest first.
-func (rd *reader) listWarnings(c *call) (any, error) {
-	p := pageOf(c.query())
-	found, err := rd.history.Warnings(c.ctx, c.project(), p.limit+1, p.offset)
+func (rd *reader) listWarnings(c *frame.Call) (any, error) {
+	p := frame.RangeOf(c.Query())
+	found, err := rd.history.Warnings(c.Ctx, c.Project(), p.Limit+1, p.Offset)
 	if err != nil {
 		return nil, err
 	}
-	out := uncounted[warning]{Results: []warning{}, Previous: c.previous(p)}
-	if len(found) > p.limit {
-		found = found[:p.limit]
-		out.Next = c.link(map[string]string{"limit": strconv.Itoa(p.limit), "offset": strconv.Itoa(p.offset + p.limit)})
+	out := frame.Uncounted[warning]{Results: []warning{}, Previous: c.Previous(p)}
+	if len(found) > p.Limit {
+		found = found[:p.Limit]
+		out.Next = c.Link(map[string]string{"limit": strconv.Itoa(p.Limit), "offset": strconv.Itoa(p.Offset + p.Limit)})
 	}
 	for _, f := range found {
 		view := warning{

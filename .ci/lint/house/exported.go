@@ -17,7 +17,6 @@ var mostExported = map[string]int{
 	"adapters/filesource":      17,
 	"adapters/flaglint":        4,
 	"adapters/httpapi":         41,
-	"adapters/httpapi/pages":   2,
 	"adapters/metrics":         10,
 	"adapters/ofprovider":      19,
 	"adapters/otelhook":        2,

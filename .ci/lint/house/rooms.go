@@ -54,8 +54,10 @@ var table = map[string]room{
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
 	"adapters/httpapi/internal/unpack":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, others: []string{"github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
+	"adapters/httpapi/internal/frame":     {ours: append([]string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, core...), others: []string{"github.com/go-chi/chi/v5", "golang.org/x/time", "github.com/klauspost/compress"}},
+	"adapters/httpapi/internal/pages":     {},
 	"adapters/httpapi/internal/charts":    {pure: true},
-	"adapters/httpapi":                    {ours: append([]string{"capture/experiments", "capture/insights", "capture/insights/port", "capture/queries", "geoip", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack"}, core...), others: []string{"github.com/go-chi/chi/v5", "golang.org/x/time", "github.com/klauspost/compress", "github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3"}},
+	"adapters/httpapi":                    {ours: append([]string{"capture/experiments", "capture/insights", "capture/insights/port", "capture/queries", "geoip", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame"}, core...), others: []string{"github.com/swaggest/jsonschema-go", "github.com/spaolacci/murmur3"}},
 	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",

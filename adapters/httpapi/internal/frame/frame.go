@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"cmp"
@@ -10,33 +10,33 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
-// readTimeout limits the time of requests to endpoints without noTimeout. Searches and filters may
+// ReadTimeout limits the time of requests to endpoints without NoTimeout. Searches and filters may
 // read many persons, so it is rather long.
-const readTimeout = 20 * time.Second
+const ReadTimeout = 20 * time.Second
 
 // handler returns the handler of an endpoint. It checks the key, its scopes and the access to the
 // project or organization, and then reads the body, in the order of §1.5, and then the parameters
 // of a list.
-func (s *server) handler(e *endpoint) handler {
-	do, list := e.bind(s), e.isList()
+func (s *Server) handler(e *Endpoint) Handler {
+	do, list := e.bind(s), e.IsList()
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if !e.noTimeout {
-			ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+		if !e.NoTimeout {
+			ctx, cancel := context.WithTimeout(r.Context(), ReadTimeout)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
 		c := s.call(w, r)
-		if e.noTimeout {
-			c.recheck = func() error { return s.recheck(c, e) }
+		if e.NoTimeout {
+			c.Recheck = func() error { return s.recheck(c, e) }
 		}
 		c.pageSize = e.pageSize
-		if e.unread {
-			c.lease = s.budget.NewLease(w, r, s)
-			defer c.lease.Release()
+		if e.Unread {
+			c.Lease = s.Budget.NewLease(w, r, s)
+			defer c.Lease.Release()
 		}
 		err := s.open(c, e)
 		if err == nil && list {
-			c.listValues, err = e.readList(w, c.query(), s.Decider.Now())
+			c.ListValues, err = e.ReadList(w, c.Query(), s.Decider.Now())
 		}
 		var result any
 		if err == nil {
@@ -66,49 +66,49 @@ func prefersBody(r *http.Request) bool {
 }
 
 // answer writes the response for the result of an endpoint.
-func (s *server) answer(c *call, e *endpoint, result any) error {
-	status := cmp.Or(e.status, http.StatusOK)
-	if a, ok := result.(answer); ok {
+func (s *Server) answer(c *Call, e *Endpoint, result any) error {
+	status := cmp.Or(e.Status, http.StatusOK)
+	if a, ok := result.(Answer); ok {
 		switch {
-		case a.sent:
+		case a.Sent:
 			return nil
-		case a.raw != nil:
-			c.w.Header().Set("Content-Type", a.kind)
-			c.w.WriteHeader(a.status)
-			_, _ = c.w.Write(a.raw) // a write error means that the client has disconnected
+		case a.Raw != nil:
+			c.W.Header().Set("Content-Type", a.Kind)
+			c.W.WriteHeader(a.Status)
+			_, _ = c.W.Write(a.Raw) // a write error means that the client has disconnected
 			return nil
-		case a.body == nil:
-			c.w.WriteHeader(a.status)
-			return nil
-		}
-		status, result = a.status, a.body
-	} else if e.bare {
-		if !prefersBody(c.r) || result == nil {
-			c.w.WriteHeader(status)
+		case a.Body == nil:
+			c.W.WriteHeader(a.Status)
 			return nil
 		}
-		c.w.Header().Set("Preference-Applied", representation)
-	} else if e.response == nil {
-		c.w.WriteHeader(status)
+		status, result = a.Status, a.Body
+	} else if e.Bare {
+		if !prefersBody(c.R) || result == nil {
+			c.W.WriteHeader(status)
+			return nil
+		}
+		c.W.Header().Set("Preference-Applied", representation)
+	} else if e.Response == nil {
+		c.W.WriteHeader(status)
 		return nil
 	}
 	if list, ok := result.(interface{ Counted() (int, any) }); ok {
 		result = c.wrap(list.Counted())
 	}
-	return writeJSON(c.w, status, result)
+	return WriteJSON(c.W, status, result)
 }
 
 // wrap returns a page of a list with links to the next and previous page (§3).
-func (c *call) wrap(count int, results any) any {
+func (c *Call) wrap(count int, results any) any {
 	p := c.requestedPage()
 	out := struct {
 		Count    int     `json:"count"`
 		Next     *string `json:"next"`
 		Previous *string `json:"previous"`
 		Results  any     `json:"results"`
-	}{Count: count, Results: results, Previous: c.previous(p)}
-	if p.offset+p.limit < count {
-		out.Next = c.link(p.parameters(p.offset + p.limit))
+	}{Count: count, Results: results, Previous: c.Previous(p)}
+	if p.Offset+p.Limit < count {
+		out.Next = c.Link(p.Parameters(p.Offset + p.Limit))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"encoding/json"
@@ -19,16 +19,16 @@ import (
 // maxListValues is the maximum number of values of one list parameter.
 const maxListValues = 1000
 
-// isList reports whether the response of an endpoint is a list, so that its parameters are
+// IsList reports whether the response of an endpoint is a list, so that its parameters are
 // validated (spec/clients.md §2.1).
-func (e *endpoint) isList() bool {
-	if _, there := lists[e.path]; e.method != http.MethodGet || there {
-		return there && e.method == http.MethodGet
+func (e *Endpoint) IsList() bool {
+	if _, there := Lists[e.Path]; e.Method != http.MethodGet || there {
+		return there && e.Method == http.MethodGet
 	}
-	if _, counted := e.response.(interface{ Counted() (int, any) }); counted {
+	if _, counted := e.Response.(interface{ Counted() (int, any) }); counted {
 		return true
 	}
-	typ := reflect.TypeOf(e.response)
+	typ := reflect.TypeOf(e.Response)
 	switch {
 	case typ == nil || typ == reflect.TypeFor[json.RawMessage]():
 		return false
@@ -41,17 +41,17 @@ func (e *endpoint) isList() bool {
 	return false
 }
 
-// readList validates the query parameters of a list. Parameters that PostHog has but this server
+// ReadList validates the query parameters of a list. Parameters that PostHog has but this server
 // does not support are an error. Unknown parameters are ignored with a warning in the response,
 // because clients may add parameters for other purposes (§2.1).
-func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) (management.Values, error) {
-	parameters := map[string]*listParameter{}
-	for i := range listOf(e.path) {
-		p := &lists[e.path][i]
-		parameters[p.name] = p
+func (e *Endpoint) ReadList(w http.ResponseWriter, q url.Values, now time.Time) (management.Values, error) {
+	parameters := map[string]*ListParameter{}
+	for i := range ListOf(e.Path) {
+		p := &Lists[e.Path][i]
+		parameters[p.Name] = p
 	}
-	for _, doc := range e.query {
-		parameters[doc.name] = &listParameter{name: doc.name, kind: kindByEndpoint}
+	for _, doc := range e.Query {
+		parameters[doc.Name] = &ListParameter{Name: doc.Name, Kind: kindByEndpoint}
 	}
 	if format := q.Get("format"); format != "" && format != "json" {
 		return nil, management.Fault("format", "'%s' is not a format of this list: use json.", problem.Shorten(format))
@@ -61,9 +61,9 @@ func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) 
 		p := parameters[name]
 		switch {
 		case p == nil && !commonParameters[name]:
-			warn(w, "the parameter "+strconv.Quote(problem.Shorten(name))+" is unknown and was ignored")
+			Warn(w, "the parameter "+strconv.Quote(problem.Shorten(name))+" is unknown and was ignored")
 		case p == nil:
-		case p.kind == kindUnsupported:
+		case p.Kind == KindUnsupported:
 			return nil, management.Fault(name, "'%s' is not supported here yet.", name)
 		default:
 			value, err := p.read(w, q[name], now)
@@ -79,15 +79,15 @@ func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) 
 }
 
 // read parses the values of a parameter. It returns nil if the parameter counts as absent.
-func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Time) (any, error) {
+func (p *ListParameter) read(w http.ResponseWriter, values []string, now time.Time) (any, error) {
 	first := values[0]
-	switch p.kind {
-	case kindByEndpoint, kindIgnored:
+	switch p.Kind {
+	case kindByEndpoint, KindIgnored:
 		return nil, nil
 	case kindExact:
 		return first, nil
-	case kindPresent:
-		if boolParameter(url.Values{p.name: values}, p.name) {
+	case KindPresent:
+		if BoolParameter(url.Values{p.Name: values}, p.Name) {
 			return true, nil
 		}
 		return nil, nil
@@ -95,22 +95,22 @@ func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Ti
 	if strings.Join(values, "") == "" {
 		return nil, nil
 	}
-	switch p.kind {
-	case kindInt:
+	switch p.Kind {
+	case KindInt:
 		return p.integer(first)
-	case kindBool:
-		return boolParameter(url.Values{p.name: values}, p.name), nil
+	case KindBool:
+		return BoolParameter(url.Values{p.Name: values}, p.Name), nil
 	case kindChoice:
-		if !slices.Contains(p.choices, first) {
+		if !slices.Contains(p.Choices, first) {
 			if p.strict {
-				return nil, management.CodedFault("invalid_choice", p.name, "%q is not a valid choice. Valid choices: %s.", problem.Shorten(first), strings.Join(p.choices, ", "))
+				return nil, management.CodedFault("invalid_choice", p.Name, "%q is not a valid choice. Valid choices: %s.", problem.Shorten(first), strings.Join(p.Choices, ", "))
 			}
-			warn(w, "the value "+strconv.Quote(problem.Shorten(first))+" of "+p.name+" is not one of "+strings.Join(p.choices, ", ")+" and was ignored")
+			Warn(w, "the value "+strconv.Quote(problem.Shorten(first))+" of "+p.Name+" is not one of "+strings.Join(p.Choices, ", ")+" and was ignored")
 			return nil, nil
 		}
 		return first, nil
-	case kindTime:
-		return p.time(first, now)
+	case KindTime:
+		return p.Time(first, now)
 	case kindJSON, kindRepeated, kindCommas:
 		return p.texts(values)
 	case kindJSONInts, kindInts:
@@ -119,21 +119,21 @@ func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Ti
 	return first, nil
 }
 
-func (p *listParameter) integer(text string) (int64, error) {
+func (p *ListParameter) integer(text string) (int64, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {
-		return 0, management.Fault(p.name, "A valid integer is required.")
+		return 0, management.Fault(p.Name, "A valid integer is required.")
 	}
 	return n, nil
 }
 
 // split returns the single values of a parameter that may have several.
-func (p *listParameter) split(values []string) (out []string, err error) {
+func (p *ListParameter) split(values []string) (out []string, err error) {
 	for _, value := range values {
 		value = strings.TrimSpace(value)
-		isJSON := strings.HasPrefix(value, "[") && p.kind != kindRepeated
+		isJSON := strings.HasPrefix(value, "[") && p.Kind != kindRepeated
 		switch {
-		case isJSON || p.kind == kindJSON || p.kind == kindJSONInts:
+		case isJSON || p.Kind == kindJSON || p.Kind == kindJSONInts:
 			var list []json.RawMessage
 			if json.Unmarshal([]byte(value), &list) != nil {
 				return nil, p.notAListError()
@@ -145,31 +145,31 @@ func (p *listParameter) split(values []string) (out []string, err error) {
 				}
 				out = append(out, text)
 			}
-		case p.kind == kindRepeated:
+		case p.Kind == kindRepeated:
 			out = append(out, value)
 		default:
 			out = append(out, strings.Split(value, ",")...)
 		}
 	}
 	if len(out) > maxListValues {
-		return nil, management.CodedFault(management.CodeMaxLength, p.name, "Ensure this field has no more than %d elements.", maxListValues)
+		return nil, management.CodedFault(management.CodeMaxLength, p.Name, "Ensure this field has no more than %d elements.", maxListValues)
 	}
 	return out, nil
 }
 
-func (p *listParameter) isNumeric() bool { return p.kind == kindInts || p.kind == kindJSONInts }
+func (p *ListParameter) isNumeric() bool { return p.Kind == kindInts || p.Kind == kindJSONInts }
 
-func (p *listParameter) notAListError() error {
+func (p *ListParameter) notAListError() error {
 	what := "texts"
 	if p.isNumeric() {
 		what = "whole numbers"
 	}
-	return management.Fault(p.name, "Must be a JSON array of %s.", what)
+	return management.Fault(p.Name, "Must be a JSON array of %s.", what)
 }
 
 // texts returns the values that are not empty. It returns nil, for an absent parameter, if there
 // are no such values.
-func (p *listParameter) texts(values []string) (any, error) {
+func (p *ListParameter) texts(values []string) (any, error) {
 	list, err := p.split(values)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (p *listParameter) texts(values []string) (any, error) {
 	return out, nil
 }
 
-func (p *listParameter) integers(values []string) (any, error) {
+func (p *ListParameter) integers(values []string) (any, error) {
 	list, err := p.split(values)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -203,12 +203,12 @@ func (p *listParameter) integers(values []string) (any, error) {
 // relativeTime matches times relative to now, such as -7d.
 var relativeTime = regexp.MustCompile(`^-([0-9]{1,4})([hdwmqy])$`)
 
-// time parses an absolute time, or one relative to now. Months, quarters and years are calendar
+// Time parses an absolute time, or one relative to now. Months, quarters and years are calendar
 // units.
-func (p *listParameter) time(text string, now time.Time) (any, error) {
+func (p *ListParameter) Time(text string, now time.Time) (any, error) {
 	back := relativeTime.FindStringSubmatch(text)
 	if back == nil {
-		parsed, err := timeParameter(url.Values{p.name: {text}}, p.name)
+		parsed, err := TimeParameter(url.Values{p.Name: {text}}, p.Name)
 		return parsed, err
 	}
 	n, _ := strconv.Atoi(back[1]) // the pattern allows only four digits

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"log/slog"
@@ -20,15 +20,15 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// server has what the endpoints of all packages share. Its exported fields are those of Config.
-type server struct {
+// Server has what the endpoints of all packages share. Its exported fields are those of Config.
+type Server struct {
 	Decider        *flags.Decider
 	History        capture.History
 	People         *capture.People
 	Management     *rooms.Rooms
 	Queries        *queries.Service
 	Authenticate   func(*http.Request) (*management.Caller, error)
-	SignIn         *browserSignIn
+	SignIn         *BrowserSignIn
 	TrustedProxies []netip.Prefix
 	StrictGeoIP    bool
 	MaxBody        int64
@@ -39,9 +39,9 @@ type server struct {
 	LogFailed      bool // LogRequests is LogFailedRequests
 	NewID          func(*http.Request) string
 
-	budget       *admission.Budget
-	manageLimits *admission.Management
-	usage        usageCounter
+	Budget *admission.Budget
+	Limits *admission.Management
+	Usage  usageCounter
 
 	panics       atomic.Uint64
 	latencies    []*routeLatency // by route; does not change after the routes have been built
@@ -53,7 +53,7 @@ type server struct {
 
 // ClientIP returns the client's address for limits and events. It uses the forwarded address only
 // if a trusted proxy has sent it. If the headers are not valid, it is the address of the peer.
-func (s *server) ClientIP(r *http.Request) netip.Addr {
+func (s *Server) ClientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
 		return ip
@@ -61,8 +61,8 @@ func (s *server) ClientIP(r *http.Request) netip.Addr {
 	return peer
 }
 
-// locatedIP returns the address to locate, and whether it is from a header.
-func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
+// LocatedIP returns the address to locate, and whether it is from a header.
+func (s *Server) LocatedIP(r *http.Request) (netip.Addr, bool) {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if s.StrictGeoIP {
 		ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies)
@@ -71,15 +71,15 @@ func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
 	return geoip.CallerIP(r.Header[geoip.HeaderForwardedFor], r.Header[geoip.HeaderLiteral], peer)
 }
 
-// isUUID reports whether s is a UUID in the form with 36 characters.
-func isUUID(s string) bool {
+// IsUUID reports whether s is a UUID in the form with 36 characters.
+func IsUUID(s string) bool {
 	_, ok := wire.ParseUUID(s)
 	return ok && len(s) == 36
 }
 
-// scheme returns the scheme of the request as the client sees it, which a trusted proxy may have
+// Scheme returns the scheme of the request as the client sees it, which a trusted proxy may have
 // sent in X-Forwarded-Proto.
-func (s *server) scheme(r *http.Request) string {
+func (s *Server) Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
@@ -90,7 +90,7 @@ func (s *server) scheme(r *http.Request) string {
 }
 
 // isTrusted reports whether a request was sent by a trusted proxy.
-func (s *server) isTrusted(r *http.Request) bool {
+func (s *Server) isTrusted(r *http.Request) bool {
 	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
 	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }

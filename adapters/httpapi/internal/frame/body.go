@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"bytes"
@@ -17,8 +17,9 @@ import (
 )
 
 var (
-	problemMediaType = problem.Problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
-	problemEndpoint  = problem.Problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
+	// MediaType is the problem of a body in a media type that is not supported.
+	MediaType       = problem.Problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
+	problemEndpoint = problem.Problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
 )
 
 // formMemory is how much of a multipart form is stored in memory, in bytes; the rest is in
@@ -34,29 +35,29 @@ const keyBody = 1 << 20
 
 // readBody reads the body of a request in one of the three formats of §2.4. It ignores errors if
 // the endpoint has no body.
-func (c *call) readBody(e *endpoint, limit int64) error {
-	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Body == nil || c.r.Body == http.NoBody {
+func (c *Call) readBody(e *Endpoint, limit int64) error {
+	if c.R.Method == http.MethodGet || c.R.Method == http.MethodHead || c.R.Body == nil || c.R.Body == http.NoBody {
 		return nil
 	}
-	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if err != nil && c.r.Header.Get("Content-Type") == "" {
+	kind, _, err := mime.ParseMediaType(c.R.Header.Get("Content-Type"))
+	if err != nil && c.R.Header.Get("Content-Type") == "" {
 		kind = "application/json"
 	}
-	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, limit)
-	isBodyRead := e.bodyFields != nil
+	c.R.Body = http.MaxBytesReader(c.W, c.R.Body, limit)
+	isBodyRead := e.BodyFields != nil
 	switch kind {
 	case "application/json":
 		err = c.readJSON()
 	case "application/x-www-form-urlencoded":
-		if err = c.r.ParseForm(); err == nil {
-			c.body.Members = formBody(c.r.PostForm).Members
+		if err = c.R.ParseForm(); err == nil {
+			c.Body.Members = formBody(c.R.PostForm).Members
 		}
 	case "multipart/form-data":
-		if err = c.r.ParseMultipartForm(formMemory); err == nil {
-			c.body.Members = formBody(c.r.MultipartForm.Value).Members
+		if err = c.R.ParseMultipartForm(formMemory); err == nil {
+			c.Body.Members = formBody(c.R.MultipartForm.Value).Members
 		}
 	default:
-		err = problemMediaType.With("", "").Detailed("Unsupported media type %q in request.", c.r.Header.Get("Content-Type"))
+		err = MediaType.With("", "").Detailed("Unsupported media type %q in request.", c.R.Header.Get("Content-Type"))
 	}
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -95,8 +96,8 @@ func jsonProblem(text []byte, err error) error {
 
 // readJSON decodes a JSON body to c.body. It accepts a byte order mark, and an empty body. For
 // values that are neither objects nor arrays it stores only their kind, for error messages.
-func (c *call) readJSON() error {
-	text, err := io.ReadAll(c.r.Body)
+func (c *Call) readJSON() error {
+	text, err := io.ReadAll(c.R.Body)
 	if err != nil {
 		return err
 	}
@@ -112,15 +113,15 @@ func (c *call) readJSON() error {
 	var into any = &value
 	switch text[0] {
 	case '{':
-		into = &c.body.Members
+		into = &c.Body.Members
 	case '[':
-		c.body.IsArray, into = true, &c.body.Array
+		c.Body.IsArray, into = true, &c.Body.Array
 	}
 	if err := json.Unmarshal(trimmed, into); err != nil {
 		return jsonProblem(trimmed, err)
 	}
 	if into == &value {
-		c.body.Other = cmp.Or(otherKinds[text[0]], "int")
+		c.Body.Other = cmp.Or(otherKinds[text[0]], "int")
 	}
 	return nil
 }
@@ -176,8 +177,8 @@ func formValue(text string) json.RawMessage {
 	return quoted
 }
 
-// textMember returns a member of an object if it is a string, and an empty string otherwise.
-func textMember(b management.Body, name string) string {
+// TextMember returns a member of an object if it is a string, and an empty string otherwise.
+func TextMember(b management.Body, name string) string {
 	var text string
 	if raw, ok := b.Members[name]; ok && json.Unmarshal(raw, &text) == nil {
 		return strings.TrimSpace(text)

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import "net/http"
 

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type exchange struct {
 	route   *chi.Context  // nil if the handler is mounted in a router of chi's
 	row     *routeLatency // nil until the router has matched a route
 	started time.Time
-	id      string
+	ID      string
 	lists   struct{ id, length headerList }
 	status  int
 	bytes   int64
@@ -87,9 +87,9 @@ func (x *exchange) Write(b []byte) (int, error) {
 // Unwrap implements the interface of http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// noteToken records the project key of a request for the log. A key longer than all valid keys is
-// cut. noteToken copies the key, so its memory may be reused.
-func (x *exchange) noteToken(token string) {
+// NoteToken records the project key of a request for the log. A key longer than all valid keys is
+// cut. NoteToken copies the key, so its memory may be reused.
+func (x *exchange) NoteToken(token string) {
 	if x != nil {
 		x.length = copy(x.token[:], token)
 	}
@@ -102,22 +102,22 @@ func (x *exchange) noteProject(id int64) {
 	}
 }
 
-// exchangeOf returns the exchange of a request. It is nil if the handler of a route is called
+// ExchangeOf returns the exchange of a request. It is nil if the handler of a route is called
 // without the middleware.
-func exchangeOf(ctx context.Context) *exchange {
+func ExchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
 }
 
 var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 
-// observe assigns an id to each request, measures the time until the response is complete, and
+// Observe assigns an id to each request, measures the time until the response is complete, and
 // logs the request.
-func (s *server) observe(next http.Handler) http.Handler {
+func (s *Server) Observe(next http.Handler) http.Handler {
 	routes, _ := next.(chi.Routes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{Context: r.Context(), ResponseWriter: w, started: time.Now(), id: s.nameRequest(r)}
-		w.Header()[headerRequestID] = x.lists.id.set(x.id)
+		x := &exchange{Context: r.Context(), ResponseWriter: w, started: time.Now(), ID: s.nameRequest(r)}
+		w.Header()[headerRequestID] = x.lists.id.set(x.ID)
 		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
 			x.route = chiContexts.Get().(*chi.Context)
 			x.route.Reset()
@@ -136,7 +136,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 
 // nameRequest returns the id of a request: the one that the caller sent, otherwise that of
 // Config.NewID, otherwise a random one. Invalid ids are ignored.
-func (s *server) nameRequest(r *http.Request) string {
+func (s *Server) nameRequest(r *http.Request) string {
 	if provided := r.Header[headerRequestID]; len(provided) > 0 && isRequestID(provided[0]) {
 		return provided[0]
 	}
@@ -167,7 +167,7 @@ func isOnlyLetters(s, extra string) bool {
 
 // finish counts a complete response and logs it if required. It is deferred, so responses aborted
 // with http.ErrAbortHandler are counted too.
-func (s *server) finish(x *exchange, r *http.Request) {
+func (s *Server) finish(x *exchange, r *http.Request) {
 	elapsed := time.Since(x.started)
 	row := x.row
 	if row == nil {
@@ -185,12 +185,12 @@ func (s *server) finish(x *exchange, r *http.Request) {
 	}
 }
 
-// eventStream is the media type of server-sent events.
-const eventStream = "text/event-stream"
+// EventStream is the media type of server-sent events.
+const EventStream = "text/event-stream"
 
 func isStream(h http.Header) bool {
 	kind := h["Content-Type"]
-	return len(kind) > 0 && kind[0] == eventStream
+	return len(kind) > 0 && kind[0] == EventStream
 }
 
 // errorLines is the maximum number of log lines per second that callers can cause with failing
@@ -202,7 +202,7 @@ const (
 
 // logs reports whether a request is logged. Log lines of requests are not warnings: errors inside
 // the server have their own line with the same request_id.
-func (s *server) logs(status int) bool {
+func (s *Server) logs(status int) bool {
 	switch {
 	case s.LogAll:
 		return true
@@ -217,7 +217,7 @@ func (s *server) logs(status int) bool {
 
 // logRequest writes the log line of a request. It has no secrets, no bodies, no query, and the
 // route instead of the path.
-func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed time.Duration) {
+func (s *Server) logRequest(r *http.Request, x *exchange, route string, elapsed time.Duration) {
 	if !s.Logger.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
@@ -242,7 +242,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed 
 }
 
 // loggedProject returns the project of a request, or 0 if it is unknown.
-func (s *server) loggedProject(x *exchange, key string) int64 {
+func (s *Server) loggedProject(x *exchange, key string) int64 {
 	if x.project != 0 || s.Decider == nil || x.status == http.StatusUnauthorized || !strings.HasPrefix(key, "phc_") {
 		return x.project
 	}
@@ -274,24 +274,24 @@ func keySent(r *http.Request, token string) string {
 // truncate limits text from a caller to 16 bytes for the log.
 func truncate(s string) string { return s[:min(len(s), 16)] }
 
-// withRequestID is a slog.Handler that adds the id of the request to each record that is logged
+// WithRequestID is a slog.Handler that adds the id of the request to each record that is logged
 // in the context of a request.
-type withRequestID struct{ slog.Handler }
+type WithRequestID struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (h withRequestID) Handle(ctx context.Context, line slog.Record) error {
-	if x := exchangeOf(ctx); x != nil {
-		line.AddAttrs(slog.String("request_id", x.id))
+func (h WithRequestID) Handle(ctx context.Context, line slog.Record) error {
+	if x := ExchangeOf(ctx); x != nil {
+		line.AddAttrs(slog.String("request_id", x.ID))
 	}
 	return h.Handler.Handle(ctx, line)
 }
 
 // WithAttrs implements slog.Handler.
-func (h withRequestID) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return withRequestID{h.Handler.WithAttrs(attrs)}
+func (h WithRequestID) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return WithRequestID{h.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup implements slog.Handler.
-func (h withRequestID) WithGroup(name string) slog.Handler {
-	return withRequestID{h.Handler.WithGroup(name)}
+func (h WithRequestID) WithGroup(name string) slog.Handler {
+	return WithRequestID{h.Handler.WithGroup(name)}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -21,9 +21,9 @@ const (
 	moreWarnings    = "there is more that had no effect"
 )
 
-// warn adds a line to the warnings of a response. It must be called before the status is written.
+// Warn adds a line to the warnings of a response. It must be called before the status is written.
 // Duplicate lines are omitted, and characters that are not allowed in headers are escaped.
-func warn(w http.ResponseWriter, text string) {
+func Warn(w http.ResponseWriter, text string) {
 	h := w.Header()
 	text = headerText(text)
 	switch lines := h[headerWarning]; {

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"errors"
@@ -14,40 +14,40 @@ var (
 	problemCrossOrigin = problem.Problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "A page of another site may not send this request."}
 )
 
-// otherSites detects requests that a page of another site makes a browser send with the cookies
+// OtherSites detects requests that a page of another site makes a browser send with the cookies
 // of this site.
-var otherSites = http.NewCrossOriginProtection()
+var OtherSites = http.NewCrossOriginProtection()
 
 // signIn sets c.authenticated to the caller that Config.Authenticate returns, or to that of the
 // session. It remains nil if the request needs a key.
-func (s *server) signIn(c *call) error {
+func (s *Server) signIn(c *Call) error {
 	if s.Authenticate == nil {
 		return s.bySession(c)
 	}
-	caller, err := s.Authenticate(c.r)
+	caller, err := s.Authenticate(c.R)
 	if caller == nil && err == nil {
 		return nil
 	}
 	if err == nil {
 		var rejection *management.Error
-		if c.authenticated, err = s.Management.Admit(c.ctx, caller); err != nil && !errors.As(err, &rejection) {
+		if c.authenticated, err = s.Management.Admit(c.Ctx, caller); err != nil && !errors.As(err, &rejection) {
 			return problem.OfManagement(err)
 		}
 	}
 	if err == nil {
-		if otherSites.Check(c.r) != nil {
+		if OtherSites.Check(c.R) != nil {
 			return &problemCrossOrigin
 		}
 		return nil
 	}
 	if s.failureLines.Allow() {
-		s.Logger.InfoContext(c.r.Context(), "a sign-in was not accepted", "error", err)
+		s.Logger.InfoContext(c.R.Context(), "a sign-in was not accepted", "error", err)
 	}
-	return s.manageLimits.CountFailure(c.r, &problemSignIn)
+	return s.Limits.CountFailure(c.R, &problemSignIn)
 }
 
-// noCredentials returns the error for a request without a readable key.
-func noCredentials(r *http.Request) error {
+// NoCredentials returns the error for a request without a readable key.
+func NoCredentials(r *http.Request) error {
 	if r.Header.Get("Authorization") == "" {
 		return &problem.NoCredentials
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"strings"
@@ -13,10 +13,10 @@ var accessPaths = map[string]string{
 	"feature_flags": "feature_flag", "insights": "insight", "surveys": "survey",
 }
 
-// accessPathParts returns the kind of object that path addresses, and the name of the path
+// AccessPathParts returns the kind of object that path addresses, and the name of the path
 // parameter that identifies one object. kind is empty if access rules do not apply to the path, and
 // parameter is empty if the path does not identify one object.
-func accessPathParts(path string) (kind, parameter string) {
+func AccessPathParts(path string) (kind, parameter string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	kind = accessPaths[parts[0]]
 	if kind != "" && len(parts) > 1 && strings.HasPrefix(parts[1], "{") {
@@ -30,27 +30,28 @@ func accessPathParts(path string) (kind, parameter string) {
 // Editor for all others. If the path identifies no object, for example when it creates one, Editor
 // is required for the kind as a whole. Lists are not checked here if the kind has a finder, since
 // the packages of management filter them.
-func (s *server) checkAccessRules(c *call, e *endpoint) error {
-	kind, parameter := accessPathParts(e.path)
-	if c.scope.Project == nil || kind == "" {
+func (s *Server) checkAccessRules(c *Call, e *Endpoint) error {
+	kind, parameter := AccessPathParts(e.Path)
+	if c.Scope.Project == nil || kind == "" {
 		return nil
 	}
-	if strings.HasPrefix(e.keyScope, "activity_log:") {
-		if err := s.Management.Permit(c.ctx, c.scope, "activity_log", "", management.Viewer); err != nil {
+	if strings.HasPrefix(e.KeyScope, "activity_log:") {
+		if err := s.Management.Permit(c.Ctx, c.Scope, "activity_log", "", management.Viewer); err != nil {
 			return err
 		}
 	}
 	need := management.Editor
-	if strings.HasSuffix(e.keyScope, ":read") || strings.HasPrefix(e.keyScope, accessObject) {
+	if strings.HasSuffix(e.KeyScope, ":read") || strings.HasPrefix(e.KeyScope, AccessObject) {
 		need = management.Viewer // access rules are protected by a check of their own
 	}
 	id := ""
 	if parameter != "" {
-		id = c.part(parameter)
+		id = c.Part(parameter)
 	} else if need == management.Viewer && s.Management.Finders[kind] != nil {
 		return nil
 	}
-	return s.Management.Permit(c.ctx, c.scope, kind, id, need)
+	return s.Management.Permit(c.Ctx, c.Scope, kind, id, need)
 }
 
-const accessObject = "access_control"
+// AccessObject is the object in the scopes of endpoints for access rules.
+const AccessObject = "access_control"

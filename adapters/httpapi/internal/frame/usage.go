@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -16,8 +16,8 @@ type usage struct {
 
 // The resources of usage.
 const (
-	usageEvents = "events"
-	usageFlags  = "feature_flags"
+	UsageEvents = "events"
+	UsageFlags  = "feature_flags"
 )
 
 // sdks are the names of SDKs that are counted separately.
@@ -29,10 +29,10 @@ var sdks = map[string]bool{
 
 const otherSDK = "other"
 
-// sdkOf returns the name of the SDK that sent a request. It is in the User-Agent; requests of
+// SDKOf returns the name of the SDK that sent a request. It is in the User-Agent; requests of
 // posthog-js in browsers have a version in the query instead.
-func sdkOf(r *http.Request) string {
-	name, _, _ := strings.Cut(header(r.Header, "User-Agent"), "/")
+func SDKOf(r *http.Request) string {
+	name, _, _ := strings.Cut(Header(r.Header, "User-Agent"), "/")
 	if sdks[name] {
 		return name
 	}
@@ -53,8 +53,8 @@ type usageCounter struct {
 	counts map[usage]*int64 // N is 0 in the keys
 }
 
-// add adds n to a count. It copies the strings.
-func (s *usageCounter) add(token, resource, key, sdk string, n int) {
+// Add adds n to a count. It copies the strings.
+func (s *usageCounter) Add(token, resource, key, sdk string, n int) {
 	if n <= 0 {
 		return
 	}
@@ -76,8 +76,8 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	*sum += int64(n)
 }
 
-// take returns the usage since the last call, in no particular order.
-func (s *usageCounter) take() []usage {
+// Take returns the usage since the last call, in no particular order.
+func (s *usageCounter) Take() []usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]usage, 0, len(s.counts))
@@ -89,13 +89,13 @@ func (s *usageCounter) take() []usage {
 	return out
 }
 
-// publicKey is usage.Key for public keys.
-const publicKey = "project"
+// PublicKey is usage.Key for public keys.
+const PublicKey = "project"
 
-// usageKey returns the value of usage.Key for a key.
-func usageKey(token string) string {
+// UsageKey returns the value of usage.Key for a key.
+func UsageKey(token string) string {
 	if strings.HasPrefix(token, "phs_") || strings.HasPrefix(token, "phx_") {
 		return management.MaskKey(token)
 	}
-	return publicKey
+	return PublicKey
 }

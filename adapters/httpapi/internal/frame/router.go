@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
-// router returns the handler of the routes for a table of endpoints, and for other handlers, which
+// Router returns the handler of the routes for a table of endpoints, and for other handlers, which
 // may be nil: metrics serves /metrics, and extra maps paths to their handlers. It is called once.
-func (s *server) router(table []endpoint, metrics http.Handler, extra map[string]http.Handler) http.Handler {
+func (s *Server) Router(table []Endpoint, metrics http.Handler, extra map[string]http.Handler) http.Handler {
 	s.unrouted = s.measure(unroutedName)
 	s.failureLines = rate.NewLimiter(errorLines, errorLinesAtOnce)
 	mux := chi.NewRouter()
@@ -24,18 +24,18 @@ func (s *server) router(table []endpoint, metrics http.Handler, extra map[string
 		case s.Partial:
 			s.fail(w, r, &problem.Unavailable)
 		case s.Management != nil && isUnsupportedPath(r.URL.Path):
-			s.fail(w, r, &problemUnsupportedProduct)
+			s.fail(w, r, &UnsupportedProduct)
 		case s.Management != nil && strings.HasPrefix(r.URL.Path, "/api/"):
 			s.fail(w, r, &problemEndpoint)
 		default:
 			s.fail(w, r, &problem.NotFound)
 		}
 	})
-	for _, row := range s.routesOf(table) {
+	for _, row := range s.RoutesOf(table) {
 		h := s.serve(row)
-		mux.Method(everyMethod, row.path, h)
-		if row.path != "/" {
-			mux.Method(everyMethod, row.path+"/", h)
+		mux.Method(everyMethod, row.Path, h)
+		if row.Path != "/" {
+			mux.Method(everyMethod, row.Path+"/", h)
 		}
 	}
 	if metrics != nil {
@@ -43,8 +43,8 @@ func (s *server) router(table []endpoint, metrics http.Handler, extra map[string
 			metrics.ServeHTTP(w, r)
 			return nil
 		}
-		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": get})) {
-			mux.Method(everyMethod, row.path, s.serve(row))
+		for _, row := range s.RoutesOf(Serving(ForMonitors, "/metrics", Methods{"GET": get})) {
+			mux.Method(everyMethod, row.Path, s.serve(row))
 		}
 	}
 	if s.Console != nil {
@@ -69,15 +69,15 @@ func foreignHandler(h http.Handler) http.Handler {
 
 // serve returns the handler of a route. It handles CORS, OPTIONS, missing methods, panics and
 // errors, and compresses responses.
-func (s *server) serve(row *route) http.HandlerFunc {
-	measured := s.measure(row.path)
+func (s *Server) serve(row *route) http.HandlerFunc {
+	measured := s.measure(row.Path)
 	var answer http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		if x, ok := w.(*exchange); ok {
 			x.row = measured
 		}
 		defer s.recover(w, r)
-		h := row.methods[r.Method]
-		if row.area.pages {
+		h := row.Methods[r.Method]
+		if row.area.Pages {
 			if preflight := allowOrigin(w, r); preflight && h == nil {
 				w.WriteHeader(http.StatusOK)
 				return
@@ -90,8 +90,8 @@ func (s *server) serve(row *route) http.HandlerFunc {
 				return
 			}
 			var err error = &problem.Method
-			if row.area.missing != nil {
-				err = row.area.missing(s, row.area, w, r)
+			if row.area.Missing != nil {
+				err = row.area.Missing(s, row.area, w, r)
 			}
 			s.fail(w, r, err)
 			return
@@ -110,11 +110,11 @@ func (s *server) serve(row *route) http.HandlerFunc {
 	}
 }
 
-// panicCount returns the number of panics since the start.
-func (s *server) panicCount() uint64 { return s.panics.Load() }
+// PanicCount returns the number of panics since the start.
+func (s *Server) PanicCount() uint64 { return s.panics.Load() }
 
 // recover converts a panic into a 500 response and a line in the log.
-func (s *server) recover(w http.ResponseWriter, r *http.Request) {
+func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	switch v {
 	case nil:

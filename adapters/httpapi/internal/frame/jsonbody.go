@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"encoding/json"
@@ -13,24 +13,24 @@ import (
 // for maxBulk IDs of maximum length, escaped.
 const maxSmallBody = 4 << 20
 
-// readMembers reads a body that is a JSON object. It returns nil for an empty body.
-func (c *call) readMembers() (members map[string]json.RawMessage, err error) {
-	if c.r.Body == nil || c.r.Body == http.NoBody || c.r.ContentLength == 0 {
+// ReadMembers reads a body that is a JSON object. It returns nil for an empty body.
+func (c *Call) ReadMembers() (members map[string]json.RawMessage, err error) {
+	if c.R.Body == nil || c.R.Body == http.NoBody || c.R.ContentLength == 0 {
 		return nil, nil
 	}
-	err = c.readJSONBody(&members)
+	err = c.ReadJSONBody(&members)
 	return members, err
 }
 
-// readJSONBody decodes a body that must be a small JSON object (§2.4).
-func (c *call) readJSONBody(into any) error {
-	if kind := c.r.Header.Get("Content-Type"); kind != "" {
+// ReadJSONBody decodes a body that must be a small JSON object (§2.4).
+func (c *Call) ReadJSONBody(into any) error {
+	if kind := c.R.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
 			p := problem.Problem{Status: 415, Type: "invalid_request", Code: "unsupported_media_type"}
 			return p.Detailed("Unsupported media type %q in request.", problem.Shorten(kind))
 		}
 	}
-	raw, err := c.lease.ReadRaw(maxSmallBody)
+	raw, err := c.Lease.ReadRaw(maxSmallBody)
 	if err != nil {
 		return err
 	}

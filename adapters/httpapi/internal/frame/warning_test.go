@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // Decision 30: ignored input is reported in Bunting-Warning, up to a limit.
 func TestWarn(t *testing.T) {
 	w := httptest.NewRecorder()
-	warn(w, `the parameter "x" is unknown and was ignored`)
-	warn(w, `the parameter "x" is unknown and was ignored`)
-	warn(w, "a\r\nSet-Cookie: b=c\x00é\U0001F600\xff")
+	Warn(w, `the parameter "x" is unknown and was ignored`)
+	Warn(w, `the parameter "x" is unknown and was ignored`)
+	Warn(w, "a\r\nSet-Cookie: b=c\x00é\U0001F600\xff")
 	want := []string{
 		`the parameter "x" is unknown and was ignored`,
 		`a\r\nSet-Cookie: b=c\x00\u00e9\U0001f600\ufffd`, // as Go writes them in a text
@@ -26,7 +26,7 @@ func TestWarn(t *testing.T) {
 func TestWarnIsBounded(t *testing.T) {
 	w := httptest.NewRecorder()
 	for i := range 1000 {
-		warn(w, fmt.Sprint(i, strings.Repeat("é", 100_000)))
+		Warn(w, fmt.Sprint(i, strings.Repeat("é", 100_000)))
 	}
 	got := w.Header().Values("Bunting-Warning")
 	if len(got) != maxWarnings || got[maxWarnings-1] != moreWarnings {

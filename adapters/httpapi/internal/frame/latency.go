@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"slices"
@@ -49,8 +49,8 @@ type latency struct {
 	Within       map[float64]uint64
 }
 
-// latencyTotals returns the totals of the routes that have been requested.
-func (s *server) latencyTotals() []latency {
+// LatencyTotals returns the totals of the routes that have been requested.
+func (s *Server) LatencyTotals() []latency {
 	var out []latency
 	for _, m := range s.latencies {
 		for i := range m.classes {
@@ -72,7 +72,7 @@ func (s *server) latencyTotals() []latency {
 
 // measure returns the counts of a route, and adds the route if needed. It must not be called after
 // requests have started.
-func (s *server) measure(route string) *routeLatency {
+func (s *Server) measure(route string) *routeLatency {
 	if i := slices.IndexFunc(s.latencies, func(m *routeLatency) bool { return m.route == route }); i >= 0 {
 		return s.latencies[i]
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -26,7 +26,7 @@ func compression(zstdFirst bool) func(http.Handler) http.HandlerFunc {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(compressedFrom), gzhttp.CompressionLevel(gzipLevel), gzhttp.PreferZstd(zstdFirst),
 		gzhttp.ContentTypeFilter(func(kind string) bool {
-			return gzhttp.DefaultContentTypeFilter(kind) && !strings.HasPrefix(kind, eventStream)
+			return gzhttp.DefaultContentTypeFilter(kind) && !strings.HasPrefix(kind, EventStream)
 		}),
 	)
 	if err != nil {
@@ -42,7 +42,7 @@ var varyEncoding = []string{"Accept-Encoding"}
 // for each encoding of a response. HEAD is handled like GET, so that its headers are the same.
 func compressResponses(answer http.HandlerFunc) http.HandlerFunc {
 	var inner http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r.Context())
+		x := ExchangeOf(r.Context())
 		if x == nil {
 			answer(w, r)
 			return
@@ -59,7 +59,7 @@ func compressResponses(answer http.HandlerFunc) http.HandlerFunc {
 	byGzip, byZstd := preferringGzip(inner), preferringZstd(inner)
 	return func(w http.ResponseWriter, r *http.Request) {
 		r = joinAcceptEncoding(r)
-		accepted := strings.ToLower(header(r.Header, "Accept-Encoding"))
+		accepted := strings.ToLower(Header(r.Header, "Accept-Encoding"))
 		gzip, zstd := strings.Index(accepted, "gzip"), strings.Index(accepted, "zstd")
 		if gzip < 0 && zstd < 0 {
 			if h := w.Header(); len(h["Vary"]) == 0 {
@@ -98,15 +98,15 @@ func joinAcceptEncoding(r *http.Request) *http.Request {
 	return &joined
 }
 
-// uncompressed marks endpoints whose responses are never compressed: event streams, files that
+// Uncompressed marks endpoints whose responses are never compressed: event streams, files that
 // clients verify by their length, and responses with a new secret, which the length of a compressed
 // response could reveal (BREACH).
-func uncompressed(rows []endpoint) []endpoint {
+func Uncompressed(rows []Endpoint) []Endpoint {
 	for i := range rows {
-		rows[i].uncompressed = true
+		rows[i].Uncompressed = true
 	}
 	return rows
 }
 
-// uncompressed is like the function uncompressed, for one row.
-func (r row[S]) uncompressed() row[S] { r.endpoint.uncompressed = true; return r }
+// Uncompressed is like the function uncompressed, for one row.
+func (r Row[S]) Uncompressed() Row[S] { r.Endpoint.Uncompressed = true; return r }

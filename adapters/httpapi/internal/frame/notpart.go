@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -8,9 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 )
 
-// problemUnsupportedProduct is the response for products of PostHog that Bunting does not have by
+// UnsupportedProduct is the response for products of PostHog that Bunting does not have by
 // design (decision 37).
-var problemUnsupportedProduct = problem.Problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
+var UnsupportedProduct = problem.Problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
 
 // unsupportedPaths are the paths of these products below a project or an organization. Each entry
 // covers the paths below it as well.

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/pages"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // fail writes the response for an error.
-func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problem.Of(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
@@ -41,11 +41,11 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if body == nil {
 		body, _ = json.Marshal(p) // marshaling strings cannot fail
 	}
-	write(w, p.Status, body)
+	Write(w, p.Status, body)
 }
 
-// write sends a JSON body.
-func write(w http.ResponseWriter, status int, body []byte) {
+// Write sends a JSON body.
+func Write(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypeJSON
 	length := strconv.Itoa(len(body))
@@ -58,17 +58,17 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // a write error means that the client has disconnected
 }
 
-// writeJSON sends a value encoded as JSON.
-func writeJSON(w http.ResponseWriter, status int, value any) error {
+// WriteJSON sends a value encoded as JSON.
+func WriteJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := wire.Encode(value)
 	if err == nil {
-		write(w, status, body)
+		Write(w, status, body)
 	}
 	return err
 }
 
-// send writes a response with status 200, with kind as its content type.
-func send(w http.ResponseWriter, kind string, body []byte) error {
+// Send writes a response with status 200, with kind as its content type.
+func Send(w http.ResponseWriter, kind string, body []byte) error {
 	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(body) // a write error means that the client has disconnected
 	return nil
@@ -76,14 +76,14 @@ func send(w http.ResponseWriter, kind string, body []byte) error {
 
 var contentTypeJSON = []string{"application/json"}
 
-// html responds with an HTML page. framed allows other sites to embed it in a frame.
-func (c *call) html(status int, name string, framed bool, view any) (any, error) {
+// HTML responds with an HTML page. framed allows other sites to embed it in a frame.
+func (c *Call) HTML(status int, name string, framed bool, view any) (any, error) {
 	text, err := pages.Render(name, view)
 	if err != nil {
 		return nil, err
 	}
-	h := c.w.Header()
+	h := c.W.Header()
 	h.Set("Content-Security-Policy", pages.Policy(name, framed))
 	h.Set("X-Content-Type-Options", "nosniff")
-	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
+	return Answer{Status: status, Raw: text, Kind: "text/html; charset=utf-8"}, nil
 }

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"net/http"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// bearer returns the key of the Authorization header, or an empty string if it has none. The scheme
+// Bearer returns the key of the Authorization header, or an empty string if it has none. The scheme
 // may be Bearer or Token, in any case.
-func bearer(r *http.Request) string {
+func Bearer(r *http.Request) string {
 	scheme, key, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
 		return ""
@@ -17,33 +17,33 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(key)
 }
 
-// keyOutsideBody returns the key of the Authorization header or, if there is none, of the query
+// KeyOutsideBody returns the key of the Authorization header or, if there is none, of the query
 // string.
-func keyOutsideBody(r *http.Request) (key, location string) {
-	if key = bearer(r); key != "" {
+func KeyOutsideBody(r *http.Request) (key, location string) {
+	if key = Bearer(r); key != "" {
 		return key, "Authorization header"
 	}
 	return strings.TrimSpace(r.URL.Query().Get("personal_api_key")), "query string"
 }
 
-// header returns the first value of a header, or an empty string. The name must have the
+// Header returns the first value of a header, or an empty string. The name must have the
 // canonical form of net/http.
-func header(h http.Header, name string) string {
+func Header(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]
 	}
 	return ""
 }
 
-// html is the media type of HTML pages.
-const html = "text/html"
+// HTML is the media type of HTML pages.
+const HTML = "text/html"
 
-// prefersPage reports whether the caller prefers HTML.
-func prefersPage(r *http.Request) bool { return prefers(r, "text/html") }
+// PrefersPage reports whether the caller prefers HTML.
+func PrefersPage(r *http.Request) bool { return Prefers(r, "text/html") }
 
-// prefers reports whether the Accept header names a media type, with a weight of at least that of
+// Prefers reports whether the Accept header names a media type, with a weight of at least that of
 // JSON.
-func prefers(r *http.Request, mediaType string) bool {
+func Prefers(r *http.Request, mediaType string) bool {
 	page, data, wildcard := -1.0, -1.0, -1.0
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {

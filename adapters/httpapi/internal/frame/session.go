@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// browserSignIn configures the permissions of sessions: see SignIn.
-type browserSignIn struct {
+// BrowserSignIn configures the permissions of sessions: see SignIn.
+type BrowserSignIn struct {
 	SiteURL  string
 	ReadOnly bool
 	Version  string
@@ -25,19 +25,20 @@ type browserSignIn struct {
 var (
 	problemKeyRequired     = problem.Problem{Status: 403, Type: "authentication_error", Code: "key_required", Detail: "A GET request that changes data requires a key instead of a session."}
 	problemConsoleReadOnly = problem.Problem{Status: 403, Type: "authentication_error", Code: "read_only", Detail: "The console of this server is read-only: changes require a key."}
-	problemInsecure        = problem.Problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console requires HTTPS here: use a proxy with HTTPS, set --tls-cert, or set --site-url https://…; http://localhost works without HTTPS."}
-	problemSessionBody     = problemMediaType.With("Requests with a session must have the content type application/json or multipart/form-data.", "")
+	// Insecure is the problem of signing in without HTTPS.
+	Insecure           = problem.Problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console requires HTTPS here: use a proxy with HTTPS, set --tls-cert, or set --site-url https://…; http://localhost works without HTTPS."}
+	problemSessionBody = MediaType.With("Requests with a session must have the content type application/json or multipart/form-data.", "")
 )
 
-// hasSessions reports whether requests may have a session. They may not if the service has its
+// HasSessions reports whether requests may have a session. They may not if the service has its
 // own sign-in.
-func (s *server) hasSessions() bool {
+func (s *Server) HasSessions() bool {
 	return s.SignIn != nil && s.Authenticate == nil && s.Management != nil && s.Management.Organizations != nil
 }
 
 // isSecure reports whether the browser has sent a request over HTTPS.
-func (s *server) isSecure(r *http.Request) bool {
-	if s.scheme(r) == "https" {
+func (s *Server) isSecure(r *http.Request) bool {
+	if s.Scheme(r) == "https" {
 		return true
 	}
 	site, err := url.Parse(s.SignIn.SiteURL)
@@ -55,9 +56,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
 }
 
-// cookieOf returns the session cookie for a request (console.md §5.1), without a value. It
+// SessionCookie returns the session cookie for a request (console.md §5.1), without a value. It
 // returns false over plain HTTP to other hosts than loopback, where there are no sessions.
-func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
+func (s *Server) SessionCookie(r *http.Request) (*http.Cookie, bool) {
 	c := &http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch {
 	case s.isSecure(r):
@@ -68,7 +69,7 @@ func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
 	default:
 		return nil, false
 	}
-	if prefix := strings.Trim(s.mountPrefix(r), "/"); prefix != "" {
+	if prefix := strings.Trim(s.MountPrefix(r), "/"); prefix != "" {
 		c.Name += "-" + strings.Map(foldLetterOrDigit, prefix)
 	}
 	return c, true
@@ -82,13 +83,13 @@ func foldLetterOrDigit(r rune) rune {
 	return '-'
 }
 
-// mountPrefix returns the path prefix of this API as the browser sees it: the prefix that a trusted
+// MountPrefix returns the path prefix of this API as the browser sees it: the prefix that a trusted
 // proxy has stripped, followed by the prefix of the request line, or the path of the site URL.
-func (s *server) mountPrefix(r *http.Request) string {
+func (s *Server) MountPrefix(r *http.Request) string {
 	if cut := r.Header.Get("X-Forwarded-Prefix"); cut != "" && s.isTrusted(r) {
-		return strings.TrimSuffix(cut, "/") + prefixOf(r)
+		return strings.TrimSuffix(cut, "/") + PrefixOf(r)
 	}
-	if here := prefixOf(r); here != "" {
+	if here := PrefixOf(r); here != "" {
 		return here
 	}
 	if site, err := url.Parse(s.SignIn.SiteURL); err == nil && strings.EqualFold(site.Host, r.Host) {
@@ -97,9 +98,9 @@ func (s *server) mountPrefix(r *http.Request) string {
 	return ""
 }
 
-// tokenOf returns the session token in a request, or an empty string if there is none.
-func (s *server) tokenOf(r *http.Request) string {
-	want, ok := s.cookieOf(r)
+// SessionToken returns the session token in a request, or an empty string if there is none.
+func (s *Server) SessionToken(r *http.Request) string {
+	want, ok := s.SessionCookie(r)
 	if !ok {
 		return ""
 	}
@@ -112,11 +113,11 @@ func (s *server) tokenOf(r *http.Request) string {
 
 var siteName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
-// site returns the site of passkeys for a request: that of Config.SignIn if there is one,
+// Site returns the site of passkeys for a request: that of Config.SignIn if there is one,
 // otherwise that of the request's host. It is zero if browsers cannot create passkeys, as over
 // plain HTTP and for IP addresses (console.md §5.2).
-func (s *server) site(r *http.Request) organizations.Site {
-	if _, ok := s.cookieOf(r); !ok || !s.Management.Organizations.HasPasskeys() {
+func (s *Server) Site(r *http.Request) organizations.Site {
+	if _, ok := s.SessionCookie(r); !ok || !s.Management.Organizations.HasPasskeys() {
 		return organizations.Site{}
 	}
 	origin := &url.URL{Scheme: "http", Host: r.Host}
@@ -138,32 +139,32 @@ func (s *server) site(r *http.Request) organizations.Site {
 
 // bySession sets c.authenticated to the caller of the session in the request. It remains nil if
 // there is no session, or if there is a key in the headers or the query.
-func (s *server) bySession(c *call) error {
-	if !s.hasSessions() {
+func (s *Server) bySession(c *Call) error {
+	if !s.HasSessions() {
 		return nil
 	}
-	if key, _ := keyOutsideBody(c.r); key != "" {
+	if key, _ := KeyOutsideBody(c.R); key != "" {
 		return nil
 	}
-	token := s.tokenOf(c.r)
+	token := s.SessionToken(c.R)
 	if token == "" {
 		return nil
 	}
-	if err := checkOrigin(c.r); err != nil {
+	if err := checkOrigin(c.R); err != nil {
 		return err
 	}
 	find := s.Management.Organizations.Sessions.Caller
 	if c.isAdmitted {
 		find = s.Management.Organizations.Sessions.PeekCaller
 	}
-	caller, err := find(c.ctx, token)
+	caller, err := find(c.Ctx, token)
 	c.authenticated = caller
 	return problem.OfManagement(err)
 }
 
 // checkOrigin returns an error for requests that pages of other sites can make a browser send.
 func checkOrigin(r *http.Request) error {
-	if otherSites.Check(r) != nil {
+	if OtherSites.Check(r) != nil {
 		return &problemCrossOrigin
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
@@ -183,12 +184,12 @@ func checkOrigin(r *http.Request) error {
 // checkSession checks the rules of sessions that do not apply to keys with the same scopes:
 // sessions may be read-only, need a recent proof for some endpoints, and cannot use GET for
 // changes.
-func (s *server) checkSession(caller *management.Caller, e *endpoint, r *http.Request) error {
+func (s *Server) checkSession(caller *management.Caller, e *Endpoint, r *http.Request) error {
 	if caller.Session == nil {
 		return nil
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	writes := strings.HasSuffix(e.keyScope, ":write") || strings.HasSuffix(e.secondScope, ":write") || e.keyScope == management.InternalScope && !reads
+	writes := strings.HasSuffix(e.KeyScope, ":write") || strings.HasSuffix(e.SecondScope, ":write") || e.KeyScope == management.InternalScope && !reads
 	switch {
 	case writes && reads:
 		return &problemKeyRequired

@@ -1,4 +1,4 @@
-package httpapi
+package frame
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // request; its RequestURI keeps the prefix, for links.
 func stripMount(r *http.Request, routes chi.Routes) {
 	outer := chi.RouteContext(r.Context()) // without an outer chi router, this is the context of our own router
-	rest, ok := cutPattern(r.URL.EscapedPath(), r.Pattern)
+	rest, ok := CutPattern(r.URL.EscapedPath(), r.Pattern)
 	switch {
 	case isRoute(routes, r.URL):
 		outer.RoutePath = ""
@@ -43,7 +43,7 @@ func stripMount(r *http.Request, routes chi.Routes) {
 // part of a name and is not changed. r must be a copy of the original request.
 func collapseSlashes(r *http.Request) {
 	if outer := chi.RouteContext(r.Context()); strings.Contains(outer.RoutePath, "//") {
-		outer.RoutePath = oneSlash(outer.RoutePath)
+		outer.RoutePath = OneSlash(outer.RoutePath)
 	}
 	path := cmp.Or(r.URL.RawPath, r.URL.Path)
 	if !strings.Contains(path, "//") {
@@ -53,14 +53,15 @@ func collapseSlashes(r *http.Request) {
 		r.RequestURI = r.URL.RequestURI()
 	}
 	u := *r.URL
-	if u.Path = oneSlash(path); u.RawPath != "" {
+	if u.Path = OneSlash(path); u.RawPath != "" {
 		u.RawPath = u.Path
 		u.Path, _ = url.PathUnescape(u.RawPath) // RawPath is a valid encoding, otherwise net/url ignores it
 	}
 	r.URL = &u
 }
 
-func oneSlash(path string) string {
+// OneSlash replaces runs of slashes in a path by one slash.
+func OneSlash(path string) string {
 	if !strings.Contains(path, "//") {
 		return path
 	}
@@ -77,10 +78,10 @@ func isRoute(routes chi.Routes, u *url.URL) bool {
 	return routes.Match(chi.NewRouteContext(), everyMethod, cmp.Or(u.RawPath, u.Path))
 }
 
-// cutPattern removes the prefix of a pattern from an escaped path. The prefix of "GET
+// CutPattern removes the prefix of a pattern from an escaped path. The prefix of "GET
 // example.com/t/{tenant}/ph/{rest...}" has three segments. ok is false if the pattern has no
 // prefix, if the path has a different prefix, and if the pattern matches only one path.
-func cutPattern(path, pattern string) (rest string, ok bool) {
+func CutPattern(path, pattern string) (rest string, ok bool) {
 	_, pattern, _ = strings.Cut(pattern, "/") // after the method and the host
 	parts := strings.Split(pattern, "/")
 	last := len(parts) - 1
@@ -98,16 +99,16 @@ func cutPattern(path, pattern string) (rest string, ok bool) {
 	return path, true
 }
 
-// prefixOf returns the prefix of a request's path as the client sees it, such as /ph, or an empty
+// PrefixOf returns the prefix of a request's path as the client sees it, such as /ph, or an empty
 // string if there is no prefix. It compares the request line with the path that is left for our
 // router.
-func prefixOf(r *http.Request) string {
+func PrefixOf(r *http.Request) string {
 	target, err := url.ParseRequestURI(r.RequestURI)
 	if err != nil {
 		return ""
 	}
 	path := target.EscapedPath()
-	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), strings.TrimSuffix(r.URL.EscapedPath(), "/"))
+	prefix, ok := strings.CutSuffix(strings.TrimSuffix(OneSlash(path), "/"), strings.TrimSuffix(r.URL.EscapedPath(), "/"))
 	if !ok || prefix != "" && strings.HasPrefix(path, "//") { // two slashes would name another host
 		return ""
 	}
