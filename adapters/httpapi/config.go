@@ -3,15 +3,15 @@
 // capture of events, queries, and the management API.
 //
 // [New] returns an http.Handler that can be served directly or mounted in another router, chi's
-// or net/http's, with or without a path prefix. A handler in this package decodes a request,
+// or net/http's, with or without a path prefix. A handler decodes a request,
 // calls one method of a package such as management or capture, and encodes the result; the rules
-// are in those packages. Everything that is served is an endpoint, a row of a table. The
-// endpoints for SDKs are in sdk.go, ofrep.go and capture.go, those that read stored events in
-// historyroutes.go, and those of the management API in one file per resource; tables.go puts them
-// together. area.go converts endpoints to routes, authenticate.go authenticates callers, respond.go
-// writes responses, and rows.go has the rows that only call a method. internal/problem has the
-// errors that several endpoints return; sdkerrors.go, ofreperrors.go and captureerrors.go have the
-// others.
+// are in those packages. Everything that is served is an endpoint, a row of a table. tables.go puts
+// the tables together: those for SDKs are in internal/sdk and internal/intake, those that read
+// stored events in internal/history, those for signing in in internal/signin, those with queries in
+// internal/results, and those of all other managed objects in internal/manage, in one file per
+// resource. internal/frame finds the endpoint of a request, authenticates the caller and writes the
+// response. internal/problem has the errors that several packages return; the others are in
+// errors.go, ofreperrors.go and problems.go of their packages.
 //
 // The package limits the size of a request body (Config.MaxBody, MaxCaptureBody) and the depth of
 // its JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of tokens
@@ -26,6 +26,8 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/sdk"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -39,7 +41,7 @@ const DefaultMaxBody = unpack.DefaultLimit
 
 // MaxAddressStreams is the maximum number of open OFREP event streams per client address, or per
 // network /64 of IPv6.
-const MaxAddressStreams = maxAddressStreams
+const MaxAddressStreams = streams.MaxAddressStreams
 
 // Config configures the handler. It serves flags if there is a Decider, events if there is an
 // Intake, and more if there are both. At least one of the two is required.
@@ -158,13 +160,13 @@ type Key struct {
 }
 
 // keysOf returns the finder of keys for Config.Keys.
-func keysOf(keys Keys) keyFinder {
+func keysOf(keys Keys) sdk.Keys {
 	if keys == nil {
 		return nil
 	}
-	return func(ctx context.Context, text string) (clientKey, error) {
+	return func(ctx context.Context, text string) (sdk.Key, error) {
 		key, err := keys.Key(ctx, text)
-		return clientKey(key), err
+		return sdk.Key(key), err
 	}
 }
 
@@ -172,13 +174,13 @@ func keysOf(keys Keys) keyFinder {
 // the scripts that it loads on demand. It serves only scripts and source maps that are directly
 // in the folder and have at most 8 MiB. Files are read for each request, so the copy may be
 // replaced while the server runs. It may be used concurrently.
-type PosthogJS struct{ scripts *scripts }
+type PosthogJS struct{ scripts *sdk.Scripts }
 
 // OpenPosthogJS opens a folder with a copy, for example package/dist of the archive from npm pack
 // posthog-js. It returns an error if the folder does not exist or has no array.js. The caller
 // must call Close.
 func OpenPosthogJS(path string) (*PosthogJS, error) {
-	files, err := openScripts(path)
+	files, err := sdk.OpenScripts(path)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func OpenPosthogJS(path string) (*PosthogJS, error) {
 }
 
 // scriptsOf returns the files of Config.PosthogJS, or nil.
-func scriptsOf(p *PosthogJS) *scripts {
+func scriptsOf(p *PosthogJS) *sdk.Scripts {
 	if p == nil {
 		return nil
 	}
@@ -194,7 +196,7 @@ func scriptsOf(p *PosthogJS) *scripts {
 }
 
 // Close closes the folder.
-func (p *PosthogJS) Close() error { return p.scripts.close() }
+func (p *PosthogJS) Close() error { return p.scripts.Close() }
 
 // SignIn configures how users sign in with a browser, and the permissions of their sessions
 // (Config.SignIn).

@@ -70,7 +70,7 @@ func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
 	if !h.isReady() {
 		return nil
 	}
-	for _, n := range h.sdk.evaluations.take() {
+	for _, n := range h.sdk.Evaluations.Take() {
 		out = append(out, EvaluationCount(n))
 	}
 	return out

@@ -7,6 +7,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/history"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/intake"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/openapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/results"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/sdk"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/signin"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -19,14 +26,14 @@ import (
 // emptyHandler returns a Handler for its tables of endpoints.
 func emptyHandler() *Handler {
 	s := &frame.Server{}
-	return &Handler{server: s, streams: &streams{}, sdk: &sdkService{Server: s}, intake: &intakeService{Server: s}}
+	return &Handler{server: s, streams: &streams.Streams{}, sdk: &sdk.Service{Server: s}, intake: &intake.Service{Server: s}}
 }
 
 // RoutesForTest returns the table of routes: each path with its methods, sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	h := emptyHandler()
-	for _, row := range h.server.RoutesOf(slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints())) {
+	for _, row := range h.server.RoutesOf(slices.Concat(h.commonEndpoints(&Config{}), h.sdk.FlagEndpoints())) {
 		out[row.Path] = slices.Sorted(maps.Keys(row.Methods))
 	}
 	return out
@@ -34,18 +41,18 @@ func RoutesForTest() map[string][]string {
 
 // FillSharedForTest occupies all slots for rendering shared dashboards until release is called.
 func FillSharedForTest(h *Handler) (release func()) {
-	for range sharedAtOnce {
+	for range results.SharedAtOnce {
 		h.shared <- struct{}{}
 	}
 	return func() {
-		for range sharedAtOnce {
+		for range results.SharedAtOnce {
 			<-h.shared
 		}
 	}
 }
 
-// BoundResults is boundResults.
-var BoundResults = boundResults
+// BoundResults is results.BoundResults.
+var BoundResults = results.BoundResults
 
 var allServices = &rooms.Rooms{
 	BatchExports: &batchexports.Service{}, Dashboards: &dashboards.Service{}, ErrorTracking: &errortracking.Service{},
@@ -55,13 +62,13 @@ var allServices = &rooms.Rooms{
 // describedRows returns the endpoints of the management API.
 func describedRows(services *rooms.Rooms) []frame.Endpoint {
 	h := emptyHandler()
-	return slices.Concat(h.managementRows(&Config{Management: services}), historyRows(services, h.streams), queryRows(&rooms.Rooms{}))
+	return slices.Concat(h.managementRows(&Config{Management: services}), history.Endpoints(services, h.streams), results.QueryEndpoints(&rooms.Rooms{}))
 }
 
 // SDKRoutesForTest returns method and path of the routes for SDKs and monitors.
 func SDKRoutesForTest() (out []string) {
 	h := emptyHandler()
-	for _, e := range slices.Concat(h.commonEndpoints(&Config{}), h.sdk.flagEndpoints(), h.sdk.ofrepEndpoints(), h.intake.endpoints(), h.intake.pageEndpoints()) {
+	for _, e := range slices.Concat(h.commonEndpoints(&Config{}), h.sdk.FlagEndpoints(), h.sdk.OFREPEndpoints(), h.intake.Endpoints(), h.intake.PageEndpoints()) {
 		out = append(out, e.Method+" "+e.Path)
 	}
 	return out
@@ -117,42 +124,34 @@ func EndpointsForTest() (out []EndpointForTest) {
 // SetStreamTiming sets the interval of keep-alives, the time limit of a write, and the interval at
 // which definitions are checked. It must be called before the first stream.
 func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
-	h.streams.timing = streamTiming{keepAlive, write, look}
+	h.streams.Timing = streams.StreamTiming{KeepAlive: keepAlive, Write: write, Poll: look}
 }
 
 // SetFeedTiming sets the length of a second for feeds, and the interval at which new events are
 // read.
 func (h *Handler) SetFeedTiming(second, look time.Duration) {
-	h.streams.feeds.timing = feedTiming{second, look, 3 * time.Second}
+	h.streams.Feeds.Timing = streams.FeedTiming{Tick: second, Poll: look, Retry: 3 * time.Second}
 }
 
 // CountStreams adds n to the number of open streams.
-func (h *Handler) CountStreams(n int64) { h.streams.definitions.open.Add(n) }
+func (h *Handler) CountStreams(n int64) { h.streams.Definitions.Open.Add(n) }
 
 // ComeBackForTest returns a retry delay for the current number of streams.
-func (h *Handler) ComeBackForTest() time.Duration { return retryDelay(h.streams.spread()) }
+func (h *Handler) ComeBackForTest() time.Duration { return streams.RetryDelay(h.streams.Spread()) }
 
 // SpreadForTest returns the time over which a change is sent to a number of clients.
-func SpreadForTest(clients int) time.Duration { return spreadOf(clients) }
+func SpreadForTest(clients int) time.Duration { return streams.SpreadOf(clients) }
 
 // PublishForTest sends a change with a version to the streams.
 func (h *Handler) PublishForTest(spread time.Duration, version string) {
-	h.streams.mu.Lock()
-	defer h.streams.mu.Unlock()
-	for id, hub := range h.streams.hubs {
-		if id.kind == changesStream {
-			state := changedState(version)
-			state.spread = spread
-			close(hub.state.Swap(state).next)
-		}
-	}
+	h.streams.Publish(spread, version)
 }
 
 // CutPattern is frame.CutPattern.
 var CutPattern = frame.CutPattern
 
 // OpenAPI30ForTest converts a description to OpenAPI 3.0.3.
-var OpenAPI30ForTest = openAPI30
+var OpenAPI30ForTest = openapi.OpenAPI30
 
 // ConsolePathForTest returns the path in the console for next.
-func ConsolePathForTest(base, next string) string { return consolePath(base, next) }
+func ConsolePathForTest(base, next string) string { return signin.ConsolePath(base, next) }

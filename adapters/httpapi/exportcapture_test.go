@@ -10,7 +10,7 @@ import (
 func CaptureRoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	h := emptyHandler()
-	for _, row := range h.server.RoutesOf(slices.Concat(h.intake.endpoints(), h.intake.pageEndpoints())) {
+	for _, row := range h.server.RoutesOf(slices.Concat(h.intake.Endpoints(), h.intake.PageEndpoints())) {
 		out[row.Path] = slices.Sorted(maps.Keys(row.Methods))
 	}
 	return out

@@ -11,6 +11,10 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/intake"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/results"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/sdk"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -21,10 +25,10 @@ type Handler struct {
 	routed  http.Handler
 	table   []frame.Endpoint // for the description of the API
 	server  *frame.Server
-	streams *streams
-	sdk     *sdkService
-	intake  *intakeService
-	shared  sharedSlots
+	streams *streams.Streams
+	sdk     *sdk.Service
+	intake  *intake.Service
+	shared  results.Slots
 
 	flagsBudget *admission.Budget
 	rateLimited atomic.Uint64 // requests over a rate limit
@@ -56,9 +60,9 @@ func New(c Config) (*Handler, error) {
 		}
 	}
 	c.MaxBody = cmp.Or(max(c.MaxBody, 0), DefaultMaxBody)
-	c.MaxCaptureBody = cmp.Or(max(c.MaxCaptureBody, 0), defaultMaxCaptureBody)
-	c.MaxStreams = cmp.Or(max(c.MaxStreams, 0), defaultMaxStreams)
-	c.MaxPublicStreams = cmp.Or(max(c.MaxPublicStreams, 0), defaultMaxPublicStreams)
+	c.MaxCaptureBody = cmp.Or(max(c.MaxCaptureBody, 0), intake.DefaultMaxCaptureBody)
+	c.MaxStreams = cmp.Or(max(c.MaxStreams, 0), streams.DefaultMaxStreams)
+	c.MaxPublicStreams = cmp.Or(max(c.MaxPublicStreams, 0), streams.DefaultMaxPublicStreams)
 	if c.TrustedProxies == nil {
 		c.TrustedProxies = geoip.DefaultTrusted()
 	}
@@ -66,7 +70,7 @@ func New(c Config) (*Handler, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Logger = slog.New(frame.WithRequestID{Handler: c.Logger.Handler()})
-	h := &Handler{shared: newSharedSlots(), flagsBudget: admission.NewFlagsBudget(c.FlagsBudget)}
+	h := &Handler{shared: results.NewSlots(), flagsBudget: admission.NewFlagsBudget(c.FlagsBudget)}
 	s := &frame.Server{
 		Decider: c.Decider, History: c.History, People: c.People, Management: c.Management, Queries: c.Queries, Authenticate: c.Authenticate, SignIn: (*frame.BrowserSignIn)(c.SignIn),
 		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, NewID: c.NewID,
@@ -74,10 +78,10 @@ func New(c Config) (*Handler, error) {
 		Budget: admission.NewBudget(c.Budget, admission.DefaultBudget),
 	}
 	s.Limits = admission.NewManagement(c.ManagementLimits.windows(), s, &h.rateLimited)
-	access := newKeyAccess(s, keysOf(c.Keys))
-	h.server, h.streams = s, newStreams(s, access, c.MaxStreams, c.MaxPublicStreams)
-	h.sdk = newSDKService(s, access, h.streams, admission.NewLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
-	h.intake = newIntakeService(s, c.Intake, c.MaxCaptureBody)
+	access := sdk.NewAccess(s, keysOf(c.Keys))
+	h.server, h.streams = s, streams.New(s, access, c.MaxStreams, c.MaxPublicStreams)
+	h.sdk = sdk.New(s, access, h.streams, admission.NewLimiters(c.RateLimits.rates(), ratesOf(c.TokenRates), &h.rateLimited, c.Logger), h.flagsBudget, scriptsOf(c.PosthogJS))
+	h.intake = intake.New(s, c.Intake, c.MaxCaptureBody)
 	h.table = h.tables(&c)
 	h.routed = s.Observe(s.Router(h.table, c.Metrics, c.Extra))
 	return h, nil
@@ -99,16 +103,16 @@ func (h *Handler) Stats() Stats {
 	if !h.isReady() {
 		return Stats{}
 	}
-	open, events := h.streams.counts()
-	publicOpen, publicEvents := h.streams.publicCounts()
-	requests, rejected := h.intake.counts()
+	open, events := h.streams.Counts()
+	publicOpen, publicEvents := h.streams.PublicCounts()
+	requests, rejected := h.intake.Counts()
 	return Stats{
 		Panics: h.server.PanicCount(), RateLimited: h.rateLimited.Load(), ConsoleMistakes: h.mistakes.Load(),
 		CaptureRequests: requests, CaptureRefused: rejected,
 		BudgetInUse: h.server.Budget.InUse(), BudgetRefused: h.server.Budget.Rejected(),
 		FlagsInUse: h.flagsBudget.InUse(), FlagsRefused: h.flagsBudget.Rejected(),
-		Streams: open, StreamEvents: events, StreamsDropped: h.streams.droppedCount(),
-		PublicStreams: publicOpen, PublicStreamEvents: publicEvents, PublicStreamsRefused: h.streams.rejectedCount(),
+		Streams: open, StreamEvents: events, StreamsDropped: h.streams.DroppedCount(),
+		PublicStreams: publicOpen, PublicStreamEvents: publicEvents, PublicStreamsRefused: h.streams.RejectedCount(),
 	}
 }
 

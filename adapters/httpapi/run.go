@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/results"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -12,7 +13,7 @@ import (
 // RunQuery runs the query of an alert, waits for the result and returns its rows. It may return the
 // errors that are documented at dashboards.Config.Ask.
 func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := runAndWait(ctx, h.ready(), p, query, queries.Blocking, "alert")
+	found, err := results.RunAndWait(ctx, h.ready(), p, query, queries.Blocking, "alert")
 	rows, _ := found["results"].(json.RawMessage)
 	return rows, err
 }
@@ -20,7 +21,7 @@ func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, que
 // Measure runs the query of a step of a guarded rollout and returns its evidence. See
 // featureflags.Config.Measure.
 func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := runAndWait(ctx, h.ready(), p, query, queries.ForceBlocking, "rollout")
+	found, err := results.RunAndWait(ctx, h.ready(), p, query, queries.ForceBlocking, "rollout")
 	raw, _ := found["evidence"].(json.RawMessage)
 	return raw, err
 }
@@ -40,7 +41,7 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 	if !h.isReady() {
 		return
 	}
-	h.streams.changed(projectID)
+	h.streams.Changed(projectID)
 }
 
 // CloseStreams ends all streams with a closing event and waits until they have ended, which takes
@@ -50,5 +51,5 @@ func (h *Handler) CloseStreams() {
 	if !h.isReady() {
 		return
 	}
-	h.streams.close()
+	h.streams.Close()
 }

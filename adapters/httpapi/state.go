@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/manage"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -18,13 +19,13 @@ type Backup struct {
 }
 
 // backupsOf returns the finder of backups for Config.Backup.
-func backupsOf(find func(context.Context) (*Backup, error)) backupFinder {
+func backupsOf(find func(context.Context) (*Backup, error)) manage.Backups {
 	if find == nil {
 		return nil
 	}
-	return func(ctx context.Context) (*backup, error) {
+	return func(ctx context.Context) (*manage.Backup, error) {
 		b, err := find(ctx)
-		return (*backup)(b), err
+		return (*manage.Backup)(b), err
 	}
 }
 

@@ -1,0 +1,8 @@
+// Package signin has the endpoints with which users sign in: passwords and sessions, passkeys,
+// OpenID Connect, invitations and verified addresses, and the sign-in of programs.
+//
+// [Endpoints] puts the tables together (endpoints.go). Sessions themselves are in package frame,
+// which authenticates every request; sessions.go only begins and ends them. oidc.go and passkeys.go
+// sign in with other means, programs.go gives keys to command lines, invites.go and invitepage.go
+// accept invitations, verifyemail.go confirms addresses, and account.go changes the own account.
+package signin
