@@ -13,13 +13,13 @@ import (
 var CopyFields = management.Fields{
 	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "from_project", Type: management.Int, Required: true},
-	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "ids of at most 100 projects in the organization"},
+	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "ids of at most 50 projects in the organization"},
 	{Name: "copy_schedule", Type: management.Bool, Help: "true: also copy scheduled changes"},
 	{Name: "disable_copied_flag", Type: management.Bool, Help: "true: the copies are off, whatever the source is"},
 }
 
-// maxCopies limits the target projects of one request.
-const maxCopies = 100
+// maxCopies limits the target projects of one request (spec/flags.md §1.11).
+const maxCopies = 50
 
 // CopyResult is the result of Copy: the flags in the target projects, and the failures.
 type CopyResult struct {

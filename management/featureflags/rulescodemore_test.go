@@ -213,7 +213,8 @@ func TestFlags_CopyState(t *testing.T) {
 		{"§5.1.3 a deleted one is overwritten by a new one", "bob", "copy", copied("upper", ``), `{"success":[{"key":"upper","version":1,"deleted":false}]}`},
 		{"§5.1.3 a deleted one is no source", "bob", "change 6", `{"deleted":true}`, `{"deleted":true}`},
 		{"§5.1.3 a deleted one is no source", "bob", "copy", copied("top", ``), `{"error":"Feature flag to copy does not exist."}`},
-		{"§5.1.3 at most 100 targets", "bob", "copy", `{"feature_flag_key":"a","from_project":1,"target_project_ids":` + list(100, "9") + `}`, `{"success":[],"failed":` + list(100, `{"project_id":9,"errors":"Project not found."}`) + `}`},
+		{"flags.md §1.11 at most 50 targets", "bob", "copy", `{"feature_flag_key":"a","from_project":1,"target_project_ids":` + list(50, "9") + `}`, `{"success":[],"failed":` + list(50, `{"project_id":9,"errors":"Project not found."}`) + `}`},
+		{"flags.md §1.11 at most 50 targets", "bob", "copy", `{"feature_flag_key":"a","from_project":1,"target_project_ids":` + list(51, "9") + `}`, `400 max_length target_project_ids Ensure this field has no more than 50 elements.`},
 		{"§5.1.3 a bad body", "bob", "copy", copied("a", `,"disable_copied_flag":"maybe"`), `{"error":"Missing required fields"}`},
 	})
 	// A survey's own flag is nobody's to copy.
