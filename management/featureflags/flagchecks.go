@@ -135,9 +135,14 @@ func (f *storedFlag) checkSettings(before *storedFlag) error {
 	case f.Archived && f.Active && before.Archived:
 		f.Archived = false
 	case f.Archived && f.Active:
-		return management.Fault("archived", "A feature flag must be inactive to be archived.")
+		return errArchivedActive()
 	}
 	return nil
+}
+
+// errArchivedActive returns the error for a flag that would be both on and in the archive.
+func errArchivedActive() error {
+	return management.Fault("archived", "A feature flag must be inactive to be archived.")
 }
 
 // checkLinked returns an error if the flag has an early access feature and its filters use groups

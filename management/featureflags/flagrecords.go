@@ -119,7 +119,8 @@ func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 		delete(f.Extra, name)
 	}
 	if d.Origin == "" {
-		delete(f.Extra, "pins") // derived from flagMeta.Pins
+		delete(f.Extra, "pins")     // derived from flagMeta.Pins
+		delete(f.Extra, "archived") // flagMeta.Archived
 	}
 	take("name", &f.Name)
 	take("active", &f.Active)

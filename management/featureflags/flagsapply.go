@@ -34,12 +34,6 @@ type parsedDocument struct {
 	warnings       []string
 }
 
-// namedEntry is a flag or cohort of a document, with its key or name.
-type namedEntry struct {
-	name  string
-	entry entry
-}
-
 // readDocument reads a document and converts its flags and cohorts to the canonical form, which
 // document uses too.
 func readDocument(b management.Body) (*parsedDocument, error) {
@@ -63,7 +57,7 @@ func readDocument(b management.Body) (*parsedDocument, error) {
 		canonical         func(entry) (entry, error)
 	}{
 		{"cohorts", "name", "cohort", flags.CohortPart, &out.cohorts, func(o entry) (entry, error) { canonicalCohort(o); return o, nil }},
-		{"flags", "key", "flag", flags.FlagPart, &out.flags, canonicalFlag},
+		{"flags", "key", "flag", flags.FlagPart, &out.flags, canonicalSentFlag},
 	} {
 		seen := map[string]bool{}
 		for i, raw := range v.Objects(list.field) {
@@ -293,6 +287,7 @@ func (a *documentApplier) draftFlags() error {
 		if f := a.current.storedFlags[w.name]; f != nil && !a.scope.CanSee(f.accessObject()) {
 			return wrapFault("flag", w.name, a.scope.RequireAccess(management.Viewer, f.accessObject()))
 		}
+		w.completeArchived(a.current.flags[w.name])
 		if changed, err := a.recordChange("flag", flagActivityScope, w, a.current.flags[w.name]); err != nil || !changed {
 			if err != nil {
 				return err
@@ -330,7 +325,7 @@ func (a *documentApplier) draftFlag(w *namedEntry) (*storedFlag, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.Version, next.before, next.Tags = f.Version, f.before, nil
+	next.Version, next.before, next.Tags, next.Archived = f.Version, f.before, nil, w.entry["archived"] == true
 	for _, tag := range anyList(w.entry["tags"]) {
 		text, _ := tag.(string)
 		next.Tags = append(next.Tags, text)

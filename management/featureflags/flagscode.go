@@ -227,6 +227,9 @@ func (f *storedFlag) documentEntry() entry {
 		delete(out, name)
 	}
 	out["tags"] = anyTexts(f.Tags)
+	if f.Archived {
+		out["archived"] = true
+	}
 	return out
 }
 
@@ -262,7 +265,7 @@ func canonicalFlag(o entry) (entry, error) {
 		return nil, err
 	}
 	delete(f.Extra, "tags")
-	f.Tags = tags
+	f.Tags, f.Archived = tags, o["archived"] == true
 	if err := f.checkFilters(); err != nil {
 		return nil, err
 	}

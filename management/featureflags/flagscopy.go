@@ -159,6 +159,7 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, v management.Values) (
 			schedule[i].forgetCondition(all.storedFlags[key])
 		}
 	}
+	all.flags[key]["archived"] = all.storedFlags[key].Archived // also out of the archive
 	if v.Bool("disable_copied_flag") {
 		all.flags[key]["active"] = false
 	}
