@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -41,6 +42,7 @@ type Field struct {
 	MaxValue  int64    // Int: if not 0, MinValue <= value <= MaxValue
 	Choices   []string // the values of Choice
 	Numbers   []int64  // the values of IntChoice
+	MaxItems  int      // arrays: greatest length, 0 for the constant MaxItems
 	Help      string   // for the documentation of the API
 	// Custom fields are not set by Fields.Apply: the resource's rules use their values, or they
 	// have no effect.
@@ -62,7 +64,8 @@ type Body struct {
 	Warn func(text string)
 }
 
-// MaxItems is the greatest length of arrays in fields such as TextList and IntList.
+// MaxItems is the greatest length of arrays in fields such as TextList and IntList, if the field has
+// no limit of its own.
 const MaxItems = 10_000
 
 // Create reads the body that creates an object: required fields must be present.
@@ -182,7 +185,7 @@ func NotAList(field, kind string) error {
 	return CodedFault(codeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
 
-// Items returns the items of an array, at most MaxItems.
+// Items returns the items of an array, at most f.MaxItems or MaxItems.
 func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error) {
 	if kind != "list" {
 		return nil, NotAList(f.Name, kind)
@@ -191,8 +194,8 @@ func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, Fault(f.Name, "Expected a list of items.")
 	}
-	if len(list) > MaxItems {
-		return nil, CodedFault(CodeMaxLength, f.Name, "Ensure this field has no more than %d elements.", MaxItems)
+	if most := cmp.Or(f.MaxItems, MaxItems); len(list) > most {
+		return nil, CodedFault(CodeMaxLength, f.Name, "Ensure this field has no more than %d elements.", most)
 	}
 	return list, nil
 }

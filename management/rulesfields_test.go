@@ -38,7 +38,7 @@ var fieldOf = map[string]management.Field{
 	"int": {Type: management.Int}, "percent": {Type: management.Int, MinValue: 1, MaxValue: 100}, "level": {Type: management.IntChoice, Numbers: []int64{1, 8, 15}},
 	"bool": {Type: management.Bool}, "time": {Type: management.Time}, "object": {Type: management.Object}, "array": {Type: management.Array},
 	"texts": {Type: management.TextList, MaxLength: 3}, "blanks": {Type: management.TextList, Blank: true}, "ints": {Type: management.IntList},
-	"objects": {Type: management.ObjectList}, "any": {Type: management.Any},
+	"objects": {Type: management.ObjectList}, "three": {Type: management.ObjectList, MaxItems: 3}, "any": {Type: management.Any},
 }
 
 // fieldCalls returns calls that read a body with a value for one field, which is named f.
@@ -332,6 +332,10 @@ var listRows = rows(
 		[2]string{`[{"a":1},[]]`, `400 not_a_dict f__1 Expected a dictionary of items but got type "list".`},
 		[2]string{`[null]`, `400 null f__0 This field may not be null.`},
 		[2]string{`{}`, noList + `"dict".`},
+	),
+	each("§2.2 a limit of the field's own", "bob", "three",
+		[2]string{`[{},{},{}]`, `[{},{},{}]`},
+		[2]string{`[{},{},{},{}]`, `400 max_length f Ensure this field has no more than 3 elements.`},
 	),
 )
 

@@ -21,8 +21,8 @@ import (
 
 // DocumentFields are the members of a document.
 var DocumentFields = management.Fields{
-	{Name: "cohorts", Type: management.ObjectList, Help: "cohorts, identified by name"},
-	{Name: "flags", Type: management.ObjectList, Required: true, Help: "flags, identified by key"},
+	{Name: "cohorts", Type: management.ObjectList, MaxItems: MaxCohorts, Help: "cohorts, identified by name"},
+	{Name: "flags", Type: management.ObjectList, Required: true, MaxItems: maxFlags, Help: "flags, identified by key"},
 	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index; they must be the same in the project"},
 	{Name: "timezone", Type: management.Any, Help: "time zone of the exported project; it is not applied"},
 	{Name: "bucketing_hash", Type: management.Any, Help: "setting of the exported project; it is not applied"},

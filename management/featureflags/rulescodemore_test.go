@@ -1,6 +1,7 @@
 package featureflags_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
@@ -11,7 +12,7 @@ import (
 // Documents (decision 27): the fields that Apply does not change, and the numbers of a plan.
 func TestFlagsAsCode_Unchanged(t *testing.T) {
 	askFlags(t, map[string][]ruletest.Row{
-		"members of flags": documentFieldRows, "archive": documentArchiveRows, "pins": documentPinRows, "cohorts": documentCohortFieldRows, "hidden flags": documentHiddenRows,
+		"members of flags": documentFieldRows, "archive": documentArchiveRows, "length": documentLengthRows, "pins": documentPinRows, "cohorts": documentCohortFieldRows, "hidden flags": documentHiddenRows,
 		"warnings": documentWarningRows, "bounds": documentBoundRows, "plans": planMoreRows, "references": documentReferenceRows, "order of checks": documentFaultRows,
 	})
 }
@@ -117,6 +118,13 @@ func flagsWithWarnings(n int) string {
 	}
 	return document(out, ``)
 }
+
+// A document may have as many flags as a project. An error about the first flag shows that the list was read.
+var documentLengthRows = each("decision 27 length", "bob", "apply",
+	[2]string{document(strings.Repeat(`{},`, 19_999)+`{}`, ``), `400 invalid_input flags__0__key A unique key is required.`},
+	[2]string{document(strings.Repeat(`{},`, 20_000)+`{}`, ``), `400 max_length flags Ensure this field has no more than 20000 elements.`},
+	[2]string{document(``, strings.Repeat(`{},`, 10_000)+`{}`), `400 max_length cohorts Ensure this field has no more than 10000 elements.`},
+)
 
 // One document lists at most 100,000 members of a cohort, of 4 MiB together.
 var documentBoundRows = each("decision 27 members", "bob", "apply",
