@@ -169,5 +169,8 @@ func (s Flags) loadForCheck(tx Tx, scope *management.Scope, v management.Values,
 	if err != nil { // the faults of a flag that the caller may not see would show its contents
 		return nil, l.add("id", err)
 	}
+	if f.Origin != "" {
+		return f, l.add("", errInFile(f))
+	}
 	return f, nil
 }

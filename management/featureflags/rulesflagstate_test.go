@@ -118,6 +118,8 @@ func TestFlags_OfFilesEverywhere(t *testing.T) {
 		each("409 that names the file", "ann", "change 1", [2]string{`{"name":"x"}`, conflict}, [2]string{`{"tags":["y"]}`, conflict}, [2]string{`{"archived":true}`, conflict}),
 		[]ruletest.Row{
 			{"409 that names the file", "ann", "put 1", `{"key":"filed"}`, conflict},
+			{"console.md N9 its PATCH would be refused", "ann", "check", `{"id":1,"name":"x"}`, faults(`{"attr":null,"code":"conflict","detail":"` + quoted + `"}`)},
+			{"console.md N9 with the faults of the body", "ann", "check", `{"id":1,"name":[]}`, faults(`{"attr":null,"code":"conflict"}`, fault("name", "invalid_input"))},
 			{"409 that names the file", "ann", "disable 1", ``, conflict},
 			{"409 that names the file", "ann", "archive 1", ``, conflict},
 			{"already on is no change", "ann", "enable 1", ``, `{"active":true}`},
