@@ -188,23 +188,29 @@ func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b
 
 // dependent is a flag that depends on another flag.
 type dependent struct {
-	ID     int64  `json:"id"`
-	Key    string `json:"key"`
-	Name   string `json:"name"`
-	Active bool   `json:"active"`
+	ID   int64  `json:"id"`
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Active is absent if only active flags are listed.
+	Active *bool `json:"active,omitempty"`
 }
 
 // Dependents returns the flags that directly depend on a flag and that the caller may see, oldest
-// first.
-func (s Flags) Dependents(ctx context.Context, scope *management.Scope, id int64) ([]dependent, error) {
+// first. If onlyActive is set, it returns the active ones: while there is one, the flag cannot be
+// deleted or switched off (spec/clients.md §7.2).
+func (s Flags) Dependents(ctx context.Context, scope *management.Scope, id int64, onlyActive bool) ([]dependent, error) {
 	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(v *view, f *storedFlag) ([]dependent, error) {
 		out := []dependent{}
 		list, err := s.loadDependents(v.Tx, scope, f)
 		for _, other := range list {
-			if !scope.CanSee(other.accessObject()) {
+			if !scope.CanSee(other.accessObject()) || onlyActive && !other.Active {
 				continue
 			}
-			out = append(out, dependent{other.ID, other.Key, other.Name, other.Active})
+			d := dependent{ID: other.ID, Key: other.Key, Name: other.Name}
+			if !onlyActive {
+				d.Active = &other.Active
+			}
+			out = append(out, d)
 		}
 		return out, err
 	})

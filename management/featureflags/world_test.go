@@ -219,7 +219,12 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"restore": func(scope scopePtr, path, b string) (any, error) {
 			return f.Restore(ctx, scope, number(t, path), body(b))
 		},
-		"dependents": func(scope scopePtr, path, _ string) (any, error) { return f.Dependents(ctx, scope, number(t, path)) },
+		"dependents": func(scope scopePtr, path, _ string) (any, error) {
+			return f.Dependents(ctx, scope, number(t, path), false)
+		},
+		"activedependents": func(scope scopePtr, path, _ string) (any, error) {
+			return f.Dependents(ctx, scope, number(t, path), true)
+		},
 		"bulkkeys": func(scope scopePtr, _, b string) (any, error) {
 			keys, err := f.BulkKeys(ctx, scope, body(b))
 			if errors.Is(err, featureflags.ErrNoFlagIDs) {

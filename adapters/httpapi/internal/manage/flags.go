@@ -58,8 +58,8 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 	frame.PagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
 	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
 	frame.RemoveOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
-	frame.Get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", withNumericID(flagService.Dependents)),
-	frame.Get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on this flag, by an older path", withNumericID(flagService.Dependents)),
+	frame.Get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", dependentsOf(flagService.Dependents, false)),
+	frame.Get("/feature_flags/{id}/dependent_flags", "List the active feature flags that depend on this flag", dependentsOf(flagService.Dependents, true)),
 	frame.Handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the calling user", myFlags).
 		WithQuery(frame.Param("groups", "string", "JSON object of group keys by group type")),
 	frame.Handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
@@ -87,6 +87,13 @@ func flagID(text string) int64 {
 func withNumericID[T any](do func(flagService, context.Context, *management.Scope, int64) (T, error)) func(flagService, context.Context, *management.Scope, string) (T, error) {
 	return func(svc flagService, ctx context.Context, scope *management.Scope, id string) (T, error) {
 		return do(svc, ctx, scope, flagID(id))
+	}
+}
+
+// dependentsOf is withNumericID for a method with an option.
+func dependentsOf[T any](do func(flagService, context.Context, *management.Scope, int64, bool) (T, error), onlyActive bool) func(flagService, context.Context, *management.Scope, string) (T, error) {
+	return func(svc flagService, ctx context.Context, scope *management.Scope, id string) (T, error) {
+		return do(svc, ctx, scope, flagID(id), onlyActive)
 	}
 }
 
