@@ -2,6 +2,7 @@ package featureflags
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -194,7 +195,7 @@ func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 		if deleted {
 			verb = "delete"
 		}
-		return management.Fault("", "Cannot %s this feature flag because other flags depend on it: %s. Please update or disable the dependent flags first.", verb, flagNames(list))
+		return management.Fault("", "Cannot %s this feature flag because other flags depend on it: %s. Please update or disable the dependent flags first.", verb, flagNames(list, cmp.Or(f.named, 5)))
 	}
 	// Only deleted experiments are left: they still reference the flag, so that it can be
 	// restored with them. The key becomes free for a new flag.
@@ -224,12 +225,11 @@ func checkEnabled(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if len(off) == 0 {
 		return nil
 	}
-	return management.Fault("", "Cannot enable this feature flag because it depends on disabled flags: %s. Please enable the dependency flags first.", flagNames(off))
+	return management.Fault("", "Cannot enable this feature flag because it depends on disabled flags: %s. Please enable the dependency flags first.", flagNames(off, 5))
 }
 
-// flagNames returns the keys and ids of flags for an error message, which names the first five.
-func flagNames(list []*storedFlag) string {
-	const most = 5
+// flagNames returns the keys and ids of flags for an error message, which names the first most.
+func flagNames(list []*storedFlag, most int) string {
 	var names []string
 	for _, f := range list[:min(most, len(list))] {
 		names = append(names, fmt.Sprintf("%s (ID: %d)", f.Key, f.ID))

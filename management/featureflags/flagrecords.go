@@ -61,6 +61,8 @@ type storedFlag struct {
 	// if the change needed no approval because it only switches the flag off.
 	approved       *approval
 	approvalExempt bool
+	// named is the number of dependents that an error about a deletion names; 0 means 5.
+	named int
 	// job is the background job that makes the change, as the trigger in the log. It is nil if a
 	// user makes the change. Access and approvals were checked when the job was started.
 	job json.RawMessage

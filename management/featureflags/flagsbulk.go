@@ -42,6 +42,9 @@ var BulkDeleteFields = management.Fields{
 // maxBulk limits the flags that one request may delete or tag.
 const maxBulk = 1000
 
+// namedInBulk is the number of dependents that the reason for a flag names (spec/clients.md §7.3).
+const namedInBulk = 3
+
 // PlainError is an error that the API returns in the form {"error": text}.
 type PlainError string
 
@@ -160,7 +163,10 @@ func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.Update(ctx, scope, id, management.Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("true")}}, false)
+	_, err = management.RunAction(ctx, s.flags, scope, pathOf(id), func(e *management.Edit[Tx, storedFlag]) error {
+		e.After.Deleted, e.After.named = true, namedInBulk
+		return nil
+	})
 	return summary, err
 }
 

@@ -1,6 +1,7 @@
 package featureflags_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -9,7 +10,7 @@ import (
 // Actions on several flags: clients.md §7.3 (matching_ids, bulk_delete) and console.md N13.
 func TestFlags_Bulk(t *testing.T) {
 	askFlags(t, map[string][]ruletest.Row{
-		"states": bulkDeleteStateRows, "reasons": bulkDeleteReasonRows, "filters": bulkDeleteFilterRows, "bodies": bulkDeleteBodyRows,
+		"states": bulkDeleteStateRows, "reasons": bulkDeleteReasonRows, "dependents": bulkDeleteDependentRows(), "filters": bulkDeleteFilterRows, "bodies": bulkDeleteBodyRows,
 		"matching": matchingRows, "patches": bulkPatchRows, "bounds": bulkBoundRows,
 	})
 }
@@ -44,6 +45,25 @@ var bulkDeleteReasonRows = []ruletest.Row{
 	{"clients.md §7.3 what depends goes first, in any order", "bob", "bulkdelete", `{"ids":[1,2]}`, `{"deleted":[{"id":2,"key":"upper"},{"id":1,"key":"base"}],"errors":[]}`},
 	{"clients.md §7.3 a deleted one is not found", "bob", "bulkdelete", `{"ids":[1]}`, `{"deleted":[],"errors":[{"id":1,"key":"(absent)","reason":"Flag not found"}]}`},
 	{"§1.5 another project's", "dan", "bulkdelete", `{"ids":[3]}`, `{"deleted":[],"errors":[{"id":3,"key":"(absent)","reason":"Flag not found"}]}`},
+}
+
+// bulkDeleteDependentRows prove that a reason names up to three flags, where the error of a single
+// deletion names five.
+func bulkDeleteDependentRows() []ruletest.Row {
+	out := []ruletest.Row{{"clients.md §7.3", "bob", "create", `{"key":"base"}`, `{"id":1}`}}
+	for i := 2; i <= 4; i++ {
+		out = append(out,
+			ruletest.Row{"clients.md §7.3", "bob", "create", fmt.Sprintf(`{"key":"on-%d"}`, i), fmt.Sprintf(`{"id":%d}`, i)},
+			ruletest.Row{"clients.md §7.3", "bob", fmt.Sprintf("change %d", i), needs("1"), `{"version":2}`})
+	}
+	return append(out, []ruletest.Row{
+		{"clients.md §7.3 three are named", "bob", "bulkdelete", `{"ids":[1]}`, `{"deleted":[],"errors":[{"id":1,"key":"base",
+			"reason":"Cannot delete this feature flag because other flags depend on it: on-2 (ID: 2), on-3 (ID: 3), on-4 (ID: 4). Please update or disable the dependent flags first."}]}`},
+		{"clients.md §7.3", "bob", "create", `{"key":"on-5"}`, `{"id":5}`},
+		{"clients.md §7.3", "bob", "change 5", needs("1"), `{"version":2}`},
+		{"clients.md §7.3 and the number of the rest", "bob", "bulkdelete", `{"ids":[1]}`, `{"deleted":[],"errors":[{"id":1,"key":"base",
+			"reason":"Cannot delete this feature flag because other flags depend on it: on-2 (ID: 2), on-3 (ID: 3), on-4 (ID: 4), and 1 more. Please update or disable the dependent flags first."}]}`},
+	}...)
 }
 
 var bulkDeleteFilterRows = []ruletest.Row{
