@@ -37,7 +37,7 @@ var FlagFields = management.Fields{
 	{Name: "ensure_experience_continuity", Type: management.Bool, Null: true, Help: "keep a person's value when they sign in"},
 	{Name: "rollback_conditions", Type: management.Any},
 	{Name: "performed_rollback", Type: management.Bool, Null: true},
-	{Name: "tags", Type: management.TextList, MaxLength: 255},
+	{Name: "tags", Type: management.TextList, MaxLength: 255, Blank: true},
 	{Name: "evaluation_tags", Type: management.TextList, MaxLength: 255, Custom: true, Help: "evaluation contexts that are also tags"},
 	{Name: "evaluation_contexts", Type: management.TextList, MaxLength: 255, Help: "the flag is only evaluated for requests with one of these contexts"},
 	{Name: "evaluation_contexts_match_mode", Type: management.Choice, Choices: []string{"any", "all"}},

@@ -18,7 +18,7 @@ var BulkChangeFields = management.Fields{
 // patchFields are the fields of a patch.
 var patchFields = management.Fields{
 	{Name: "active", Type: management.Bool}, {Name: "archived", Type: management.Bool}, {Name: "deleted", Type: management.Bool},
-	{Name: "add_tags", Type: management.TextList, MaxLength: 255}, {Name: "remove_tags", Type: management.TextList, MaxLength: 255},
+	{Name: "add_tags", Type: management.TextList, MaxLength: 255, Blank: true}, {Name: "remove_tags", Type: management.TextList, MaxLength: 255, Blank: true},
 }
 
 // maxBulkChange limits the flags that one request may change.

@@ -13,7 +13,7 @@ import (
 var BulkTagsFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 1,000"},
 	{Name: "action", Type: management.Choice, Required: true, Choices: []string{"add", "remove", "set"}},
-	{Name: "tags", Type: management.TextList, Required: true, MaxLength: 255, Help: "tags are trimmed, converted to lower case and deduplicated"},
+	{Name: "tags", Type: management.TextList, Required: true, MaxLength: 255, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
 }
 
 // bulkTagResult is the result of BulkTags.

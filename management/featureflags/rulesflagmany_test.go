@@ -17,7 +17,7 @@ var bulkTagRows = rows(
 		{"clients.md §7.3", "bob", "create", `{"key":"b"}`, `{"id":2}`},
 		{"clients.md §7.3", "bob", "create", `{"key":"c"}`, `{"id":3}`},
 		{"clients.md §7.3", "bob", "change 3", `{"deleted":true}`, `{"deleted":true}`},
-		{"clients.md §7.3 add; tags are tidied (§3.3)", "bob", "tags", `{"ids":[1,2],"action":"add","tags":[" New ","x"]}`,
+		{"clients.md §7.3 add; tags are tidied (§3.3)", "bob", "tags", `{"ids":[1,2],"action":"add","tags":[" New ","","x"]}`,
 			`{"updated":[{"id":1,"tags":["new","old","x"]},{"id":2,"tags":["new","x"]}],"skipped":[]}`},
 		{"clients.md §7.3 it is a change of the flag", "bob", "get 1", ``, `{"version":2,"tags":["new","old","x"]}`},
 		{"clients.md §7.3 once more is none", "bob", "tags", `{"ids":[1],"action":"add","tags":["x"]}`, `{"updated":[{"id":1,"tags":["new","old","x"]}]}`},

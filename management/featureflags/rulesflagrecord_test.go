@@ -139,7 +139,7 @@ var flagNullRows = []ruletest.Row{
 var tagRows = rows(
 	[]ruletest.Row{
 		{"§5.1.1 none", "bob", "create", `{"key":"a"}`, `{"tags":[],"evaluation_tags":[],"evaluation_contexts":[],"evaluation_contexts_match_mode":"any"}`},
-		{"clients.md §3.3 trimmed, lower case, unique, none empty, in a stable order", "bob", "change 1", `{"tags":[" Web ","web","WEB","api"]}`, `{"tags":["api","web"]}`},
+		{"clients.md §3.3 trimmed, lower case, unique, none empty, in a stable order", "bob", "change 1", `{"tags":[" Web ","web","","WEB"," ","api"]}`, `{"tags":["api","web"]}`},
 		{"§5.1.1 tags stay", "bob", "change 1", `{"name":"x"}`, `{"tags":["api","web"]}`},
 		{"clients.md §1.4 an empty list clears", "bob", "change 1", `{"tags":[]}`, `{"tags":[]}`},
 		{"§5.1.2 evaluation_tags of no tags", "bob", "change 1", `{"evaluation_tags":["web"]}`, `400 invalid_input - Evaluation tags must be a subset of tags. Invalid evaluation tags: web`},

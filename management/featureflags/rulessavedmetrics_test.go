@@ -24,7 +24,7 @@ const sameMetricName = `400 unique name A shared metric with this name already e
 
 var savedRecordRows = rows(
 	[]ruletest.Row{
-		{"experiments.md §3.9", "bob", "savedmetric", savedBody("sales", `,"description":"money","tags":[" Money","money","B "]`), `{"id":1,"name":"sales","description":"money","tags":["money","b"],"created_by":{"first_name":"bob"},
+		{"experiments.md §3.9", "bob", "savedmetric", savedBody("sales", `,"description":"money","tags":[" Money","money","","B "]`), `{"id":1,"name":"sales","description":"money","tags":["money","b"],"created_by":{"first_name":"bob"},
 			"created_at":"2026-01-02T12:00:01Z","updated_at":"2026-01-02T12:00:01Z","user_access_level":"editor","query":{"kind":"ExperimentMetric","metric_type":"mean","uuid":"(like) ^0191f0a2-","fingerprint":"(absent)"}}`},
 	},
 	each("experiments.md §3.9 name: required, at most 400, unique ignoring case", "bob", "savedmetric",

@@ -26,7 +26,7 @@ var SavedMetricFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project, ignoring case"},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "query", Type: management.Object, Required: true, Help: "a metric: kind ExperimentMetric, metric_type mean, funnel, ratio or retention"},
-	{Name: "tags", Type: management.TextList, MaxLength: 255, Help: "tags are trimmed, converted to lower case and deduplicated"},
+	{Name: "tags", Type: management.TextList, MaxLength: 255, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
 }
 
 // savedMetricSettings are the members of a saved metric that are stored and returned unchanged.

@@ -56,7 +56,7 @@ func TestDefinitions_Rules(t *testing.T) {
 
 var nameRows = []ruletest.Row{
 	{"clients §10 none", "bob", "name event buy", ``, `null`},
-	{"clients §10 PATCH", "bob", "describename event buy", `{"description":"Somebody buys","tags":[" Shop ","shop","b"]}`, `null`},
+	{"clients §10 PATCH", "bob", "describename event buy", `{"description":"Somebody buys","tags":[" Shop ","shop","","b"]}`, `null`},
 	{"clients §10 PATCH", "bob", "name event buy", ``, `{"details":{"description":"Somebody buys","tags":["shop","b"],"verified":false,"verified_at":null,"verified_by":null,"hidden":false,"updated_at":"2026-01-02T12:00:02Z","updated_by":{"first_name":"bob"}},"type":null,"forgotten":false}`},
 	{"§5.11", "bob", "log EventDefinition", ``, `{"activity":"updated","item_id":"id of buy","user":{"first_name":"bob"},"detail":{"name":"buy","changes":[{"field":"description","before":null,"after":"Somebody buys"},{"field":"tags","before":null,"after":["shop","b"]}]}}`},
 	{"clients §10 absent fields stay", "cyd", "describename event buy", `{"tags":[]}`, `null`},

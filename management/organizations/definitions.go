@@ -44,7 +44,7 @@ const (
 // detailFields are the writable fields of all vocabularies.
 var detailFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDescription},
-	{Name: "tags", Type: management.TextList, MaxLength: maxTag},
+	{Name: "tags", Type: management.TextList, MaxLength: maxTag, Blank: true},
 	{Name: "verified", Type: management.Bool, Help: "true: the definition is verified, and no longer hidden"},
 	{Name: "hidden", Type: management.Bool, Help: "true: the definition is hidden, and no longer verified"},
 }
