@@ -30,11 +30,12 @@ type exportQueryField struct {
 	Alias      string `json:"alias"`
 }
 
-// queryWords finds words that have a message of their own. queryShape splits a query into the
-// selected expressions, the table and the rest. queryField matches an expression with an optional
-// alias.
+// queryWords finds words that have a message of their own, and queryNames the names in which these
+// words are no keywords: members and aliases. queryShape splits a query into the selected
+// expressions, the table and the rest. queryField matches an expression with an optional alias.
 var (
 	queryWords = regexp.MustCompile(`(?i)\b(union|join)\b`)
+	queryNames = regexp.MustCompile(`(?i)\.[\w$]+|\bas\s+[\w$]+`)
 	queryShape = regexp.MustCompile(`(?is)^\s*select\s+(.+?)\s+from\s+(\S+?)\s*(;|\s.*)?$`)
 	queryField = regexp.MustCompile(`(?is)^([a-z_$][\w$]*(?:\.[a-z_$][\w$]*)*)(?:\s+as\s+([a-z_$][\w$]*))?$`)
 )
@@ -42,7 +43,7 @@ var (
 // readExportQuery parses a query, and returns an error for queries that are not supported.
 func readExportQuery(text string) (*exportQuery, error) {
 	bad := func(format string, args ...any) error { return management.Fault("hogql_query", format, args...) }
-	if word := strings.ToUpper(queryWords.FindString(text)); word != "" {
+	if word := strings.ToUpper(queryWords.FindString(queryNames.ReplaceAllString(text, ""))); word != "" {
 		return nil, bad("%ss are not supported", word)
 	}
 	if first := strings.Fields(text); len(first) < 2 || !strings.EqualFold(first[0], "select") {
