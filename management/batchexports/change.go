@@ -36,6 +36,9 @@ func (s Service) rules(e *exportEdit) error {
 	if err != nil {
 		return err
 	}
+	if !x.Destination.hasSecretsOf(&e.Before.Destination) {
+		x.SecretsChanged = now
+	}
 	if x.Paused && !e.Before.Paused {
 		x.LastPaused = now
 	}

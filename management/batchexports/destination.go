@@ -342,6 +342,11 @@ func (d *ExportDestination) view() ExportDestination {
 	return out
 }
 
+// hasSecretsOf reports whether two destinations of one type have the same secrets.
+func (d *ExportDestination) hasSecretsOf(other *ExportDestination) bool {
+	return !slices.ContainsFunc(d.keys(), func(k destinationSetting) bool { return k.secret && d.text(k.name) != other.text(k.name) })
+}
+
 // configured reports whether all settings that a test needs are set.
 func (d *ExportDestination) configured() bool {
 	return !slices.ContainsFunc(d.keys(), func(k destinationSetting) bool { return k.requiredForTest && d.text(k.name) == "" })

@@ -59,6 +59,9 @@ type exportRecord struct {
 	Organization string `json:"organization"`
 	Number       int64  `json:"number"` // a sequence number
 	Deleted      bool   `json:"deleted,omitempty"`
+	// SecretsChanged is the time of the last change of the destination's secrets. Only the log shows
+	// it: the secrets themselves are in no line.
+	SecretsChanged management.Stamp `json:"secrets_changed_at"`
 }
 
 // Config has the dependencies of a Service. Only Env is required.
@@ -153,10 +156,13 @@ func (e *exportRecord) plain() *BatchExport {
 }
 
 // auditView returns the form of the export that the log compares.
-func (e *exportRecord) auditView() *BatchExport {
+func (e *exportRecord) auditView() any {
 	out := e.plain()
 	out.Updated = management.Stamp{}
-	return out
+	return struct {
+		*BatchExport
+		SecretsChanged management.Stamp `json:"secrets_changed_at"`
+	}{out, e.SecretsChanged}
 }
 
 // errNoExports returns the error for requests that need a server that runs exports.
