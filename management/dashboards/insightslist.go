@@ -41,7 +41,7 @@ type InsightQuery struct {
 	Made    TimeRange
 	Viewed  TimeRange
 	// Order is a key of insightOrders, with a leading - for descending order. By default, the
-	// newest insights are first.
+	// insights with the newest changes are first (spec/clients.md §2.2).
 	Order string
 	// onDashboards has the ids of the insights on each of Dashboards, onAny those on any dashboard,
 	// and viewed those that were viewed within Viewed.
@@ -212,6 +212,9 @@ func (q *InsightQuery) matchingKeys(tx management.Tx, scope *management.Scope) (
 	}})
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
+	}
+	if q.Order == "" { // of insights changed at the same time, the newest is first
+		slices.SortStableFunc(keys, func(a, b insightKey) int { return b.modified.Compare(a.modified.Time) })
 	}
 	management.SortBy(keys, insightOrders, q.Order)
 	return keys, nil

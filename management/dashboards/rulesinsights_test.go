@@ -159,6 +159,7 @@ var insightListRows = rows(
 		{"clients.md §2.2", "ann", "changeinsight <Signups>", `{"description":"of a day"}`, `{"last_modified_at":"2026-01-02T12:00:08Z"}`},
 	},
 	each("clients.md §2.2", "bob", "names",
+		[2]string{`{}`, `["Signups","Loose","Draft","Funnel"]`}, // newest change first
 		[2]string{`{"Order":"created_at"}`, `["Signups","Funnel","Draft","Loose"]`},
 		[2]string{`{"Order":"created_at","Saved":true}`, `["Signups","Funnel","Draft"]`},
 		[2]string{`{"Order":"created_at","Saved":false}`, `["Funnel","Draft","Loose"]`},
