@@ -209,7 +209,7 @@ func checkOperator(p map[string]any) (member string, err error) {
 	case !dependency && op.Only == flags.FlagProperty:
 		return "operator", badFilters("Only flag properties can use the 'flag_evaluates_to' operator")
 	case !cohort && op.Only == flags.CohortProperty:
-		return "operator", badFilters("Only cohort properties can use the '%s' operator", operator)
+		return "operator", management.CodedFault("invalid_operator", "filters", "The '%s' operator is only valid for cohort properties, not '%s' properties.", operator, plainText(p["type"]))
 	case cohort && operator != "" && op.Only != flags.CohortProperty:
 		return "operator", badFilters("Cohort properties must use the 'in' or 'not_in' operator")
 	case len(anyList(p["value"])) > maxOperands:
