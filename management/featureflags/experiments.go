@@ -217,6 +217,9 @@ func (s Experiments) rules(e *experimentEdit) error {
 		if err := s.checkFixed(e); err != nil {
 			return err
 		}
+		if x.Archived && !e.Before.Archived && x.End.IsZero() { // as the call archive
+			return experimentFault(notEnded)
+		}
 	}
 	// A new experiment cannot be deleted.
 	x.Deleted = x.Deleted && !e.IsNew
@@ -237,6 +240,9 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.Flag = flag.ID
+	if e.Before.isDraft() && !x.isDraft() && len(variantsOf(flag)) < 2 { // as the call launch
+		return experimentFault(tooFewVariants)
+	}
 	if e.Values.Has("excluded_variants") {
 		if err := x.checkExcluded(flag); err != nil {
 			return err

@@ -120,7 +120,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			case x.Archived:
 				return experimentFault("Experiment is already archived.")
 			case x.End.IsZero():
-				return experimentFault("Experiment must be ended before it can be archived.")
+				return experimentFault(notEnded)
 			}
 			return nil
 		},
@@ -140,6 +140,9 @@ var ExperimentCalls = map[string]ExperimentCall{
 		do: func(x *storedExperiment, _ *storedFlag, _ management.Values, _ management.Stamp) { x.Archived = false },
 	},
 }
+
+// notEnded is the message of an error about an experiment that cannot be archived yet.
+const notEnded = "Experiment must be ended before it can be archived."
 
 // experimentFault returns an error about an experiment as a whole, with a formatted message.
 func experimentFault(text string, args ...any) error { return management.Fault("", text, args...) }

@@ -83,22 +83,29 @@ var stepRows = []ruletest.Row{
 	{"experiments.md §3.7 end without a conclusion", "bob", "life <E> end", `{}`, `{"status":"stopped","conclusion":null,"conclusion_comment":null}`},
 }
 
+// notByChange proves that a change of archived asks for what the call asks for.
+var notByChange = []ruletest.Row{
+	{"experiments.md §3.7 nor by a change", "bob", "changeexperiment <E>", `{"archived":true}`, `400 invalid_input - Experiment must be ended before it can be archived.`},
+}
+
 var stepRefusalRows = rows(
 	[]ruletest.Row{{"experiments.md §3.7 a draft", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"name":"E"}`}},
 	stepsOf("a draft", map[string]string{
 		"pause": notLaunched, "resume": notLaunched, "end": notLaunched, "ship_variant": notLaunched, "reset": `400 invalid_input - Experiment is already in draft state.`,
 		"archive": `400 invalid_input - Experiment must be ended before it can be archived.`, "unarchive": `400 invalid_input - Experiment is not archived.`,
 	}),
+	notByChange,
 	[]ruletest.Row{{"experiments.md §3.7 running", "bob", "life <E> launch", ``, `{"status":"running"}`}},
 	stepsOf("running", map[string]string{
 		"launch": launched, "resume": `400 invalid_input - Experiment is not paused.`,
 		"archive": `400 invalid_input - Experiment must be ended before it can be archived.`, "unarchive": `400 invalid_input - Experiment is not archived.`,
 	}),
+	notByChange,
 	[]ruletest.Row{{"experiments.md §3.7 paused", "bob", "life <E> pause", ``, `{"status":"paused"}`}},
 	stepsOf("paused", map[string]string{"launch": launched, "pause": `400 invalid_input - Experiment is already paused.`, "archive": `400 invalid_input - Experiment must be ended before it can be archived.`}),
 	[]ruletest.Row{{"experiments.md §3.7 a paused one ends", "bob", "life <E> end", ``, `{"status":"stopped","feature_flag":{"active":false}}`}},
 	stepsOf("ended", map[string]string{"launch": launched, "pause": ended, "resume": ended, "end": ended, "unarchive": `400 invalid_input - Experiment is not archived.`}),
-	[]ruletest.Row{{"experiments.md §3.7 archived", "bob", "life <E> archive", ``, `{"archived":true}`}},
+	[]ruletest.Row{{"experiments.md §3.7 archived", "bob", "changeexperiment <E>", `{"archived":true}`, `{"archived":true}`}},
 	stepsOf("archived", map[string]string{"launch": launched, "pause": ended, "end": ended, "archive": `400 invalid_input - Experiment is already archived.`}),
 	[]ruletest.Row{{"experiments.md §3.7 refusals change nothing", "bob", "getexperiment <E>", ``, `{"status":"stopped","archived":true,"conclusion":null,"feature_flag":{"version":3,"active":false}}`}},
 )

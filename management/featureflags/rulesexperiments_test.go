@@ -50,7 +50,7 @@ var experimentFieldRows = rows(
 		[2]string{`{"metrics":null}`, `{"metrics":[]}`},
 		[2]string{`{"metrics_secondary":[{"kind":"ExperimentMetric","metric_type":"ratio"}],"secondary_metrics":[{"b":2}]}`, `{"metrics_secondary":[{"metric_type":"ratio"}],"secondary_metrics":[{"b":2}]}`},
 		[2]string{`{"filters":{"events":[]}}`, `{"filters":{"events":[]}}`},
-		[2]string{`{"archived":true}`, `{"archived":true}`},
+		[2]string{`{"archived":false}`, `{"archived":false}`},
 		[2]string{`{"parameters":{"minimum_detectable_effect":5,"recommended_sample_size":100}}`, `{"parameters":{"minimum_detectable_effect":5,"recommended_sample_size":100}}`},
 		[2]string{`{"holdout_id":null,"saved_metrics_ids":[]}`, `{"holdout_id":null,"saved_metrics_ids":[]}`},
 		[2]string{`{"saved_metrics_ids":null}`, `{"saved_metrics_ids":[]}`},
