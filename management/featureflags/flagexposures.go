@@ -111,6 +111,9 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 		// To is rounded up: where the offset of the time zone is not a whole hour, the last point also
 		// contains the beginning of an hour that ends after it.
 		hours := HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end.Add(time.Hour - 1)}
+		if isHourly { // an hour that begins before the first point is not part of it
+			hours.From = hours.From.Add(time.Hour - 1).Truncate(time.Hour)
+		}
 		totals, err := tx.FlagTotals(hours)
 		if err != nil {
 			return err

@@ -154,6 +154,7 @@ func TestFlags_ExposureZone(t *testing.T) {
 	w.Run(t, countedCalls(t, w), rows(exposureFlags, []ruletest.Row{
 		{"console.md N7 days", "bob", "series 1", `{"From":"2026-01-01T19:00:00Z"}`, `{"labels":["2026-01-01T18:30:00Z"],"series":[{"value":"false","data":[2]}]}`},
 		{"console.md N7 hours", "bob", "series 1", `{"Interval":"hour","From":"2026-01-01T10:00:00Z","To":"2026-01-01T10:30:00Z"}`, `{"labels":["2026-01-01T09:30:00Z"],"series":[{"value":"true","data":[3]}]}`},
+		{"console.md N7 an hour that begins before the first point has no series", "bob", "series 1", `{"Interval":"hour","From":"2026-01-02T09:30:00Z","To":"2026-01-02T10:30:00Z"}`, `{"labels":["2026-01-02T09:30:00Z"],"series":[]}`},
 		{"console.md N8 today", "bob", "counts 1", `[1]`, `{"results":{"1":{"days":[2],"calls":2}}}`},
 	}))
 }
