@@ -48,7 +48,7 @@ var Lists = map[string][]ListParameter{
 	"/members": {
 		{Name: "email", Kind: kindText, Help: "the email address, ignoring case"},
 		{Name: "search", Kind: kindText, Help: "text that the email address, first name or last name contains"},
-		{Name: "order", Kind: kindChoice, Help: "sort order: joined_at, or -joined_at for the latest first", Choices: []string{"joined_at", "-joined_at"}},
+		{Name: "order", Kind: kindChoice, Help: "sort order: joined_at, or -joined_at (default) for the latest first", Choices: []string{"joined_at", "-joined_at"}},
 		{Name: "updated_after", Kind: KindTime, Help: "only those changed after this time"},
 	},
 	"/insights": {

@@ -19,6 +19,6 @@ var memberEndpoints = frame.Resource(frame.InOrganization, "organization_member"
 func listMembers(svc organizations.Members, c *frame.Call) (management.List[organizations.OrganizationMember], error) {
 	v := c.ListValues
 	return svc.List(c.Ctx, c.Scope, organizations.MemberQuery{
-		Page: c.Page(), Email: v.Text("email"), Search: v.Text("search"), UpdatedAfter: v.Time("updated_after"), Latest: v.Text("order") == "-joined_at",
+		Page: c.Page(), Email: v.Text("email"), Search: v.Text("search"), UpdatedAfter: v.Time("updated_after"), Latest: v.Text("order") != "joined_at",
 	})
 }
