@@ -118,8 +118,10 @@ var verifiedRows = []ruletest.Row{
 	{"§4.4", "gus", "domain => it", `{"domain":"example.com"}`, `{"is_verified":false}`},
 	{"§4.4", "gus", "dns _posthog-challenge.example.com <it.verification_challenge>", ``, `null`},
 	{"§4.4", "gus", "verify <it>", ``, `{"is_verified":true}`},
+	{"§5.11", "gus", "log organization OrganizationDomain <it>", ``, `{"activity":"updated","user":{"first_name":"gus"},"detail":{"changes":[{"field":"is_verified"},{"field":"verified_at"}]}}`},
 	{"§4.4", "gus", "changedomain <it>", `{"jit_provisioning_enabled":true}`, `{"jit_provisioning_enabled":true}`},
 	{"§4.4", "gus", "changedomain <it>", `{"sso_enforcement":"google-oauth2"}`, `{"sso_enforcement":"google-oauth2","jit_provisioning_enabled":true}`},
+	{"§5.11", "gus", "log organization OrganizationDomain <it>", ``, `{"activity":"updated","user":{"first_name":"gus"},"detail":{"name":"example.com","changes":[{"field":"sso_enforcement","before":null,"after":"google-oauth2"}]}}`},
 	{"§4.4 28 characters", "gus", "changedomain <it>", `{"sso_enforcement":` + chars(28) + `}`, `{"sso_enforcement":` + chars(28) + `}`},
 	{"§4.4 29 characters", "gus", "changedomain <it>", `{"sso_enforcement":` + chars(29) + `}`, `400 max_length sso_enforcement Ensure this field has no more than 28 characters.`},
 	{"§4.4 not null", "gus", "changedomain <it>", `{"sso_enforcement":null}`, `400 null sso_enforcement This field may not be null.`},
@@ -127,6 +129,7 @@ var verifiedRows = []ruletest.Row{
 	{"A10 silently ignored once verified", "gus", "changedomain <it>", `{"domain":"other.com"}`, `{"domain":"example.com","is_verified":true}`},
 	{"A10 silently ignored once verified", "gus", "putdomain <it>", `{"domain":"Not A Name"}`, `{"domain":"example.com","is_verified":true}`},
 	{"§4.4 DELETE", "gus", "dropdomain <it>", ``, `null`},
+	{"§5.11", "gus", "log organization OrganizationDomain <it>", ``, `{"activity":"deleted","detail":{"name":"example.com"}}`},
 	{"§4.4 a new one begins anew", "gus", "domain", `{"domain":"example.com"}`, `{"is_verified":false,"sso_enforcement":"","jit_provisioning_enabled":false}`},
 }
 

@@ -67,9 +67,9 @@ type Domains struct {
 func newDomains(c *core) (s Domains) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, Domain]{
-		Kind: kindDomain, Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
+		Kind: kindDomain, ActivityScope: "OrganizationDomain", Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, d *storedDomain) management.RecordHeader {
-			return management.RecordHeader{ID: d.ID, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
+			return management.RecordHeader{ID: d.ID, Title: d.Domain.Domain, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
 		},
 		New: func(*view) (*storedDomain, error) {
 			var challenge [32]byte
