@@ -156,6 +156,15 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
 		Hedgehog: setting("hedgehog_config"), Role: u.Role,
 	}
+	var err error
+	if out.HasSocialAuth, err = hasIdentity(tx, u.UUID); err != nil {
+		return nil, err
+	}
+	enforced, err := enforcedDomainOf(tx, u.Email)
+	if err != nil {
+		return nil, err
+	}
+	out.HasSSOEnforcement = enforced != nil
 	for _, m := range c.Memberships {
 		o, err := tx.Organization(m.Organization)
 		if err != nil {

@@ -16,8 +16,9 @@ type Members struct{ *core }
 // scopeMember is the Activity.Scope of members.
 const scopeMember = "OrganizationMembership"
 
-// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA and SocialAuth are
-// constant. LastLogin is the time of the last sign-in with a browser, null if there was none.
+// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA is
+// constant. SocialAuth reports whether an account at a provider is linked; it is always false in the
+// log. LastLogin is the time of the last sign-in with a browser, null if there was none.
 type OrganizationMember struct {
 	// ID is the id of the membership; paths name members by the uuid of the user.
 	ID         string               `json:"id"`
@@ -40,6 +41,12 @@ func viewMember(m *management.Membership, u *management.User) *OrganizationMembe
 		out.LastLogin = u.LastLogin
 	}
 	return out
+}
+
+// setSocialAuth sets SocialAuth of a member.
+func (m *OrganizationMember) setSocialAuth(tx Tx) (err error) {
+	m.SocialAuth, err = hasIdentity(tx, m.User.UUID)
+	return err
 }
 
 // MemberQuery selects members of a list. Zero fields select all.
@@ -82,6 +89,11 @@ func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuer
 			}
 		}
 		out.Results, out.Count = management.PageOf(out.Results, q.Page)
+		for i := range out.Results {
+			if err := out.Results[i].setSocialAuth(tx); err != nil {
+				return out, err
+			}
+		}
 		return out, nil
 	})
 }
@@ -159,8 +171,12 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 		}
 		// A body without a level is valid and changes nothing.
 		v, err := MemberFields.Change(b)
-		if err != nil || !v.Has("level") {
-			return viewMember(other, u), err
+		if err != nil {
+			return nil, err
+		}
+		before := viewMember(other, u)
+		if err := before.setSocialAuth(tx); err != nil || !v.Has("level") {
+			return before, err
 		}
 		level := management.Level(v.Int("level"))
 		switch {
@@ -178,12 +194,12 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 				return nil, err
 			}
 		}
-		before := viewMember(other, u)
 		other.Level, other.Updated = level, management.NewStamp(s.Env.Now())
 		if err := management.PutMembership(tx, other); err != nil {
 			return nil, err
 		}
 		after := viewMember(other, u)
+		after.SocialAuth = before.SocialAuth
 		return after, s.Env.LogActivity(tx, scope.Caller, scope.Organization.ID, scopeMember, other.ID, u.Email, before, after)
 	})
 }

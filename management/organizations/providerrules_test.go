@@ -42,7 +42,15 @@ var firstUseRows = []ruletest.Row{
 
 // console.md §5.2: then the user is found by issuer and subject.
 var laterUseRows = []ruletest.Row{
+	{"§1.9", "bob", "me", ``, `{"has_social_auth":false,"has_sso_enforcement":false}`},
 	{"console §5.2", "-", "sso", account("1", "bob@example.com"), `{"token":"(like) ."}`},
+	{"§1.9 an account is linked", "bob", "me", ``, `{"has_social_auth":true,"has_sso_enforcement":false}`},
+	{"§1.9 another user's", "cyd", "me", ``, `{"has_social_auth":false}`},
+	{"§4.6", "ann", "members", `{"Email":"bob@example.com"}`, `{"results":[{"has_social_auth":true}]}`},
+	{"§4.6 another user's", "ann", "members", `{"Email":"cyd@example.com"}`, `{"results":[{"has_social_auth":false}]}`},
+	{"§4.6", "ann", "level " + uuid("bob"), `{"level":8}`, `{"level":8,"has_social_auth":true}`},
+	{"§4.6 is no change", "ann", "log organization OrganizationMembership", ``, `{"activity":"updated","detail":{"name":"bob@example.com","changes":[{"field":"level"}]}}`},
+	{"§4.6", "ann", "level " + uuid("bob"), `{"level":1}`, `{"level":1,"has_social_auth":true}`},
 	{"console §5.2 without an address", "-", "sso => in", `{"Issuer":"https://idp.example","Subject":"1"}`, `{"token":"(like) ."}`},
 	{"console §5.2 without an address", "-", "session <in.token>", ``, `{"email":"bob@example.com"}`},
 	{"console §5.2 the provider has changed it", "-", "sso => again", account("1", "cyd@example.com"), `{"token":"(like) ."}`},

@@ -120,8 +120,11 @@ func showRoleMember(v *view, m *storedRoleMember) (*roleMember, error) {
 	}
 	out.User = u.View()
 	member, err := management.MembershipOf(v.Tx, m.Organization, m.User)
-	if member != nil {
-		out.Member = viewMember(member, u)
+	if err != nil || member == nil {
+		return out, err
+	}
+	if out.Member = viewMember(member, u); u != nil {
+		err = out.Member.setSocialAuth(v.Tx)
 	}
 	return out, err
 }

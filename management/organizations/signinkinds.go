@@ -1,5 +1,7 @@
 package organizations
 
+import "github.com/bunting-flags/bunting/management"
+
 // The kinds of records with which a user signs in. Parent of each is the uuid of the user.
 const (
 	// kindSession is the kind of records of sessions: Sort is the time when it started, Unique the
@@ -17,3 +19,9 @@ const (
 
 // signInKinds are the kinds of records that are deleted with their user.
 var signInKinds = []string{kindSession, kindLink, kindPasskey, kindIdentity}
+
+// hasIdentity reports whether an account at a provider is linked to a user.
+func hasIdentity(tx Tx, uuid string) (bool, error) {
+	list, _, err := tx.List(management.Query{Kind: kindIdentity, Parent: uuid, Limit: 1})
+	return len(list) > 0, err
+}
