@@ -119,6 +119,16 @@ func TestAccessControls_Level(t *testing.T) {
 	}
 }
 
+// clients.md §11.1: without rules a member is an editor, but at most a viewer of the activity log.
+func TestAccessControls_LevelWithoutRules(t *testing.T) {
+	w := newAccessWorld(t)
+	for kind, want := range map[string]management.AccessLevel{"dashboard": management.Editor, "action": management.Editor, "activity_log": management.Viewer} {
+		if got := w.Scope(t, "bob").AccessTo(management.AccessObject{Kind: kind}); got != want {
+			t.Errorf("%s: bob has %s, want %s", kind, got, want)
+		}
+	}
+}
+
 // expectedLevel applies the lines of §11.2 in their order to all rules.
 func expectedLevel(user string, rules map[testRule]management.AccessLevel) management.AccessLevel {
 	order := []management.AccessLevel{"none", "viewer", "editor", "manager"}

@@ -106,6 +106,10 @@ func (rules accessRules) level(kind, id string) (AccessLevel, string) {
 	case id != "" && object.everybody != "":
 		return object.everybody, fromEverybody
 	}
+	// Without rules everybody is an editor, or has the highest level of the kind if that is lower.
+	if highest := levelsByKind[kind].highest; highest != "" && Editor.Allows(highest) {
+		return highest, fromEverybody
+	}
 	return Editor, fromEverybody
 }
 
