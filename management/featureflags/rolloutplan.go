@@ -223,8 +223,16 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 	}
 	// The other members of a paused rollout may change.
 	equal := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-	if x.Flag != before.Flag || x.Condition != before.Condition || !equal(x.Treatment, before.Treatment) || !equal(x.Control, before.Control) {
-		return management.Fault("feature_flag", "This rollout has started: its flag, condition and variants cannot be changed.")
+	for _, fixed := range []struct {
+		field string
+		same  bool
+	}{
+		{"feature_flag", x.Flag == before.Flag}, {"condition", x.Condition == before.Condition},
+		{"treatment_variant", equal(x.Treatment, before.Treatment)}, {"control_variant", equal(x.Control, before.Control)},
+	} {
+		if !fixed.same {
+			return management.Fault(fixed.field, "This rollout has started: its flag, condition and variants cannot be changed.")
+		}
 	}
 	var old, now []experiments.Step
 	_ = json.Unmarshal(before.Steps, &old) // was checked when it was stored
