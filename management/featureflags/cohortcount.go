@@ -160,23 +160,26 @@ func (m *matcher) match(p *Person) (bool, error) {
 	return d.Enabled, nil
 }
 
-// scan calls visit for each person of a cohort, newest first, until visit returns false. It reads
-// at most maxPersons persons.
-func (s Cohorts) scan(ctx context.Context, scope *management.Scope, m *matcher, visit func(*Person) bool) error {
+// scan calls visit for each person of a cohort, newest first, until visit returns false. It evaluates
+// at most maxPersons persons; more reports whether there are others.
+func (s Cohorts) scan(ctx context.Context, scope *management.Scope, m *matcher, visit func(*Person) bool) (more bool, err error) {
 	if s.People == nil {
-		return nil
+		return false, nil
 	}
 	scanned := 0
 	var failed error
-	err := s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+	err = s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+		if more = scanned == maxPersons; more {
+			return false
+		}
 		scanned++
 		isMember, err := m.match(p)
 		if failed = err; err != nil {
 			return false
 		}
-		return (!isMember || visit(p)) && scanned < maxPersons
+		return !isMember || visit(p)
 	})
-	return errors.Join(err, failed)
+	return more, errors.Join(err, failed)
 }
 
 // calculate counts the persons of a dynamic cohort and stores the result and an entry in the
@@ -188,9 +191,9 @@ func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int6
 	limited, cancel := context.WithTimeout(ctx, calculateTime)
 	defer cancel()
 	m, record, failed := s.newMatcher(limited, scope, id)
-	n := 0
+	n, more := 0, false
 	if failed == nil {
-		failed = s.scan(limited, scope, m, func(*Person) bool { n++; return true })
+		more, failed = s.scan(limited, scope, m, func(*Person) bool { n++; return true })
 	}
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
@@ -207,7 +210,8 @@ func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int6
 			run.Error = countErrorText(failed)
 		} else {
 			current.Errors, current.Count, current.LastCalculation = 0, &n, management.NewStamp(started)
-			run.Count = &n
+			exact := !more
+			run.Count, run.Exact = &n, &exact
 		}
 		if err := current.put(tx, scope); err != nil {
 			return err
@@ -245,7 +249,10 @@ type cohortCalculation struct {
 	// Filters are the filters that were evaluated.
 	Filters json.RawMessage `json:"filters"`
 	// Count is the number of persons, null if the count failed.
-	Count    *int             `json:"count"`
+	Count *int `json:"count"`
+	// Exact is false if only the newest maxPersons persons were counted. It is null if the count
+	// failed.
+	Exact    *bool            `json:"exact"`
 	Started  management.Stamp `json:"started_at"`
 	Finished management.Stamp `json:"finished_at"`
 	// Error is the reason of a failure, null if the count succeeded.

@@ -225,7 +225,7 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	if err != nil {
 		return nil, err
 	}
-	err = s.scan(ctx, scope, m, func(p *Person) bool {
+	_, err = s.scan(ctx, scope, m, func(p *Person) bool {
 		// There is at least one person after this page.
 		if seen == skip+limit {
 			out.Next = strconv.Itoa(seen)
@@ -342,7 +342,7 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, scope *management.Scope, i
 		return nil, err
 	}
 	var ids []string
-	err = s.scan(ctx, scope, m, func(p *Person) bool { ids = append(ids, p.DistinctIDs...); return true })
+	_, err = s.scan(ctx, scope, m, func(p *Person) bool { ids = append(ids, p.DistinctIDs...); return true })
 	if errors.Is(err, errNotEvaluable) {
 		return nil, management.Fault("", "The cohort cannot be evaluated.")
 	}

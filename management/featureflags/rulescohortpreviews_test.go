@@ -177,6 +177,19 @@ func TestCohorts_PreviewOfMany(t *testing.T) {
 	}
 }
 
+// A count stops after the newest 100,000 persons, and its entry in the list of calculations says so.
+func TestCohorts_CountOfMany(t *testing.T) {
+	for n, exact := range map[int]string{100_000: "true", 100_001: "false"} {
+		w := worldOf(t, &generatedPeople{somePeople(), n, func(int) featureflags.Person {
+			return featureflags.Person{UUID: una, Properties: map[string]any{"plan": "pro"}}
+		}})
+		w.Run(t, roomCalls(t, w), []ruletest.Row{
+			{"§5.2", "bob", "cohort", tree("AND", plan), `{"id":1,"count":100000}`},
+			{"§5.2 calculation_history", "bob", "counts 1", ``, `{"results":[{"count":100000,"exact":` + exact + `,"error":null}]}`},
+		})
+	}
+}
+
 // A preview names at most 20 persons, the newest.
 func TestCohorts_PreviewNames(t *testing.T) {
 	for n, want := range map[int]string{20: "19", 21: "19"} {
