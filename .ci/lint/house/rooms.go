@@ -37,10 +37,11 @@ var table = map[string]room{
 	"geoip":                               {others: []string{"github.com/oschwald/geoip2-golang/v2", "github.com/hashicorp/golang-lru/v2"}},
 	"capture":                             {pure: true, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"capture/experiments":                 {pure: true, others: []string{"gonum.org/v1/gonum"}},
-	"capture/insights":                    {pure: true, ours: []string{"capture", "capture/experiments", "flags", "capture/insights/internal/boundedre", "capture/insights/internal/hogql"}},
+	"capture/insights":                    {pure: true, ours: []string{"capture", "capture/experiments", "flags", "capture/insights/port", "capture/insights/internal/boundedre", "capture/insights/internal/hogql"}},
+	"capture/insights/port":               {pure: true, ours: []string{"capture", "capture/experiments", "flags"}},
 	"capture/insights/internal/boundedre": {pure: true},
 	"capture/insights/internal/hogql":     {pure: true, ours: []string{"capture/insights/internal/boundedre"}},
-	"capture/queries":                     {pure: true, ours: []string{"capture", "capture/insights", "flags"}},
+	"capture/queries":                     {pure: true, ours: []string{"capture", "capture/insights", "capture/insights/port", "flags"}},
 	"management":                          {pure: true, ours: []string{"flags"}},
 	"management/errortracking":            {pure: true, ours: []string{"management", "flags"}},
 	"management/batchexports":             {pure: true, ours: []string{"management", "flags"}},
@@ -66,7 +67,7 @@ var table = map[string]room{
 	"adapters/httpapi/internal/pages":     {},
 	"adapters/httpapi/internal/charts":    {pure: true},
 	"adapters/httpapi":                    {ours: []string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/openapi", "adapters/httpapi/internal/history", "adapters/httpapi/internal/sdk", "adapters/httpapi/internal/intake", "adapters/httpapi/internal/signin", "adapters/httpapi/internal/results", "adapters/httpapi/internal/manage", "flags", "capture", "management", "management/rooms"}},
-	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
+	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
@@ -94,10 +95,10 @@ var table = map[string]room{
 	"adapters/otelhook":   {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
 	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/metrics":    {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
+		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server", "adapters/console", "adapters/remote/lastgood",
