@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -14,7 +15,7 @@ import (
 // that the steps can match; nil means any name.
 func readSteps(steps json.RawMessage, p *port.Project) (_ condition, names []string) {
 	fault := new(*port.Error)
-	n := node{Value: wire.Value(steps), Attr: "steps", Fault: fault}
+	n := document.Node{Value: wire.Value(steps), Attr: "steps", Fault: fault}
 	list := n.List(maxFilters)
 	if len(list) == 0 {
 		return allOf{}, nil
@@ -46,7 +47,7 @@ type matchNothing struct{}
 func (matchNothing) Bind(*binder) func(*row) bool { return func(*row) bool { return false } }
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
-func readStep(step node, name *string, p *port.Project) condition {
+func readStep(step document.Node, name *string, p *port.Project) condition {
 	out := readFilters(step.Get("properties"), p)
 	if name != nil {
 		out = append(out, nameCondition(*name))
@@ -69,7 +70,7 @@ func readStep(step node, name *string, p *port.Project) condition {
 			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.Get(key+"_matching").Choice("exact", "exact", "contains", "regex")]
 		}
 		// The members have the meaning of element filters, so build a filter and parse it.
-		filter := node{Value: map[string]any{"key": key, "value": *value, "operator": operator}, Attr: step.Attr + "__" + key, Fault: step.Fault}
+		filter := document.Node{Value: map[string]any{"key": key, "value": *value, "operator": operator}, Attr: step.Attr + "__" + key, Fault: step.Fault}
 		out = append(out, elementFilter(filter, p))
 	}
 	return out
@@ -89,7 +90,7 @@ type urlMatcher struct{ holds func(url string) bool }
 
 // urlCondition returns the condition of a step's url for one of the values of url_matching:
 // contains, exact or regex.
-func urlCondition(url, matching string, step node) condition {
+func urlCondition(url, matching string, step document.Node) condition {
 	switch matching {
 	case "exact":
 		return urlMatcher{func(s string) bool { return s == url }}

@@ -1,6 +1,10 @@
 package insights
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+)
 
 // actors assigns consecutive numbers, from 0, to the actors that a query counts: persons, groups of
 // a type, or the values of an expression.
@@ -15,7 +19,7 @@ type actors struct {
 const anyPeople = -1
 
 // readGroupType reads aggregation_group_type_index; it returns anyPeople if that is absent.
-func readGroupType(n node) int {
+func readGroupType(n document.Node) int {
 	return int(n.Get("aggregation_group_type_index").IntInRange(0, maxGroupTypes-1, anyPeople))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -13,7 +14,7 @@ import (
 // selects one of the numbers.
 type actorsPlan interface {
 	// ActorFinder parses the members of n that select the number.
-	ActorFinder(n node) actorFinder
+	ActorFinder(n document.Node) actorFinder
 }
 
 // sources parses queries that are part of another query.
@@ -27,7 +28,7 @@ type sources struct {
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
 // ActorFinder parses a query that selects one number of an insight.
-func (s sources) ActorFinder(n node, p *port.Project) actorFinder {
+func (s sources) ActorFinder(n document.Node, p *port.Project) actorFinder {
 	n.Get("kind").Choice("", actorsQueryKinds...)
 	inner, plan := s.insight(n, p)
 	if plan == nil {
@@ -35,24 +36,24 @@ func (s sources) ActorFinder(n node, p *port.Project) actorFinder {
 	}
 	actors, ok := plan.(actorsPlan)
 	if !ok {
-		inner.Get("kind").Fail(notSupported, "A %s has no actors.", describe(inner.Get("kind").Value))
+		inner.Get("kind").Fail(document.NotSupported, "A %s has no actors.", document.Describe(inner.Get("kind").Value))
 		return nil
 	}
 	return actors.ActorFinder(n)
 }
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
-func (s sources) insight(n node, p *port.Project) (node, plan) {
+func (s sources) insight(n document.Node, p *port.Project) (document.Node, plan) {
 	source := n.Get("source")
 	if source.IsAbsent() {
-		source.Fail(required, "This field is required.")
+		source.Fail(document.Required, "This field is required.")
 		return source, nil
 	}
-	inner := unwrap(source.Object())
+	inner := document.Unwrap(source.Object())
 	name := inner.Get("kind").Text("")
 	kind, ok := s.Find(name)
 	if !ok {
-		inner.Get("kind").Fail(invalidInput, "Query kind %s is not supported as a source.", describe(name))
+		inner.Get("kind").Fail(document.InvalidInput, "Query kind %s is not supported as a source.", document.Describe(name))
 		return inner, nil
 	}
 	return inner, kind.Parse(inner, p)
@@ -70,7 +71,7 @@ type actorsOptions struct{ plan optionsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
-func (s sources) parseOptions(n node, p *port.Project) plan {
+func (s sources) parseOptions(n document.Node, p *port.Project) plan {
 	actors := n.Get("source").Object()
 	// The source may be an actors query, or its source.
 	if slices.Contains(actorsQueryKinds, actors.Get("kind").Text("")) {
@@ -79,7 +80,7 @@ func (s sources) parseOptions(n node, p *port.Project) plan {
 	inner, plan := s.insight(n, p)
 	source, ok := plan.(optionsPlan)
 	if !ok && !n.HasFailed() {
-		inner.Get("kind").Fail(notSupported, "A %s has no actors.", describe(inner.Get("kind").Value))
+		inner.Get("kind").Fail(document.NotSupported, "A %s has no actors.", document.Describe(inner.Get("kind").Value))
 	}
 	return &actorsOptions{source}
 }
@@ -97,7 +98,7 @@ type selectItem struct {
 }
 
 // parseSelectItem parses an expression of the select list.
-func parseSelectItem(n node, text string) selectItem {
+func parseSelectItem(n document.Node, text string) selectItem {
 	expression := text
 	if strings.TrimSpace(text) == "group" { // a keyword of HogQL
 		expression = "`group`"

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -72,7 +73,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 // countActors returns how many actors and events a point has.
 func countActors(t *testing.T, m *memory, p *port.Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
-	n, fault := decodeQuery(query, "query")
+	n, fault := document.Decode(query, "query")
 	find := sources{Find: findKind}.ActorFinder(n, p)
 	if *fault != nil {
 		t.Fatalf("%s: %v", query, *fault)
@@ -146,7 +147,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"2020-01-01","source":` + fmt.Sprintf(trend, `,"trendsFilter":{"display":"BoldNumber"}`) + `}`: "query__day",
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
-		n, fault := decodeQuery(json.RawMessage(query), "query")
+		n, fault := document.Decode(json.RawMessage(query), "query")
 		if (sources{Find: findKind}).ActorFinder(n, &port.Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}

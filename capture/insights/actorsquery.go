@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -26,20 +27,20 @@ type actorsQuery struct {
 }
 
 // parseActors parses an ActorsQuery.
-func (s sources) parseActors(n node, p *port.Project) plan {
+func (s sources) parseActors(n document.Node, p *port.Project) plan {
 	q := &actorsQuery{}
 	source := n.Get("source")
 	if !source.IsAbsent() {
-		q.source = s.actorsSource(unwrap(source.Object()), p)
+		q.source = s.actorsSource(document.Unwrap(source.Object()), p)
 	}
 	return q.read(n, source, p)
 }
 
 // read reads the members that define columns, order, filters and paging of the rows.
-func (q *actorsQuery) read(n, source node, p *port.Project) *actorsQuery {
+func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuery {
 	selects := n.Get("select").List(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
-	if unwrap(source.Get("source")).Get("kind").Text("") == "TrendsQuery" {
+	if document.Unwrap(source.Get("source")).Get("kind").Text("") == "TrendsQuery" {
 		defaults = append(defaults, "event_distinct_ids")
 	}
 	for _, s := range selects {
@@ -66,12 +67,12 @@ func (q *actorsQuery) read(n, source node, p *port.Project) *actorsQuery {
 }
 
 // parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
-func (s sources) parsePersons(n node, p *port.Project) plan {
+func (s sources) parsePersons(n document.Node, p *port.Project) plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
 		members[name] = n.Get(name).Value
 	}
-	q := s.parseActors(node{Value: members, Attr: n.Attr, Fault: n.Fault}, p).(*actorsQuery)
+	q := s.parseActors(document.Node{Value: members, Attr: n.Attr, Fault: n.Fault}, p).(*actorsQuery)
 	if cohort := n.Get("cohort"); !cohort.IsAbsent() {
 		q.filters = append(q.filters, allOf{&cohortCondition{IDs: []int64{readCohort(cohort, p)}}})
 	}
@@ -80,9 +81,9 @@ func (s sources) parsePersons(n node, p *port.Project) plan {
 
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
-func (s sources) parseActorsSource(n node, p *port.Project) plan {
+func (s sources) parseActorsSource(n document.Node, p *port.Project) plan {
 	q := &actorsQuery{source: s.ActorFinder(n, p)}
-	return q.read(node{Attr: n.Attr, Fault: n.Fault}, n, p)
+	return q.read(document.Node{Attr: n.Attr, Fault: n.Fault}, n, p)
 }
 
 // orderByPerson matches an order by person or actor, with an optional direction.
@@ -94,14 +95,14 @@ func orderByDisplay(order string) string {
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
-func (s sources) actorsSource(n node, p *port.Project) actorFinder {
+func (s sources) actorsSource(n document.Node, p *port.Project) actorFinder {
 	name := n.Get("kind").Text("")
 	if slices.Contains(actorsQueryKinds, name) {
 		return s.ActorFinder(n, p)
 	}
 	kind, ok := s.Find(name)
 	if name != "HogQLQuery" || !ok {
-		n.Get("kind").Fail(invalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
+		n.Get("kind").Fail(document.InvalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), document.Describe(name))
 		return nil
 	}
 	return actorsOfRows(kind.Parse(n, p), n.Attr)
@@ -120,7 +121,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 		}
 		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
 		if column < 0 {
-			return nil, newError(invalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
+			return nil, document.NewFault(document.InvalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
 		}
 		text := wire.MustEncode(result.Results)
 		if err := r.Reserve(decodedSize * int64(len(text))); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -110,7 +111,7 @@ func TestActors_OfStickinessByExpression(t *testing.T) {
 	for _, math := range []string{"properties.n", "toString(properties.n)", "distinct_id"} {
 		_, _, err := ask(t, m, query(math, 1))
 		var fault *port.Error
-		if !errors.As(err, &fault) || fault.Code != notSupported || fault.Attr != "query__source__source__series__0__math_hogql" {
+		if !errors.As(err, &fault) || fault.Code != document.NotSupported || fault.Attr != "query__source__source__series__0__math_hogql" {
 			t.Errorf("%s: %v, want it refused", math, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -44,13 +45,13 @@ const (
 
 // readBreakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
 // have the number of bins in the older form.
-func readBreakdown(n node, p *port.Project, trendsFilter node) *breakdown {
+func readBreakdown(n document.Node, p *port.Project, trendsFilter document.Node) *breakdown {
 	b := &breakdown{Limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), HideOther: n.Get("breakdown_hide_other_aggregation").Boolean()}
 	if list := n.Get("breakdowns").List(maxParts); len(list) > 0 {
 		b.Several = true
 		for _, part := range list {
 			if kind := part.Get("type").Text("event"); kind == "cohort" {
-				part.Get("type").Fail(notSupported, "Cohorts cannot be one of several breakdowns.")
+				part.Get("type").Fail(document.NotSupported, "Cohorts cannot be one of several breakdowns.")
 			} else {
 				b.Parts = append(b.Parts, readBreakdownPart(part, kind, part.Get("property"), "", p))
 			}
@@ -81,7 +82,7 @@ func readBreakdown(n node, p *port.Project, trendsFilter node) *breakdown {
 
 // readBreakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
 // members in the older form, "" in the newer one.
-func readBreakdownPart(n node, kind string, property node, prefix string, p *port.Project) breakdownPart {
+func readBreakdownPart(n document.Node, kind string, property document.Node, prefix string, p *port.Project) breakdownPart {
 	part := breakdownPart{normalize: n.Get(prefix + "normalize_url").Boolean()}
 	if bins := n.Get(prefix + "histogram_bin_count"); !bins.IsAbsent() {
 		part.Bins = int(bins.IntInRange(1, maxBins, 1))
@@ -92,10 +93,10 @@ func readBreakdownPart(n node, kind string, property node, prefix string, p *por
 
 // readProperty returns the property of a breakdown as a value of events. kind is its type, such as
 // event or person; group is the index of the group type for kind group.
-func readProperty(n node, kind string, property, group node, p *port.Project) func(b *binder) getter {
+func readProperty(n document.Node, kind string, property, group document.Node, p *port.Project) func(b *binder) getter {
 	name := property.Text("")
 	if property.IsAbsent() {
-		property.Fail(required, "A breakdown needs a property.")
+		property.Fail(document.Required, "A breakdown needs a property.")
 	}
 	switch kind {
 	case "event":
@@ -107,27 +108,27 @@ func readProperty(n node, kind string, property, group node, p *port.Project) fu
 		return func(b *binder) getter { return b.SessionValue(name) }
 	case "event_metadata":
 		if columnGetters[name] == nil {
-			property.Fail(invalidInput, "Events have no column %s.", describe(name))
+			property.Fail(document.InvalidInput, "Events have no column %s.", document.Describe(name))
 		}
 		return columnGetters[name]
 	case "group":
 		if group.IsAbsent() {
-			group.Fail(required, "A breakdown by group needs the index of a group type.")
+			group.Fail(document.Required, "A breakdown by group needs the index of a group type.")
 		}
 		index := int(group.IntInRange(0, maxGroupTypes-1, 0))
 		return func(b *binder) getter { return b.GroupProperty(index, name) }
 	case "hogql":
 		return hogqlValue(property, p)
 	}
-	n.Get("breakdown_type").Fail(notSupported, "Breakdowns of type %s are not supported.", describe(kind))
+	n.Get("breakdown_type").Fail(document.NotSupported, "Breakdowns of type %s are not supported.", document.Describe(kind))
 	return nil
 }
 
 // readCohorts reads the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 mean
 // all persons.
-func (b *breakdown) readCohorts(n node, p *port.Project) {
+func (b *breakdown) readCohorts(n document.Node, p *port.Project) {
 	b.ByCohort = true
-	list := []node{n}
+	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
 		list = n.List(maxFilters)
 	}
@@ -227,7 +228,7 @@ func (v *valueReader) text(w *row, i int, bins []bins) string {
 	raw := v.Parts[i](w)
 	part := &v.Breakdown.Parts[i]
 	if part.Bins > 0 {
-		f, ok := numberOf(raw)
+		f, ok := document.NumberOf(raw)
 		if !ok || bins == nil {
 			return nullValue
 		}
@@ -268,7 +269,7 @@ func (x *valueIndex) IndexOf(key string) (int, error) {
 		return i, nil
 	}
 	if len(x.Values) == x.Limit {
-		return 0, newError(tooLarge, "query__breakdownFilter", "More than %d breakdown values: narrow the range or filter.", x.Limit)
+		return 0, document.NewFault(document.TooLarge, "query__breakdownFilter", "More than %d breakdown values: narrow the range or filter.", x.Limit)
 	}
 	if x.numbers == nil {
 		x.numbers = map[string]int{}
@@ -309,8 +310,8 @@ const maxBreakdownValues = 100_000
 
 // parseBreakdownValue parses a breakdown value in the form in which results contain it. anyValue is
 // true if the query does not select a value.
-func parseBreakdownValue(n node) (texts []string, anyValue bool) {
-	list := []node{n}
+func parseBreakdownValue(n document.Node) (texts []string, anyValue bool) {
+	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
 		list = n.List(maxFilters)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 // interval is the length of the buckets of a series.
@@ -107,7 +109,7 @@ func (c calendar) BucketsBetween(i interval, from, to time.Time) (*buckets, erro
 	start := c.StartOf(i, from)
 	for !start.After(to) {
 		if len(b.Starts) == maxBuckets {
-			return nil, newError(tooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", maxBuckets)
+			return nil, document.NewFault(document.TooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", maxBuckets)
 		}
 		b.Starts = append(b.Starts, start.UnixMicro())
 		start = c.Next(i, start)

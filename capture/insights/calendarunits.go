@@ -1,6 +1,10 @@
 package insights
 
-import "time"
+import (
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+)
 
 // maxUnits limits the units of windows. It has room for the 30 days of minutes before the first
 // bucket (43,200).
@@ -12,7 +16,7 @@ func (c calendar) UnitsBetween(i interval, from, to time.Time) (*buckets, error)
 	start := c.StartOf(i, from)
 	for !start.After(to) {
 		if len(b.Starts) == maxUnits {
-			return nil, newError(tooLarge, "", "The windows of this series have more than %d units: choose a shorter period or a longer interval.", maxUnits)
+			return nil, document.NewFault(document.TooLarge, "", "The windows of this series have more than %d units: choose a shorter period or a longer interval.", maxUnits)
 		}
 		b.Starts = append(b.Starts, start.UnixMicro())
 		start = c.Next(i, start)

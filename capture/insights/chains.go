@@ -1,6 +1,10 @@
 package insights
 
-import "math"
+import (
+	"math"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+)
 
 // chains collects values for each actor until all events are read. The values are stored in the
 // order in which they arrive, in one arena, and are grouped by actor only in each. Actors are
@@ -49,7 +53,7 @@ func (c *chains[T]) grow(actor uint32) (err error) {
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
 		if c.count > math.MaxUint32-1<<pieceBits {
-			return newError(tooLarge, "", "The query needs more than %d events at once: choose a shorter period or a narrower filter.", c.count)
+			return document.NewFault(document.TooLarge, "", "The query needs more than %d events at once: choose a shorter period or a narrower filter.", c.count)
 		}
 		if err := c.reserve((c.size + 4) << pieceBits); err != nil { // 4: the position of each link in each
 			return err

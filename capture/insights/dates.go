@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
@@ -125,20 +126,20 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 
 // readDate returns the node as a date; an absent or empty one has the form noDate. all is as in
 // parseDate.
-func readDate(n node, all bool) date {
+func readDate(n document.Node, all bool) date {
 	text := n.Text("")
 	if n.IsAbsent() || n.HasFailed() || text == "" {
 		return date{}
 	}
 	d, ok := parseDate(text, all)
 	if !ok {
-		n.Fail(invalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
+		n.Fail(document.InvalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", document.Describe(text))
 	}
 	return d
 }
 
 // readLastDate is like date for the end of a range: today and yesterday mean the end of the day.
-func readLastDate(n node) date {
+func readLastDate(n document.Node) date {
 	d := readDate(n, false)
 	if text, _ := n.Value.(string); d.Edge != "" && dateWords[text].Edge != "" {
 		d.Edge = "End"
@@ -204,33 +205,33 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 }
 
 // readRelativeDate returns a relative date; one with the form noDate if the node is absent.
-func readRelativeDate(n node) date {
+func readRelativeDate(n document.Node) date {
 	d := readDate(n, false)
 	if d.Form != noDate && d.Form != relative {
-		n.Fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.Value))
+		n.Fail(document.InvalidInput, "%s is not a relative date such as -1m.", document.Describe(n.Value))
 	}
 	return d
 }
 
 // readInstant returns a time in the format of RFC 3339, which is required.
-func readInstant(n node) time.Time {
+func readInstant(n document.Node) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, n.Text(""))
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
-		n.Fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
+		n.Fail(document.InvalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
 	}
 	return at
 }
 
 // readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
 // empty.
-func readOptionalInstant(n node) time.Time {
+func readOptionalInstant(n document.Node) time.Time {
 	text := n.Text("")
 	if text == "" {
 		return time.Time{}
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		n.Fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
+		n.Fail(document.InvalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", document.Describe(text))
 	}
 	return at
 }
@@ -243,13 +244,13 @@ type dateRange struct {
 }
 
 // readDateRange parses a dateRange; without one, all its dates are absent.
-func readDateRange(n node) dateRange {
+func readDateRange(n document.Node) dateRange {
 	object := n.Object()
 	return dateRange{From: readDate(object.Get("date_from"), true), To: readLastDate(object.Get("date_to")), Explicit: object.Get("explicitDate").Boolean()}
 }
 
 // readInterval parses the member interval: one of the allowed intervals, by default day.
-func readInterval(n node, allowed ...interval) interval {
+func readInterval(n document.Node, allowed ...interval) interval {
 	names := make([]string, len(allowed))
 	for i, name := range allowed {
 		names[i] = string(name)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -202,7 +203,7 @@ func TestBuckets_Bounded(t *testing.T) {
 	c := calendar{Zone: time.UTC}
 	_, err := c.BucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
 	var e *port.Error
-	if !errors.As(err, &e) || e.Code != tooLarge {
-		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)
+	if !errors.As(err, &e) || e.Code != document.TooLarge {
+		t.Errorf("10,081 minutes: %v, want %s", err, document.TooLarge)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -66,7 +67,7 @@ func parseAttributes(s string) (map[string]string, string) {
 }
 
 // elementFilter parses a filter about the elements that were clicked (§3.2.6).
-func elementFilter(n node, p *port.Project) condition {
+func elementFilter(n document.Node, p *port.Project) condition {
 	key := n.Get("key").Choice("", "tag_name", "text", "href", "selector")
 	f := &elementCondition{comparison: readComparison(n, p, eventFilterSettings(key))}
 	switch key {
@@ -81,7 +82,7 @@ func elementFilter(n node, p *port.Project) condition {
 			f.selectors(n.Get("value"))
 		}
 	default:
-		n.Get("key").Fail(required, "A filter of type element needs a key: tag_name, text, href or selector.")
+		n.Get("key").Fail(document.Required, "A filter of type element needs a key: tag_name, text, href or selector.")
 	}
 	return f
 }
@@ -97,13 +98,13 @@ type elementCondition struct {
 }
 
 // selectors parses the values of the filter as CSS selectors and sets match.
-func (f *elementCondition) selectors(value node) {
+func (f *elementCondition) selectors(value document.Node) {
 	var list []selector
 	for _, raw := range f.jsonTexts() {
 		text, _ := textOf(raw)
 		s, ok := parseSelector(text)
 		if !ok {
-			value.Fail(notSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", describe(text))
+			value.Fail(document.NotSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", document.Describe(text))
 		}
 		list = append(list, s)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -55,7 +56,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
-func parseIssues(n node, p *port.Project) plan {
+func parseIssues(n document.Node, p *port.Project) plan {
 	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
@@ -71,14 +72,14 @@ func parseIssues(n node, p *port.Project) plan {
 	switch {
 	case n.HasFailed():
 	case p.Issues.Find == nil:
-		n.Get("kind").Fail(notSupported, "This server has no error tracking.")
+		n.Get("kind").Fail(document.NotSupported, "This server has no error tracking.")
 	default:
 		if status == "all" {
 			status = ""
 		}
 		q.issues, q.err = p.Issues.Find(status, id, maxIssues+1)
 		if len(q.issues) > maxIssues {
-			n.Get("status").Fail(tooLarge, "There are more than %d issues: filter by status, or resolve some.", maxIssues)
+			n.Get("status").Fail(document.TooLarge, "There are more than %d issues: filter by status, or resolve some.", maxIssues)
 		}
 	}
 	return q

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -40,7 +41,7 @@ type eventsQuery struct {
 
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
-func (s sources) parseEvents(n node, p *port.Project) plan {
+func (s sources) parseEvents(n document.Node, p *port.Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, readFilters(n.Get("fixedProperties"), p))
 	for _, item := range n.Get("select").List(maxSelect) {
@@ -83,7 +84,7 @@ func (s sources) parseEvents(n node, p *port.Project) plan {
 }
 
 // readEvents reads the members that restrict the list to names, an action or a person.
-func (q *eventsQuery) readEvents(n node, p *port.Project) {
+func (q *eventsQuery) readEvents(n document.Node, p *port.Project) {
 	for _, name := range n.Get("events").List(maxFilters) {
 		q.names = append(q.names, name.Text(""))
 	}
@@ -96,7 +97,7 @@ func (q *eventsQuery) readEvents(n node, p *port.Project) {
 		}
 	}
 	if id := n.Get("actionId"); !id.IsAbsent() {
-		action := readEntity(node{Value: map[string]any{"kind": "ActionsNode", "id": id.Value}, Attr: n.Attr, Fault: n.Fault}, p)
+		action := readEntity(document.Node{Value: map[string]any{"kind": "ActionsNode", "id": id.Value}, Attr: n.Attr, Fault: n.Fault}, p)
 		q.action = &action
 	}
 	switch id := n.Get("personId"); v := id.Value.(type) {
@@ -205,10 +206,10 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row)
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
-func (s sources) actorsOfTrend(n node, p *port.Project) actorFinder {
-	point := unwrap(n)
-	if kind := unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
-		n.Fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
+func (s sources) actorsOfTrend(n document.Node, p *port.Project) actorFinder {
+	point := document.Unwrap(n)
+	if kind := document.Unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
+		n.Fail(document.NotSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
 	return s.ActorFinder(point, p)

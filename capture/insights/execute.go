@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -54,7 +55,7 @@ func newRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Opt
 func (r *run) Reserve(bytes int64) error {
 	r.Reserved += bytes
 	if r.Reserved > r.limits.Memory {
-		return newError(tooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
+		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package insights
 
 import (
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -27,7 +28,7 @@ type experimentQuery struct {
 }
 
 // parseExperiment parses an ExperimentQuery.
-func parseExperiment(n node, p *port.Project) plan {
+func parseExperiment(n document.Node, p *port.Project) plan {
 	x := readTrial(n, p, true)
 	m := n.Get("metric").Object()
 	q := &experimentQuery{trial: x, metric: readMetric(m, p)}
@@ -41,15 +42,15 @@ func parseExperiment(n node, p *port.Project) plan {
 }
 
 // readDecrease reports whether the goal of a metric is a decrease.
-func readDecrease(n node) bool {
+func readDecrease(n document.Node) bool {
 	return n.Get("goal").Choice("increase", "increase", "decrease") == "decrease"
 }
 
 // readMetricBreakdown parses the breakdown of a metric.
-func readMetricBreakdown(n node, p *port.Project) (out []breakdownPart) {
+func readMetricBreakdown(n document.Node, p *port.Project) (out []breakdownPart) {
 	parts := n.Get("breakdownFilter").Object().Get("breakdowns")
 	if list, _ := parts.Value.([]any); len(list) > maxParts {
-		parts.Fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
+		parts.Fail(document.InvalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
 	}
 	for _, part := range parts.List(maxParts) {
 		kind := part.Get("type").Choice("event", "event", "person", "group")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -30,15 +31,15 @@ func flagExposures(p *port.Project, flag string) entity {
 
 // readExposure reads the exposure criteria that are stored with the experiment. n is used only to
 // record faults.
-func readExposure(x trial, n node, p *port.Project) exposure {
-	criteria, _ := decodeQuery(x.Criteria, "")
+func readExposure(x trial, n document.Node, p *port.Project) exposure {
+	criteria, _ := document.Decode(x.Criteria, "")
 	criteria.Attr, criteria.Fault = "query__exposure_criteria", n.Fault
 	return readCriteria(criteria, x, p)
 }
 
 // readCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
 // default the events that SDKs send when they read the flag.
-func readCriteria(n node, x trial, p *port.Project) exposure {
+func readCriteria(n document.Node, x trial, p *port.Project) exposure {
 	criteria := n.Object()
 	config := criteria.Get("exposure_config").Object()
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.Get("multiple_variant_handling").Value == "first_seen"}
@@ -64,7 +65,7 @@ func readCriteria(n node, x trial, p *port.Project) exposure {
 	tests := criteria.Get("filterTestAccounts")
 	// Test accounts are excluded by default.
 	if tests.IsAbsent() || tests.Boolean() {
-		e.Conditions = append(e.Conditions, testAccounts(node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p))
+		e.Conditions = append(e.Conditions, testAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p))
 	}
 	return e
 }

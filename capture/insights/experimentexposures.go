@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -21,12 +22,12 @@ const multipleVariants = "$multiple"
 
 // parseExposures parses an ExperimentExposureQuery. The query has a flag and may have an
 // experiment_id; members of the query override those of the stored experiment.
-func parseExposures(n node, p *port.Project) plan {
+func parseExposures(n document.Node, p *port.Project) plan {
 	flag, criteria := n.Get("feature_flag").Object(), n.Get("exposure_criteria").Object()
 	flag.Tracker = nil // a complete flag, of which most members are not used
 	key := flag.Get("key").Text("")
 	if key == "" {
-		flag.Fail(required, "feature_flag key is required")
+		flag.Fail(document.Required, "feature_flag key is required")
 	}
 	// The experiment that the query describes, if no stored experiment is named.
 	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.Raw()}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 // figuresSize is the approximate size of figures in bytes.
@@ -150,7 +151,7 @@ func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err er
 	}
 	v := 1.0
 	if s.get != nil {
-		v, _ = numberOf(s.get(r))
+		v, _ = document.NumberOf(s.get(r))
 	}
 	(*to)[actor].count(v)
 	return nil

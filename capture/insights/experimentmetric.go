@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -83,8 +84,8 @@ var metricUnits = map[string]int64{"second": 1e6, "minute": 60e6, "hour": 3600e6
 var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
 
 // metricKinds are the parsers of metrics by metric_type. Add new kinds of metrics here.
-var metricKinds = map[string]func(m *metric, n node, p *port.Project){
-	"mean": func(m *metric, n node, p *port.Project) {
+var metricKinds = map[string]func(m *metric, n document.Node, p *port.Project){
+	"mean": func(m *metric, n document.Node, p *port.Project) {
 		m.kind = experiments.Mean
 		side := readMetricSource(n.Get("source"), p)
 		if !n.Get("threshold").IsAbsent() {
@@ -96,7 +97,7 @@ var metricKinds = map[string]func(m *metric, n node, p *port.Project){
 		side.cut = readCut(n)
 		m.sides = []metricSource{side}
 	},
-	"ratio": func(m *metric, n node, p *port.Project) {
+	"ratio": func(m *metric, n document.Node, p *port.Project) {
 		m.kind = experiments.Ratio
 		for _, name := range []string{"numerator", "denominator"} {
 			side := readMetricSource(n.Get(name), p)
@@ -109,19 +110,19 @@ var metricKinds = map[string]func(m *metric, n node, p *port.Project){
 }
 
 // readMetric parses a metric.
-func readMetric(n node, p *port.Project) metric {
+func readMetric(n document.Node, p *port.Project) metric {
 	var m metric
 	if n.IsAbsent() {
-		n.Fail(required, "metric is required")
+		n.Fail(document.Required, "metric is required")
 		return m
 	}
 	if kind := n.Get("kind").Text(""); kind != "ExperimentMetric" {
-		n.Get("kind").Fail(invalidInput, "metric kind must be 'ExperimentMetric'")
+		n.Get("kind").Fail(document.InvalidInput, "metric kind must be 'ExperimentMetric'")
 	}
 	name := n.Get("metric_type").Text("")
 	read := metricKinds[name]
 	if read == nil {
-		n.Get("metric_type").Fail(invalidChoice, "%s is not one of mean, funnel, ratio, retention.", describe(name))
+		n.Get("metric_type").Fail(document.InvalidChoice, "%s is not one of mean, funnel, ratio, retention.", document.Describe(name))
 		return m
 	}
 	if window := n.Get("conversion_window"); !window.IsAbsent() {
@@ -137,9 +138,9 @@ func readMetric(n node, p *port.Project) metric {
 const maxWindow = 3 * 365 * 86400e6
 
 // readMetricSource parses a node with its math.
-func readMetricSource(n node, p *port.Project) metricSource {
+func readMetricSource(n document.Node, p *port.Project) metricSource {
 	if n.IsAbsent() {
-		n.Fail(required, "This field is required.")
+		n.Fail(document.Required, "This field is required.")
 		return metricSource{}
 	}
 	s := metricSource{entity: readEntity(n.Object(), p), math: n.Get("math").Text("total")}
@@ -149,7 +150,7 @@ func readMetricSource(n node, p *port.Project) metricSource {
 		s.sessions = property == "$session_duration"
 		switch {
 		case property == "":
-			n.Get("math_property").Fail(required, "The math %q needs a math_property.", s.math)
+			n.Get("math_property").Fail(document.Required, "The math %q needs a math_property.", s.math)
 		case s.sessions:
 			s.value = func(b *binder) getter { return b.SessionValue(property) }
 		default:
@@ -157,36 +158,36 @@ func readMetricSource(n node, p *port.Project) metricSource {
 		}
 	case "unique_group":
 		if n.Get("math_group_type_index").IsAbsent() {
-			n.Get("math_group_type_index").Fail(required, "The math unique_group needs a math_group_type_index.")
+			n.Get("math_group_type_index").Fail(document.Required, "The math unique_group needs a math_group_type_index.")
 		}
 		s.groupType = int(n.Get("math_group_type_index").IntInRange(0, maxGroupTypes-1, 0))
 	case "total", "unique_session", "dau":
 	default:
-		n.Get("math").Fail(notSupported, "The math %s is not supported in experiments.", describe(s.math))
+		n.Get("math").Fail(document.NotSupported, "The math %s is not supported in experiments.", document.Describe(s.math))
 	}
 	return s
 }
 
 // readCut parses the members about outliers.
-func readCut(n node) cut {
+func readCut(n document.Node) cut {
 	c := cut{ignoreZeros: n.Get("ignore_zeros").Boolean()}
 	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
 		if bound := n.Get(name); !bound.IsAbsent() {
 			f := bound.Number(0)
 			if f < 0 || f > 1 {
-				bound.Fail(invalidInput, "%s is not between 0 and 1.", describe(bound.Value))
+				bound.Fail(document.InvalidInput, "%s is not between 0 and 1.", document.Describe(bound.Value))
 			}
 			*to = &f
 		}
 	}
 	if c.lower != nil && c.upper != nil && *c.lower > *c.upper {
-		n.Get("lower_bound_percentile").Fail(invalidInput, "The lower bound is above the upper one.")
+		n.Get("lower_bound_percentile").Fail(document.InvalidInput, "The lower bound is above the upper one.")
 	}
 	return c
 }
 
 // readFunnelMetric parses the members of a funnel.
-func readFunnelMetric(m *metric, n node, p *port.Project) {
+func readFunnelMetric(m *metric, n document.Node, p *port.Project) {
 	m.kind = experiments.Funnel
 	m.series = readEntities(n.Get("series"), p, maxFunnelSteps)
 	m.order = n.Get("funnel_order_type").Choice("ordered", "ordered", anyOrder, strictOrder)
@@ -197,11 +198,11 @@ const maxFunnelSteps = 20
 
 // readRetentionMetric parses the members of a retention metric, which are all required except
 // start_handling.
-func readRetentionMetric(m *metric, n node, p *port.Project) {
+func readRetentionMetric(m *metric, n document.Node, p *port.Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
 		if n.Get(name).IsAbsent() {
-			n.Get(name).Fail(required, "This field is required.")
+			n.Get(name).Fail(document.Required, "This field is required.")
 		}
 	}
 	start := n.Get("start_event").Object()
@@ -213,7 +214,7 @@ func readRetentionMetric(m *metric, n node, p *port.Project) {
 	m.begin = n.Get("retention_window_start").IntInRange(0, 10_000, 0)
 	m.end = n.Get("retention_window_end").IntInRange(0, 10_000, 0)
 	if m.begin > m.end {
-		n.Get("retention_window_start").Fail(invalidInput, "retention_window_start is above retention_window_end.")
+		n.Get("retention_window_start").Fail(document.InvalidInput, "retention_window_start is above retention_window_end.")
 	}
 	m.latest = n.Get("start_handling").Choice("first_seen", "first_seen", "last_seen") == "last_seen"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -26,7 +27,7 @@ func (q *experimentQuery) Run(r *run) (*port.Result, error) {
 		}
 	}
 	if q.parts != nil && len(f.tuples.All) > maxTuples {
-		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.All), maxTuples)
+		return nil, document.NewFault(document.TooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.All), maxTuples)
 	}
 	return &port.Result{Extra: found.members()}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -36,14 +37,14 @@ const maxMetrics = 100
 
 // parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
 // metrics with some UUIDs.
-func parseResults(n node, p *port.Project) plan {
+func parseResults(n document.Node, p *port.Project) plan {
 	q := &resultsQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
 	}
 	q.exposures = &exposuresQuery{q.trial, readExposure(q.trial, n, p)}
 	// An unknown value of multiple_testing means that there is no correction.
-	stats, _ := decodeQuery(q.Stats, "")
+	stats, _ := document.Decode(q.Stats, "")
 	q.correction = "none"
 	if v := stats.Get("multiple_testing").Value; v == "holm" || v == "benjamini_hochberg" {
 		q.correction = v.(string)
@@ -54,7 +55,7 @@ func parseResults(n node, p *port.Project) plan {
 	}
 	q.primary, q.secondary = q.metrics(q.Primary, only, p), q.metrics(q.Secondary, only, p)
 	if count := len(q.primary) + len(q.secondary); count > maxMetrics {
-		n.Fail(tooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
+		n.Fail(document.TooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
 	}
 	return q
 }
@@ -68,7 +69,7 @@ func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *port.Pr
 		if only != nil && !slices.Contains(only, text) {
 			continue
 		}
-		n, fault := decodeQuery(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
+		n, fault := document.Decode(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
 		// The nested query has to find this experiment, whatever its id is.
 		project := *p
 		project.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -20,7 +21,7 @@ type timeseriesQuery struct {
 const maxTimeseries = 1000
 
 // parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
-func parseTimeseries(n node, p *port.Project) plan {
+func parseTimeseries(n document.Node, p *port.Project) plan {
 	q := &timeseriesQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
@@ -30,11 +31,11 @@ func parseTimeseries(n node, p *port.Project) plan {
 	found := append(results.metrics(q.Primary, []string{uuid}, p), results.metrics(q.Secondary, []string{uuid}, p)...)
 	switch {
 	case q.Start.IsZero():
-		n.Fail(invalidInput, "Experiment has not been started yet")
+		n.Fail(document.InvalidInput, "Experiment has not been started yet")
 	case uuid == "" || len(found) == 0:
-		n.Get("metric_uuid").Fail(invalidInput, "The experiment has no metric %s.", describe(uuid))
+		n.Get("metric_uuid").Fail(document.InvalidInput, "The experiment has no metric %s.", document.Describe(uuid))
 	case found[0].fault != nil:
-		n.Get("metric_uuid").Fail(invalidInput, "%s", faultText(found[0].fault))
+		n.Get("metric_uuid").Fail(document.InvalidInput, "%s", faultText(found[0].fault))
 	default:
 		q.metric = found[0].query
 	}
@@ -62,7 +63,7 @@ func (q *timeseriesQuery) Run(r *run) (*port.Result, error) {
 			return &port.Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
 		}
 		if i == maxTimeseries {
-			return nil, newError(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
+			return nil, document.NewFault(document.TooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
 		}
 		// A day that is not over ends now.
 		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.Zone).Add(-time.Microsecond)

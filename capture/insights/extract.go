@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -222,7 +223,7 @@ func skipValue(s string, i int) int {
 // textOf returns a property as a string (§3.2.2), and false if it is missing. raw must be JSON
 // text, or "".
 func textOf(raw string) (string, bool) {
-	if isMissing(raw) {
+	if document.IsMissing(raw) {
 		return "", false
 	}
 	switch raw[0] {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -92,14 +93,14 @@ type valueCondition struct {
 
 // readKey returns the key of a filter, which is required. A number is accepted and converted to a
 // string.
-func readKey(n node) string {
+func readKey(n document.Node) string {
 	k := n.Get("key")
 	if number, ok := k.Value.(json.Number); ok {
 		return number.String()
 	}
 	name := k.Text("")
 	if name == "" {
-		k.Fail(required, "A filter needs a key.")
+		k.Fail(document.Required, "A filter needs a key.")
 	}
 	return name
 }
@@ -111,7 +112,7 @@ func (c *valueCondition) Bind(b *binder) func(*row) bool {
 }
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
-func eventFilter(n node, p *port.Project) condition {
+func eventFilter(n document.Node, p *port.Project) condition {
 	key := readKey(n)
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
@@ -122,19 +123,19 @@ func eventFilter(n node, p *port.Project) condition {
 }
 
 // columnFilter parses a filter on a column of the event (event_metadata).
-func columnFilter(n node, p *port.Project) condition {
+func columnFilter(n document.Node, p *port.Project) condition {
 	key := readKey(n)
 	if _, ok := columnGetters[key]; !ok && !n.HasFailed() {
-		n.Get("key").Fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
+		n.Get("key").Fail(document.InvalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.
-func groupFilter(n node, p *port.Project) condition {
+func groupFilter(n document.Node, p *port.Project) condition {
 	index := n.Get("group_type_index")
 	if index.IsAbsent() {
-		index.Fail(required, "A filter of type group needs group_type_index.")
+		index.Fail(document.Required, "A filter of type group needs group_type_index.")
 	}
 	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, maxGroupTypes-1, 0)), readKey(n)}
 }

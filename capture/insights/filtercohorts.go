@@ -7,16 +7,17 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // cohortFilter parses a filter on current membership of the person in one of several cohorts.
-func cohortFilter(n node, p *port.Project) condition {
+func cohortFilter(n document.Node, p *port.Project) condition {
 	c := &cohortCondition{}
 	ids := n.Get("value")
-	list := []node{ids}
+	list := []document.Node{ids}
 	if _, ok := ids.Value.([]any); ok {
 		list = ids.List(maxFilters)
 	}
@@ -29,26 +30,26 @@ func cohortFilter(n node, p *port.Project) condition {
 }
 
 // readCohort returns the id of a cohort, which must exist and be supported.
-func readCohort(n node, p *port.Project) int64 {
+func readCohort(n document.Node, p *port.Project) int64 {
 	if text, ok := n.Value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			n.Fail(invalidInput, "Cohort %s does not exist.", describe(text))
+			n.Fail(document.InvalidInput, "Cohort %s does not exist.", document.Describe(text))
 		}
 		return checkCohort(n, p, id)
 	}
 	if n.IsAbsent() {
-		n.Fail(required, "A filter of type cohort needs a value, the id of a cohort.")
+		n.Fail(document.Required, "A filter of type cohort needs a value, the id of a cohort.")
 	}
 	return checkCohort(n, p, n.IntInRange(0, 1<<53, 0))
 }
 
 // checkCohort records a fault if the cohort does not exist or is not supported.
-func checkCohort(n node, p *port.Project, id int64) int64 {
+func checkCohort(n document.Node, p *port.Project, id int64) int64 {
 	if !hasCohort(p, id) {
-		n.Fail(invalidInput, "Cohort %d does not exist.", id)
+		n.Fail(document.InvalidInput, "Cohort %d does not exist.", id)
 	} else if why := unsupportedReason(p, id, map[int64]bool{}); why != "" {
-		n.Fail(notSupported, "%s", why)
+		n.Fail(document.NotSupported, "%s", why)
 	}
 	return id
 }
@@ -62,7 +63,7 @@ func unsupportedReason(p *port.Project, id int64, seen map[int64]bool) string {
 	case seen[id] || c.Static || c.Deleted:
 		return ""
 	case c.Unsupported:
-		return fmt.Sprintf("Cohort %d (%s) is computed from events, which is not supported.", id, describe(c.Name))
+		return fmt.Sprintf("Cohort %d (%s) is computed from events, which is not supported.", id, document.Describe(c.Name))
 	case c.Tree == nil:
 		return ""
 	}
@@ -72,7 +73,7 @@ func unsupportedReason(p *port.Project, id int64, seen map[int64]bool) string {
 		switch {
 		case why != "":
 		case n.Unsupported:
-			why = fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
+			why = fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, document.Describe(c.Name), document.Describe(string(n.Leaf.Type)))
 		case n.Leaf.Type == flags.CohortProperty:
 			inner, _ := n.Leaf.Value.(int64)
 			why = unsupportedReason(p, inner, seen)

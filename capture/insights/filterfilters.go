@@ -3,12 +3,13 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readFilters parses a list or a tree of property filters (§3.2.1).
-func readFilters(n node, p *port.Project) allOf {
+func readFilters(n document.Node, p *port.Project) allOf {
 	f := filterReader{project: p}
 	if _, list := n.Value.([]any); list {
 		return f.each(n, -1) // the list itself does not count as a level
@@ -24,7 +25,7 @@ type filterReader struct {
 
 // read parses a filter, a list, or a group of filters. Groups are objects with "values"; a list is
 // an AND.
-func (f *filterReader) read(n node, depth int) condition {
+func (f *filterReader) read(n document.Node, depth int) condition {
 	switch v := n.Value.(type) {
 	case nil:
 		return allOf{}
@@ -42,14 +43,14 @@ func (f *filterReader) read(n node, depth int) condition {
 			return allOf(f.each(n.Get("values"), depth))
 		}
 	}
-	n.Fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.Value))
+	n.Fail(document.InvalidInput, "Expected a list of filters or a group of them, not %s.", document.Describe(n.Value))
 	return allOf{}
 }
 
 // each parses the elements of a list or group at a depth.
-func (f *filterReader) each(n node, depth int) []condition {
+func (f *filterReader) each(n document.Node, depth int) []condition {
 	if depth >= maxDepth {
-		n.Fail(tooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
+		n.Fail(document.TooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
 		return nil
 	}
 	var out []condition
@@ -60,10 +61,10 @@ func (f *filterReader) each(n node, depth int) []condition {
 }
 
 // leaf parses one filter. An empty object is a filter that is always true.
-func (f *filterReader) leaf(n node) condition {
+func (f *filterReader) leaf(n document.Node) condition {
 	// The limit applies to the whole tree.
 	if f.count++; f.count > maxFilters {
-		n.Fail(tooLarge, "A query may have at most %d filters.", maxFilters)
+		n.Fail(document.TooLarge, "A query may have at most %d filters.", maxFilters)
 	}
 	if m, _ := n.Value.(map[string]any); len(m) == 0 {
 		return allOf{}
@@ -75,17 +76,17 @@ func (f *filterReader) leaf(n node) condition {
 	}
 	newCondition, ok := filterTypes[name]
 	if !ok {
-		n.Get("type").Fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
+		n.Get("type").Fail(document.NotSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
 		return allOf{}
 	}
 	return newCondition(n, f.project)
 }
 
 // filterTypes are the parsers of filters by type. Add new types here.
-var filterTypes map[string]func(n node, p *port.Project) condition
+var filterTypes map[string]func(n document.Node, p *port.Project) condition
 
 func init() {
-	filterTypes = map[string]func(n node, p *port.Project) condition{
+	filterTypes = map[string]func(n document.Node, p *port.Project) condition{
 		"event": eventFilter, "feature": eventFilter, "person": personFilter, "group": groupFilter,
 		"cohort": cohortFilter, "static-cohort": cohortFilter, "precalculated-cohort": cohortFilter,
 		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter, "hogql": hogqlFilter,
@@ -94,15 +95,15 @@ func init() {
 
 // testAccounts returns the project's filters that exclude its own team, if the query requests them
 // with filterTestAccounts.
-func testAccounts(n node, p *port.Project) condition {
+func testAccounts(n document.Node, p *port.Project) condition {
 	if !n.Get("filterTestAccounts").Boolean() || len(p.TestAccountFilters) == 0 {
 		return allOf{}
 	}
-	own := node{Value: wire.Value(p.TestAccountFilters), Attr: "query__filterTestAccounts", Fault: n.Fault}
+	own := document.Node{Value: wire.Value(p.TestAccountFilters), Attr: "query__filterTestAccounts", Fault: n.Fault}
 	return readFilters(own, p)
 }
 
 // queryConditions returns the conditions that apply to all series of a query.
-func queryConditions(n node, p *port.Project) allOf {
+func queryConditions(n document.Node, p *port.Project) allOf {
 	return slices.Concat(readFilters(n.Get("properties"), p), allOf{testAccounts(n, p)})
 }

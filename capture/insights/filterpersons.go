@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -13,7 +14,7 @@ type personCondition interface {
 }
 
 // readPersonFilters reads filters that must be evaluable without events.
-func readPersonFilters(n node, p *port.Project) allOf {
+func readPersonFilters(n document.Node, p *port.Project) allOf {
 	return readTypedFilters(n, p, "person and cohort", func(c condition) bool {
 		_, ok := c.(personCondition)
 		return ok
@@ -22,10 +23,10 @@ func readPersonFilters(n node, p *port.Project) allOf {
 
 // readTypedFilters reads filters for each of which the function one must be true; kinds names the
 // permitted types in the error.
-func readTypedFilters(n node, p *port.Project, kinds string, one func(condition) bool) allOf {
+func readTypedFilters(n document.Node, p *port.Project, kinds string, one func(condition) bool) allOf {
 	filters := readFilters(n, p)
 	if !n.HasFailed() && !everyCondition(filters, one) {
-		n.Fail(notSupported, "Only filters of type %s are possible here.", kinds)
+		n.Fail(document.NotSupported, "Only filters of type %s are possible here.", kinds)
 	}
 	return filters
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 // formula is an arithmetic expression over the series of a query (§2.4.5), in which A is the first
@@ -22,7 +24,7 @@ const (
 
 // readFormulas parses the members formulaNodes, formulas and formula. Only the first that is set is
 // used. series is the number of series.
-func readFormulas(n node, series int) []formula {
+func readFormulas(n document.Node, series int) []formula {
 	var out []formula
 	for _, f := range n.Get("formulaNodes").List(maxFormulas) {
 		if text := f.Get("formula").Text(""); text != "" {
@@ -44,15 +46,15 @@ func readFormulas(n node, series int) []formula {
 }
 
 // readFormula parses one formula.
-func readFormula(n node, text, name string, series int) formula {
-	p := &formulaParser{node: n, rest: text, series: series}
+func readFormula(n document.Node, text, name string, series int) formula {
+	p := &formulaParser{Node: n, rest: text, series: series}
 	if len(text) > maxFormula {
-		n.Fail(tooLarge, "A formula may have at most %d characters.", maxFormula)
+		n.Fail(document.TooLarge, "A formula may have at most %d characters.", maxFormula)
 		return formula{}
 	}
 	value := p.sum()
 	if p.space(); p.rest != "" {
-		n.Fail(invalidInput, "The formula %s has an unexpected %q.", describe(text), p.rest[:1])
+		n.Fail(document.InvalidInput, "The formula %s has an unexpected %q.", document.Describe(text), p.rest[:1])
 	}
 	return formula{text: text, name: name, value: value}
 }
@@ -63,7 +65,7 @@ type term = func(series []float64) float64
 // formulaParser is a recursive descent parser. Its depth is limited by the maximum length of a
 // formula.
 type formulaParser struct {
-	node
+	document.Node
 	// rest is the part of the formula that is not parsed yet.
 	rest   string
 	series int
@@ -157,13 +159,13 @@ func (p *formulaParser) atom() term {
 	p.space()
 	zero := func([]float64) float64 { return 0 }
 	if p.rest == "" {
-		p.Fail(invalidInput, "The formula %s ends too soon.", describe(p.Value))
+		p.Fail(document.InvalidInput, "The formula %s ends too soon.", document.Describe(p.Value))
 		return zero
 	}
 	if p.accept("(") {
 		inner := p.sum()
 		if !p.accept(")") {
-			p.Fail(invalidInput, "The formula %s lacks a closing parenthesis.", describe(p.Value))
+			p.Fail(document.InvalidInput, "The formula %s lacks a closing parenthesis.", document.Describe(p.Value))
 		}
 		return inner
 	}
@@ -174,7 +176,7 @@ func (p *formulaParser) atom() term {
 		p.rest = p.rest[len(word):]
 		i := int(letter - 'a')
 		if len(word) > 1 || i >= p.series {
-			p.Fail(invalidInput, "The formula %s has an unknown %q: series are A to %c.", describe(p.Value), word, 'A'+rune(p.series-1))
+			p.Fail(document.InvalidInput, "The formula %s has an unknown %q: series are A to %c.", document.Describe(p.Value), word, 'A'+rune(p.series-1))
 			return zero
 		}
 		return func(s []float64) float64 { return s[i] }
@@ -182,7 +184,7 @@ func (p *formulaParser) atom() term {
 	digits := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "0123456789."))]
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil {
-		p.Fail(invalidInput, "The formula %s has an unexpected %q.", describe(p.Value), p.rest[:1])
+		p.Fail(document.InvalidInput, "The formula %s has an unexpected %q.", document.Describe(p.Value), p.rest[:1])
 		return zero
 	}
 	p.rest = p.rest[len(digits):]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -15,8 +16,8 @@ import (
 // FromFilters converts filters, the older form of an insight, to a query (§2.10). It returns nil if
 // filters is empty. The error is an [*port.Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
-	n, fault := decodeQuery(filters, "filters")
-	n.Tracker.What, n.Tracker.Known = aFilters, olderMembers
+	n, fault := document.Decode(filters, "filters")
+	n.Tracker.What, n.Tracker.Known = document.AFilters, document.OlderMembers
 	query := older(n)
 	if misspelt := n.Tracker.FindMisspelled(); misspelt != nil {
 		return nil, misspelt
@@ -31,7 +32,7 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 }
 
 // older converts filters; it returns nil if there are none.
-func older(n node) map[string]any {
+func older(n document.Node) map[string]any {
 	filters := unpacked(n)
 	if list, ok := filters.Value.([]any); ok && len(list) == 1 {
 		filters = unpacked(with(filters, list[0]))
@@ -43,10 +44,10 @@ func older(n node) map[string]any {
 	name, text := kind.Value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
 	if !ok || !text && !kind.IsAbsent() {
-		kind.Fail(notSupported, "Insights of type %s are not supported.", describe(kind.Value))
+		kind.Fail(document.NotSupported, "Insights of type %s are not supported.", document.Describe(kind.Value))
 		return nil
 	}
-	old := &oldFilters{node: filters, query: map[string]any{}}
+	old := &oldFilters{Node: filters, query: map[string]any{}}
 	old.common()
 	convert(old)
 	return old.query
@@ -61,7 +62,7 @@ var oldInsights = map[string]func(*oldFilters){
 
 // oldFilters are the filters of an insight and the query to which they are converted.
 type oldFilters struct {
-	node
+	document.Node
 	query map[string]any
 }
 
@@ -90,7 +91,7 @@ var (
 )
 
 // oldMembers copies members that have a value, under their new names.
-func oldMembers(to map[string]any, from node, names [][2]string) {
+func oldMembers(to map[string]any, from document.Node, names [][2]string) {
 	for _, n := range names {
 		if v := typedValue(from.Get(n[0]).Value); v != nil {
 			to[n[1]] = v
@@ -115,7 +116,7 @@ func typedValue(v any) any {
 }
 
 // unpacked decodes a value that may be JSON in a string.
-func unpacked(n node) node {
+func unpacked(n document.Node) document.Node {
 	if text, ok := n.Value.(string); ok {
 		return with(n, wire.Value([]byte(text)))
 	}
@@ -123,8 +124,8 @@ func unpacked(n node) node {
 }
 
 // with returns the node with another value.
-func with(n node, value any) node {
-	return node{Value: value, Attr: n.Attr, Fault: n.Fault, Tracker: n.Tracker}
+func with(n document.Node, value any) document.Node {
+	return document.Node{Value: value, Attr: n.Attr, Fault: n.Fault, Tracker: n.Tracker}
 }
 
 // section adds an object to the query, unless it is empty.
@@ -137,9 +138,9 @@ func (o *oldFilters) section(name string, fill map[string]any) {
 // common converts the members that all kinds of insights have.
 func (o *oldFilters) common() {
 	dates := map[string]any{}
-	oldMembers(dates, o.node, oldDates)
+	oldMembers(dates, o.Node, oldDates)
 	o.section("dateRange", dates)
-	oldMembers(o.query, o.node, oldCommon)
+	oldMembers(o.query, o.Node, oldCommon)
 	if typedValue(o.Get("filter_test_accounts").Value) == true {
 		o.query["filterTestAccounts"] = true
 	}
@@ -150,7 +151,7 @@ func (o *oldFilters) common() {
 
 // interval converts the interval; minutes become hours.
 func (o *oldFilters) interval() {
-	oldMembers(o.query, o.node, [][2]string{{"interval", "interval"}})
+	oldMembers(o.query, o.Node, [][2]string{{"interval", "interval"}})
 	if o.query["interval"] == "minute" {
 		o.query["interval"] = "hour"
 	}
@@ -160,9 +161,9 @@ func (o *oldFilters) interval() {
 func (o *oldFilters) trends() {
 	o.query["kind"] = "TrendsQuery"
 	o.interval()
-	o.query["series"] = o.series(func(to map[string]any, entity node) { oldMembers(to, entity, oldMath) })
+	o.query["series"] = o.series(func(to map[string]any, entity document.Node) { oldMembers(to, entity, oldMath) })
 	filter := map[string]any{}
-	oldMembers(filter, o.node, oldTrends)
+	oldMembers(filter, o.Node, oldTrends)
 	if formula, _ := o.Get("formula").Value.(string); formula != "" {
 		filter["formula"] = formula
 	}
@@ -178,7 +179,7 @@ func (o *oldFilters) trends() {
 
 func (o *oldFilters) compare() {
 	compare := map[string]any{}
-	oldMembers(compare, o.node, oldCompare)
+	oldMembers(compare, o.Node, oldCompare)
 	o.section("compareFilter", compare)
 }
 
@@ -195,7 +196,7 @@ var stickyMaths = []any{nil, "dau", "weekly_active", "monthly_active", "unique_g
 func (o *oldFilters) stickiness() {
 	o.query["kind"] = "StickinessQuery"
 	o.interval()
-	o.query["series"] = o.series(func(to map[string]any, entity node) {
+	o.query["series"] = o.series(func(to map[string]any, entity document.Node) {
 		if oldMembers(to, entity, oldMath); !slices.Contains(stickyMaths, to["math"]) {
 			to["math"] = "dau"
 		}
@@ -209,7 +210,7 @@ func (o *oldFilters) funnel() {
 	o.interval()
 	o.query["series"] = o.series(nil)
 	filter := map[string]any{}
-	oldMembers(filter, o.node, oldFunnel)
+	oldMembers(filter, o.Node, oldFunnel)
 	if days := typedValue(o.Get("funnel_window_days").Value); days != nil && filter["funnelWindowInterval"] == nil {
 		filter["funnelWindowInterval"], filter["funnelWindowIntervalUnit"] = days, "day"
 	}
@@ -233,7 +234,7 @@ func (o *oldFilters) funnel() {
 func (o *oldFilters) retention() {
 	o.query["kind"] = "RetentionQuery"
 	filter := map[string]any{}
-	oldMembers(filter, o.node, oldRetention)
+	oldMembers(filter, o.Node, oldRetention)
 	for from, to := range map[string]string{"target_entity": "targetEntity", "returning_entity": "returningEntity"} {
 		e := unpacked(o.Get(from))
 		if m, ok := e.Value.(map[string]any); !ok || len(m) == 0 {
@@ -254,11 +255,11 @@ func (o *oldFilters) retention() {
 }
 
 // oldObjects returns the objects of a list, or of a list in a JSON string.
-func oldObjects(n node) (out []node) {
+func oldObjects(n document.Node) (out []document.Node) {
 	list, _ := unpacked(n).Value.([]any)
 	for i, v := range list {
 		if _, ok := v.(map[string]any); ok {
-			out = append(out, node{Value: v, Attr: n.Attr + "__" + strconv.Itoa(i), Fault: n.Fault, Tracker: n.Tracker})
+			out = append(out, document.Node{Value: v, Attr: n.Attr + "__" + strconv.Itoa(i), Fault: n.Fault, Tracker: n.Tracker})
 		}
 	}
 	return out
@@ -266,10 +267,10 @@ func oldObjects(n node) (out []node) {
 
 // series returns the events and actions in their order. more, if not nil, adds the members that are
 // particular to the kind of insight.
-func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
+func (o *oldFilters) series(more func(to map[string]any, entity document.Node)) []any {
 	type placed struct {
 		order  float64
-		entity node
+		entity document.Node
 		action bool
 	}
 	var all []placed
@@ -296,7 +297,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 }
 
 // oldNode converts an event or an action to a node of a series.
-func oldNode(n node, action bool) map[string]any {
+func oldNode(n document.Node, action bool) map[string]any {
 	to := map[string]any{"kind": "EventsNode", "event": n.Get("id").Value}
 	if action {
 		to = map[string]any{"kind": "ActionsNode", "id": typedValue(n.Get("id").Value)}
@@ -317,7 +318,7 @@ func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
 	property, kind := o.Get("breakdown").Value, o.Get("breakdown_type").Value
 	if several := oldObjects(o.Get("breakdowns")); len(several) > 1 {
-		o.Get("breakdowns").Fail(notSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
+		o.Get("breakdowns").Fail(document.NotSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
 	} else if len(several) == 1 {
 		one := several[0]
 		property, kind = one.Get("property").Value, cmp.Or[any](one.Get("type").Value, kind)
@@ -329,14 +330,14 @@ func (o *oldFilters) breakdown() {
 	if kind == nil || kind == "" || kind == "events" {
 		kind = "event"
 	}
-	oldMembers(filter, o.node, oldBreakdown)
+	oldMembers(filter, o.Node, oldBreakdown)
 	filter["breakdown"], filter["breakdown_type"] = property, kind
 	o.query["breakdownFilter"] = filter
 }
 
 // oldProperties converts filters: a list, a tree, or the oldest form, in which names end with
 // operators. It returns nil if there are no filters; invalid filters are dropped.
-func oldProperties(n node) any {
+func oldProperties(n document.Node) any {
 	filters := unpacked(n)
 	switch v := filters.Value.(type) {
 	case []any:
@@ -375,8 +376,8 @@ func nilIfEmpty(list []any) any {
 
 // trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
-func trackFilterMembers(n node) {
-	readFilters(node{Value: n.Value, Attr: n.Attr, Fault: new(*port.Error), Tracker: n.Tracker}, &port.Project{})
+func trackFilterMembers(n document.Node) {
+	readFilters(document.Node{Value: n.Value, Attr: n.Attr, Fault: new(*port.Error), Tracker: n.Tracker}, &port.Project{})
 }
 
 // oldFilterList returns the filters and groups of a list.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -83,7 +84,7 @@ func TestFromFilters(t *testing.T) {
 		}
 		project := &port.Project{ID: 1, GroupTypes: []string{"org", "team"}}
 		var fault *port.Error
-		if _, err := Parse(got, project); errors.As(err, &fault) && fault.Code != notSupported {
+		if _, err := Parse(got, project); errors.As(err, &fault) && fault.Code != document.NotSupported {
 			t.Errorf("%s: the query cannot be read: %v", c.name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -75,10 +76,10 @@ const (
 )
 
 // parseFunnel parses a FunnelsQuery.
-func parseFunnel(n node, p *port.Project) plan { return readFunnel(n, p) }
+func parseFunnel(n document.Node, p *port.Project) plan { return readFunnel(n, p) }
 
 // readFunnel is parseFunnel with the concrete type, which the actors of funnels need.
-func readFunnel(n node, p *port.Project) *funnelQuery {
+func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
 		dates:      readDateRange(n.Get("dateRange")),
@@ -103,7 +104,7 @@ func readFunnel(n node, p *port.Project) *funnelQuery {
 }
 
 // readOptions parses the members of funnelsFilter. The steps must be parsed already.
-func (q *funnelQuery) readOptions(n node, p *port.Project) {
+func (q *funnelQuery) readOptions(n document.Node, p *port.Project) {
 	q.viz = n.Get("funnelVizType").Choice("steps", "steps", timeToConvert, funnelTrends)
 	q.order = n.Get("funnelOrderType").Choice("ordered", "ordered", strictSteps, unorderedSteps)
 	unit := n.Get("funnelWindowIntervalUnit").Choice("day", "second", "minute", "hour", "day", "week", "month")
@@ -116,16 +117,16 @@ func (q *funnelQuery) readOptions(n node, p *port.Project) {
 	last := int64(len(q.steps) - 1)
 	q.from, q.to = q.stepOf(n.Get("funnelFromStep"), 0), q.stepOf(n.Get("funnelToStep"), last)
 	if q.from >= q.to && len(q.steps) > 1 {
-		n.Get("funnelToStep").Fail(invalidInput, "funnelFromStep must be before funnelToStep.")
+		n.Get("funnelToStep").Fail(document.InvalidInput, "funnelFromStep must be before funnelToStep.")
 	}
 	if q.viz != "steps" && len(q.steps) < 2 {
-		n.Get("funnelVizType").Fail(invalidInput, "A funnel of this kind needs two steps.")
+		n.Get("funnelVizType").Fail(document.InvalidInput, "A funnel of this kind needs two steps.")
 	}
 	if expression := n.Get("funnelAggregateByHogQL"); expression.Text("") != "" {
 		q.actor = hogqlValue(expression, p)
 	}
 	if q.attribution == stepTouch && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
-		n.Get("breakdownAttributionValue").Fail(invalidInput, "There is no such step, or in any order another than the first.")
+		n.Get("breakdownAttributionValue").Fail(document.InvalidInput, "There is no such step, or in any order another than the first.")
 	}
 	for _, x := range n.Get("exclusions").List(maxExclusions) {
 		q.exclude(x.Object(), p)
@@ -133,7 +134,7 @@ func (q *funnelQuery) readOptions(n node, p *port.Project) {
 }
 
 // stepOf returns the index of a step, or fallback if it is absent.
-func (q *funnelQuery) stepOf(n node, fallback int64) int {
+func (q *funnelQuery) stepOf(n document.Node, fallback int64) int {
 	if n.IsAbsent() {
 		return int(fallback)
 	}
@@ -141,23 +142,23 @@ func (q *funnelQuery) stepOf(n node, fallback int64) int {
 }
 
 // exclude parses one exclusion and validates its steps.
-func (q *funnelQuery) exclude(n node, p *port.Project) {
+func (q *funnelQuery) exclude(n document.Node, p *port.Project) {
 	x := funnelExclusion{readEntity(n, p), exclusion{int(n.Get("funnelFromStep").IntInRange(0, 1<<20, 0)), int(n.Get("funnelToStep").IntInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:
-		n.Get("funnelToStep").Fail(invalidInput, "Exclusion: funnelFromStep must be before funnelToStep.")
+		n.Get("funnelToStep").Fail(document.InvalidInput, "Exclusion: funnelFromStep must be before funnelToStep.")
 		return
 	case x.exclusion.to > last:
-		n.Get("funnelToStep").Fail(invalidInput, "Exclusion: the funnel has no step %d.", x.exclusion.to)
+		n.Get("funnelToStep").Fail(document.InvalidInput, "Exclusion: the funnel has no step %d.", x.exclusion.to)
 		return
 	case q.order == unorderedSteps && (x.from != 0 || x.exclusion.to != last):
-		n.Fail(invalidInput, "Exclusion: in a funnel of any order it must span all steps.")
+		n.Fail(document.InvalidInput, "Exclusion: in a funnel of any order it must span all steps.")
 	}
 	// An exclusion that equals a step between its bounds would make the step unreachable.
 	for i := x.from; i <= x.exclusion.to; i++ {
 		if x.sameAs(&q.steps[i]) {
-			n.Fail(invalidInput, "Exclusion: it is the same event or action as step %d, which could then never be completed.", i+1)
+			n.Fail(document.InvalidInput, "Exclusion: it is the same event or action as step %d, which could then never be completed.", i+1)
 		}
 	}
 	q.exclusions = append(q.exclusions, x)
@@ -170,7 +171,7 @@ func (x *funnelExclusion) sameAs(step *entity) bool {
 		return false
 	}
 	return len(x.Node.Get("properties").List(maxFilters)) == 0 || slices.EqualFunc(
-		[]node{x.Node.Get("properties"), x.Node.Get("fixedProperties")},
-		[]node{step.Node.Get("properties"), step.Node.Get("fixedProperties")},
-		func(a, b node) bool { return bytes.Equal(a.Raw(), b.Raw()) })
+		[]document.Node{x.Node.Get("properties"), x.Node.Get("fixedProperties")},
+		[]document.Node{step.Node.Get("properties"), step.Node.Get("fixedProperties")},
+		func(a, b document.Node) bool { return bytes.Equal(a.Raw(), b.Raw()) })
 }

@@ -3,18 +3,20 @@ package insights
 import (
 	"slices"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(node) actorFinder
+	ActorFinder(document.Node) actorFinder
 	Options(*run) (map[string]any, error)
 } = (*funnelQuery)(nil)
 
 // ActorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
-func (q *funnelQuery) ActorFinder(n node) actorFinder {
+func (q *funnelQuery) ActorFinder(n document.Node) actorFinder {
 	if q.actor != nil {
-		n.Get("source").Fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
+		n.Get("source").Fail(document.NotSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
 	parse := q.reachedStep
 	if q.viz == funnelTrends {
@@ -53,11 +55,11 @@ type actorIterator func(f *funnelRun, yield func(actor, value uint32) error) err
 
 // reachedStep parses funnelStep. A positive step selects the actors that reached it, counted from
 // 1; a negative step -k those that reached step k-1 but not step k.
-func (q *funnelQuery) reachedStep(n node) actorIterator {
+func (q *funnelQuery) reachedStep(n document.Node) actorIterator {
 	stepNode := n.Get("funnelStep")
 	step := int(stepNode.IntInRange(-maxSteps, maxSteps, 0))
 	if step == 0 || step == -1 || max(step, -step) > len(q.steps) {
-		stepNode.Fail(invalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
+		stepNode.Fail(document.InvalidInput, "funnelStep must be a step from 1 to %d, or from -2 on for those who left before a step.", len(q.steps))
 	}
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		return f.eachReached(func(actor, value uint32, times []int64) error {
@@ -72,10 +74,10 @@ func (q *funnelQuery) reachedStep(n node) actorIterator {
 
 // enteredIn parses the bucket of a funnel over time, and whether to select the actors that did not
 // convert.
-func (q *funnelQuery) enteredIn(n node) actorIterator {
+func (q *funnelQuery) enteredIn(n document.Node) actorIterator {
 	start := n.Get("funnelTrendsEntrancePeriodStart")
 	if start.IsAbsent() {
-		start.Fail(required, "Actors of a funnel over time need the start of a period.")
+		start.Fail(document.Required, "Actors of a funnel over time need the start of a period.")
 	}
 	when := readDate(start, false)
 	dropped := n.Get("funnelTrendsDropOff").Boolean()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -103,8 +104,8 @@ func TestRun_TextsAreCounted(t *testing.T) {
 			t.Fatal(query, err)
 		}
 		var fault *port.Error
-		if _, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
-			t.Errorf("%s: %v, want %s", query, err, tooLarge)
+		if _, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
+			t.Errorf("%s: %v, want %s", query, err, document.TooLarge)
 		}
 	}
 }

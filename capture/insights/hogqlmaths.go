@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -18,9 +19,9 @@ type expression struct {
 
 // readExpression parses an expression and compiles it to find errors. aggregate is true if the
 // expression must be an aggregate.
-func readExpression(n node, p *port.Project, aggregate bool) *expression {
+func readExpression(n document.Node, p *port.Project, aggregate bool) *expression {
 	if n.IsAbsent() {
-		n.Fail(required, "This field is required.")
+		n.Fail(document.Required, "This field is required.")
 	}
 	text := n.Text("")
 	if n.HasFailed() {
@@ -66,7 +67,7 @@ func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value)
 }
 
 // hogqlFilter parses a filter whose key is an expression.
-func hogqlFilter(n node, p *port.Project) condition {
+func hogqlFilter(n document.Node, p *port.Project) condition {
 	return &hogqlCondition{readExpression(n.Get("key"), p, false)}
 }
 
@@ -87,7 +88,7 @@ func (c *hogqlCondition) Bind(b *binder) func(*row) bool {
 
 // hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
 // string, "" for null.
-func hogqlValue(n node, p *port.Project) func(b *binder) getter {
+func hogqlValue(n document.Node, p *port.Project) func(b *binder) getter {
 	x := readExpression(n, p, false)
 	return func(b *binder) getter {
 		eval := x.program(b)
@@ -111,7 +112,7 @@ func hogqlContext(r *run) hogql.Context {
 }
 
 // failWith records err as the fault of the query, at this node, unless a fault is recorded.
-func failWith(n node, err error) {
+func failWith(n document.Node, err error) {
 	var e *port.Error
 	if errors.As(withAttr(err, n.Attr), &e) && *n.Fault == nil {
 		*n.Fault = e

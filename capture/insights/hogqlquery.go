@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -25,10 +26,10 @@ type hogqlQuery struct {
 }
 
 // parseHogQL parses a HogQLQuery and compiles it to report errors.
-func parseHogQL(n node, p *port.Project) plan {
+func parseHogQL(n document.Node, p *port.Project) plan {
 	q := &hogqlQuery{text: n.Get("query").Text("")}
 	if n.Get("query").IsAbsent() {
-		n.Get("query").Fail(required, "This field is required.")
+		n.Get("query").Fail(document.Required, "This field is required.")
 	}
 	if n.HasFailed() {
 		return q
@@ -47,7 +48,7 @@ func parseHogQL(n node, p *port.Project) plan {
 }
 
 // read parses the members besides the text of the query.
-func (q *hogqlQuery) read(n node, p *port.Project) {
+func (q *hogqlQuery) read(n document.Node, p *port.Project) {
 	q.values, _ = n.Get("values").Object().Value.(map[string]any)
 	q.variables = map[string]any{}
 	// Variables are by id and have their name as a member.
@@ -75,7 +76,7 @@ func (q *hogqlQuery) read(n node, p *port.Project) {
 }
 
 // readVariable returns the name and the value of a variable.
-func readVariable(n node) (string, any) {
+func readVariable(n document.Node) (string, any) {
 	v := n.Object()
 	name, value := v.Get("code_name").Text(""), v.Get("value").Value
 	if v.Get("isNull").Boolean() {
@@ -170,12 +171,12 @@ type metadataError struct {
 
 // parseMetadata parses a HogQLMetadata. It parses the query as a HogQLQuery, and distinguishes
 // errors of the text, which are the result, from errors of other members, which are faults.
-func parseMetadata(n node, p *port.Project) plan {
+func parseMetadata(n document.Node, p *port.Project) plan {
 	if language := n.Get("language").Text("hogQL"); language != "hogQL" {
-		n.Get("language").Fail(notSupported, "The language %s is not supported.", describe(language))
+		n.Get("language").Fail(document.NotSupported, "The language %s is not supported.", document.Describe(language))
 	}
 	if n.Get("query").IsAbsent() {
-		n.Get("query").Fail(required, "This field is required.")
+		n.Get("query").Fail(document.Required, "This field is required.")
 	}
 	if n.HasFailed() {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -162,7 +163,7 @@ func TestCohorts_AboutEvents(t *testing.T) {
 	} {
 		_, err := Parse(json.RawMessage(query), &port.Project{ID: 1, Definitions: &definitions})
 		var e *port.Error
-		if !errors.As(err, &e) || e.Code != notSupported || e.Attr != attr || !strings.Contains(e.Detail, "Cohort 1") || !strings.Contains(e.Detail, "behavioral") {
+		if !errors.As(err, &e) || e.Code != document.NotSupported || e.Attr != attr || !strings.Contains(e.Detail, "Cohort 1") || !strings.Contains(e.Detail, "behavioral") {
 			t.Errorf("%s: %+v", query, err)
 		}
 	}

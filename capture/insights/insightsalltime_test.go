@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -46,7 +47,7 @@ func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
 		}
 	}
 	var e *port.Error
-	if _, _, err := ask(t, m, `{"kind":"TrendsQuery"`+series); !errors.As(err, &e) || e.Code != tooLarge {
-		t.Errorf("by day: %v, want %s", err, tooLarge)
+	if _, _, err := ask(t, m, `{"kind":"TrendsQuery"`+series); !errors.As(err, &e) || e.Code != document.TooLarge {
+		t.Errorf("by day: %v, want %s", err, document.TooLarge)
 	}
 }

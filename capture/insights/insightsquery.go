@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -17,27 +18,27 @@ import (
 // [port.Project.Experiment] or [port.Project.Issues]. Parse retains p, which must not be modified while the
 // query is in use.
 func Parse(query json.RawMessage, p *port.Project) (*Query, error) {
-	if len(query) > maxQueryBytes {
-		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
+	if len(query) > document.MaxBytes {
+		return nil, document.NewFault(document.TooLarge, "query", "A query may have at most %d bytes.", document.MaxBytes)
 	}
-	n, fault := decodeQuery(query, "query")
+	n, fault := document.Decode(query, "query")
 	if text, ok := n.Value.(string); ok { // a JSON text of such an object
 		n.Value = wire.Value([]byte(text))
 	}
 	if n.IsAbsent() {
-		return nil, newError(required, "query", "This field is required.")
+		return nil, document.NewFault(document.Required, "query", "This field is required.")
 	}
 	if _, ok := n.Value.(map[string]any); !ok {
-		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.Value))
+		return nil, document.NewFault(document.InvalidInput, "query", "Expected an object, not %s.", document.Describe(n.Value))
 	}
-	n = unwrap(n)
+	n = document.Unwrap(n)
 	name := n.Get("kind").Text("")
 	if *fault == nil && name == "" {
-		n.Fail(invalidInput, `A query needs a "kind".`)
+		n.Fail(document.InvalidInput, `A query needs a "kind".`)
 	}
 	kind, ok := findKind(name)
 	if !ok {
-		n.Get("kind").Fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
+		n.Get("kind").Fail(document.InvalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
 	}
 	if *fault != nil {
 		return nil, *fault

@@ -3,6 +3,7 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -34,11 +35,11 @@ const (
 )
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
-func parseLifecycle(n node, p *port.Project) plan {
+func parseLifecycle(n document.Node, p *port.Project) plan {
 	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	series := n.Get("series")
 	if list, _ := series.Value.([]any); len(list) > 1 {
-		series.Fail(invalidInput, "A LifecycleQuery has one series.")
+		series.Fail(document.InvalidInput, "A LifecycleQuery has one series.")
 	}
 	if entities := readEntities(series, p, maxSeries); len(entities) > 0 {
 		l.entity = entities[0]

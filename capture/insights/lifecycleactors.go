@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(node) actorFinder
+	ActorFinder(document.Node) actorFinder
 	Options(*run) (map[string]any, error)
 } = (*lifecycle)(nil)
 
 // ActorFinder finds the persons with a status in a bucket.
-func (l *lifecycle) ActorFinder(n node) actorFinder {
+func (l *lifecycle) ActorFinder(n document.Node) actorFinder {
 	status := slices.Index(lifecycleStatuses, n.Get("status").Choice("new", lifecycleStatuses...))
 	if n.Get("day").IsAbsent() {
-		n.Get("day").Fail(required, "Actors of a LifecycleQuery need a day.")
+		n.Get("day").Fail(document.Required, "Actors of a LifecycleQuery need a day.")
 	}
 	when := readDate(n.Get("day"), false)
 	return func(r *run) (*actorSet, error) {
@@ -40,13 +41,13 @@ func (l *lifecycle) ActorFinder(n node) actorFinder {
 }
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(node) actorFinder
+	ActorFinder(document.Node) actorFinder
 	Options(*run) (map[string]any, error)
 } = (*stickiness)(nil)
 
 // ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.
-func (s *stickiness) ActorFinder(n node) actorFinder {
+func (s *stickiness) ActorFinder(n document.Node) actorFinder {
 	days := n.Get("day").IntInRange(1, maxBuckets, 1)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(s.series)-1)), 0))
 	// In a cumulative result, a column includes all larger numbers of intervals.
@@ -81,7 +82,7 @@ func (s *stickiness) ActorFinder(n node) actorFinder {
 			default: // the value of an expression
 				id, ok := wire.ParseUUID(keys.All[who])
 				if !ok {
-					return nil, newError(notSupported, attr, "Actors of a series whose math is an expression are only available if the expression is a person id, such as person_id, not %s.", describe(keys.All[who]))
+					return nil, document.NewFault(document.NotSupported, attr, "Actors of a series whose math is an expression are only available if the expression is a person id, such as person_id, not %s.", document.Describe(keys.All[who]))
 				}
 				m.Person = id
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/boundedre"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -15,9 +16,9 @@ import (
 // flags (§3.2.3, decision 40).
 type comparison struct {
 	// node is the filter.
-	node
+	document.Node
 	operator string
-	value    node
+	value    document.Node
 	// settings are those with which flags compare; paths are the path cleaning rules of the
 	// project.
 	settings flags.FilterSettings
@@ -31,9 +32,9 @@ var operatorAliases = map[string]flags.Operator{"in": flags.Exact, "not_in": fla
 const cleanedPathExact = "is_cleaned_path_exact"
 
 // readComparison parses and validates the operator and value of a filter.
-func readComparison(n node, p *port.Project, s flags.FilterSettings) comparison {
+func readComparison(n document.Node, p *port.Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
-	c := comparison{node: n, operator: n.Get("operator").Text(string(flags.Exact)), value: n.Get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
+	c := comparison{Node: n, operator: n.Get("operator").Text(string(flags.Exact)), value: n.Get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
 	// Building the test records the faults of the filter.
 	c.test()
 	return c
@@ -67,7 +68,7 @@ func (c *comparison) isNegative() bool {
 func (c *comparison) test() func(raw string, now time.Time) bool {
 	info, ok := c.flagOperator()
 	if !ok && c.operator != cleanedPathExact {
-		c.Get("operator").Fail(invalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
+		c.Get("operator").Fail(document.InvalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
 		return nil
 	}
 	// An empty list of values does not restrict the result.
@@ -75,7 +76,7 @@ func (c *comparison) test() func(raw string, now time.Time) bool {
 		return func(string, time.Time) bool { return true }
 	}
 	if c.value.IsAbsent() && info.Name != flags.IsSet && info.Name != flags.IsNotSet {
-		c.value.Fail(required, "Operator %q of the property %s needs a value.", c.operator, c.property())
+		c.value.Fail(document.Required, "Operator %q of the property %s needs a value.", c.operator, c.property())
 		return nil
 	}
 	if !ok {
@@ -94,7 +95,7 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	if operator == flags.Regex || operator == flags.NotRegex {
 		for _, raw := range c.jsonTexts() {
 			if text, _ := textOf(raw); len(text) > maxPattern {
-				c.value.Fail(tooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
+				c.value.Fail(document.TooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
 				return nil
 			}
 		}
@@ -102,14 +103,14 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	f, err := flags.NewFilter(flags.Property{Operator: operator, Value: c.value.Value, HasValue: true}, c.settings)
 	var fault *flags.DefinitionError
 	if errors.As(err, &fault) {
-		c.Get(fault.Path).Fail(invalidInput, "Operator %q of the property %s: %s.", c.operator, c.property(), fault.Problem)
+		c.Get(fault.Path).Fail(document.InvalidInput, "Operator %q of the property %s: %s.", c.operator, c.property(), fault.Problem)
 		return nil
 	}
 	return f
 }
 
 // property describes the key of the filter in error messages.
-func (c *comparison) property() string { return describe(c.Get("key").Value) }
+func (c *comparison) property() string { return document.Describe(c.Get("key").Value) }
 
 // bindTest returns the test for one run. If matching a regular expression takes too long, the run
 // fails.
@@ -123,7 +124,7 @@ func (c *comparison) bindTest(r *run) func(raw string) bool {
 			}
 			holds := f.HoldsJSON(raw, r.Now)
 			if f.TimedOut() {
-				r.Fault = newError(tooLarge, c.value.Attr, "The regular expression of the property %s takes too long to evaluate.", c.property())
+				r.Fault = document.NewFault(document.TooLarge, c.value.Attr, "The regular expression of the property %s takes too long to evaluate.", c.property())
 			}
 			return holds
 		}
@@ -142,7 +143,7 @@ func (c *comparison) jsonTexts() []string {
 	var out []string
 	for _, v := range list {
 		if v != nil {
-			out = append(out, string(node{Value: v}.Raw()))
+			out = append(out, string(document.Node{Value: v}.Raw()))
 		}
 	}
 	return out
@@ -153,14 +154,14 @@ const maxPattern = 1000
 
 // readPattern compiles a regular expression in which a dot also matches line breaks. It returns nil
 // after a fault.
-func readPattern(n node, text string) *boundedre.Pattern {
+func readPattern(n document.Node, text string) *boundedre.Pattern {
 	if len(text) > maxPattern {
-		n.Fail(tooLarge, "A regular expression may have at most %d bytes.", maxPattern)
+		n.Fail(document.TooLarge, "A regular expression may have at most %d bytes.", maxPattern)
 		return nil
 	}
 	p, err := boundedre.Compile("(?s)" + text)
 	if err != nil {
-		n.Fail(invalidInput, "%s is not a valid regular expression (RE2): %v.", describe(text), err)
+		n.Fail(document.InvalidInput, "%s is not a valid regular expression (RE2): %v.", document.Describe(text), err)
 	}
 	return p
 }
@@ -191,7 +192,7 @@ type cleaning struct {
 func (c *comparison) cleanedPath() func(raw string) bool {
 	texts := c.jsonTexts()
 	if len(texts) != 1 {
-		c.value.Fail(invalidInput, "Operator %q of the property %s takes one value.", c.operator, describe(c.Get("key").Value))
+		c.value.Fail(document.InvalidInput, "Operator %q of the property %s takes one value.", c.operator, document.Describe(c.Get("key").Value))
 		return nil
 	}
 	v, _ := textOf(texts[0])

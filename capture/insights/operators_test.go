@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -106,7 +107,7 @@ func TestOperators(t *testing.T) {
 	} {
 		p := &port.Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
 		r := newRun(t.Context(), nil, p, port.Options{Now: parseInstant(t, "2020-03-12T14:30:45Z")})
-		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
+		n, fault := document.Decode(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
 		c := readComparison(n, p, eventFilterSettings("x"))
 		if *fault != nil {
 			t.Errorf("%s %s: %v", tt.operator, tt.value, *fault)
@@ -122,31 +123,31 @@ func TestOperators(t *testing.T) {
 func TestFilters_Rejected(t *testing.T) {
 	deep := strings.Repeat(`{"type":"AND","values":[`, 12) + strings.Repeat(`]}`, 12)
 	for filter, want := range map[string][2]string{
-		`[{"key":"x","operator":"like","value":1}]`:                                        {invalidChoice, "query__properties__0__operator"},
-		`[{"key":"x","operator":"gt","value":[1,2]}]`:                                      {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"exact"}]`:                                                 {required, "query__properties__0__value"},
-		`[{"key":"x","operator":"between","value":[5,1]}]`:                                 {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"regex","value":"("}]`:                                     {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"is_date_after","value":"soon"}]`:                          {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"gt","value":"abc"}]`:                                      {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"regex","value":["a","("]}]`:                               {invalidInput, "query__properties__0__value"},
-		`[{"key":"x","operator":"flag_evaluates_to","value":true}]`:                        {invalidChoice, "query__properties__0__operator"},
-		`[{"operator":"exact","value":1}]`:                                                 {required, "query__properties__0__key"},
-		`[{"type":"recording","key":"x","value":1}]`:                                       {notSupported, "query__properties__0__type"},
-		`[{"type":"flag","key":"x","value":1}]`:                                            {notSupported, "query__properties__0__type"},
-		`[{"type":"group","key":"x","value":1}]`:                                           {required, "query__properties__0__group_type_index"},
-		`[{"type":"group","key":"x","value":1,"group_type_index":5}]`:                      {invalidInput, "query__properties__0__group_type_index"},
-		`[{"type":"cohort","key":"id","value":9}]`:                                         {invalidInput, "query__properties__0__value"},
-		`[{"type":"session","key":"$channel_type","value":1}]`:                             {notSupported, "query__properties__0__key"},
-		`[{"type":"element","key":"color","value":1}]`:                                     {invalidChoice, "query__properties__0__key"},
-		`[{"type":"element","key":"selector","value":"a:hover"}]`:                          {notSupported, "query__properties__0__value"},
-		`[{"type":"event_metadata","key":"color","value":1}]`:                              {invalidInput, "query__properties__0__key"},
-		`{"type":"XOR","values":[]}`:                                                       {invalidChoice, "query__properties__type"},
-		`7`:                                                                                {invalidInput, "query__properties"},
-		deep:                                                                               {tooLarge, "query__properties" + strings.Repeat("__values__0", 10) + "__values"},
-		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {tooLarge, "query__properties"},
+		`[{"key":"x","operator":"like","value":1}]`:                                        {document.InvalidChoice, "query__properties__0__operator"},
+		`[{"key":"x","operator":"gt","value":[1,2]}]`:                                      {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"exact"}]`:                                                 {document.Required, "query__properties__0__value"},
+		`[{"key":"x","operator":"between","value":[5,1]}]`:                                 {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"regex","value":"("}]`:                                     {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"is_date_after","value":"soon"}]`:                          {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"gt","value":"abc"}]`:                                      {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"regex","value":["a","("]}]`:                               {document.InvalidInput, "query__properties__0__value"},
+		`[{"key":"x","operator":"flag_evaluates_to","value":true}]`:                        {document.InvalidChoice, "query__properties__0__operator"},
+		`[{"operator":"exact","value":1}]`:                                                 {document.Required, "query__properties__0__key"},
+		`[{"type":"recording","key":"x","value":1}]`:                                       {document.NotSupported, "query__properties__0__type"},
+		`[{"type":"flag","key":"x","value":1}]`:                                            {document.NotSupported, "query__properties__0__type"},
+		`[{"type":"group","key":"x","value":1}]`:                                           {document.Required, "query__properties__0__group_type_index"},
+		`[{"type":"group","key":"x","value":1,"group_type_index":5}]`:                      {document.InvalidInput, "query__properties__0__group_type_index"},
+		`[{"type":"cohort","key":"id","value":9}]`:                                         {document.InvalidInput, "query__properties__0__value"},
+		`[{"type":"session","key":"$channel_type","value":1}]`:                             {document.NotSupported, "query__properties__0__key"},
+		`[{"type":"element","key":"color","value":1}]`:                                     {document.InvalidChoice, "query__properties__0__key"},
+		`[{"type":"element","key":"selector","value":"a:hover"}]`:                          {document.NotSupported, "query__properties__0__value"},
+		`[{"type":"event_metadata","key":"color","value":1}]`:                              {document.InvalidInput, "query__properties__0__key"},
+		`{"type":"XOR","values":[]}`:                                                       {document.InvalidChoice, "query__properties__type"},
+		`7`:                                                                                {document.InvalidInput, "query__properties"},
+		deep:                                                                               {document.TooLarge, "query__properties" + strings.Repeat("__values__0", 10) + "__values"},
+		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {document.TooLarge, "query__properties"},
 	} {
-		n, fault := decodeQuery(json.RawMessage(filter), "query__properties")
+		n, fault := document.Decode(json.RawMessage(filter), "query__properties")
 		readFilters(n, &port.Project{})
 		if *fault == nil || (*fault).Code != want[0] || (*fault).Attr != want[1] {
 			t.Errorf("%s: %v, want %s at %s", wire.Shorten(filter, 100), *fault, want[0], want[1])

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // personFilter parses a filter on a property of the person.
-func personFilter(n node, p *port.Project) condition {
+func personFilter(n document.Node, p *port.Project) condition {
 	return &personPropertyCondition{readComparison(n, p, flags.FilterSettings{}), readKey(n)}
 }
 
@@ -49,7 +50,7 @@ func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPers
 }
 
 // sessionFilter parses a filter on a value of the event's session.
-func sessionFilter(n node, p *port.Project) condition {
+func sessionFilter(n document.Node, p *port.Project) condition {
 	key := readSessionName(n.Get("key"), readKey(n))
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.SessionValue(key) }}
 }

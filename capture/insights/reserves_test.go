@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -153,7 +154,7 @@ func TestRun_EveryKindIsBounded(t *testing.T) {
 				t.Errorf("%s: with 256 MiB: %v", query, err)
 			}
 			var fault *port.Error
-			if _, err := q.Run(t.Context(), m, port.Options{Now: now, Limits: port.Limits{Memory: 16 << 10}}); !errors.As(err, &fault) || fault.Code != tooLarge {
+			if _, err := q.Run(t.Context(), m, port.Options{Now: now, Limits: port.Limits{Memory: 16 << 10}}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
 				t.Errorf("%s: with 16 KiB: %v", query, err)
 			}
 		}
@@ -172,7 +173,7 @@ func TestTrends_TooManyCellsEndAtOnce(t *testing.T) {
 		read := int64(0)
 		_, err = q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Progress: func(n int64) { read = n }})
 		var fault *port.Error
-		if !errors.As(err, &fault) || fault.Code != tooLarge || !strings.Contains(fault.Detail, "1000000 cells") {
+		if !errors.As(err, &fault) || fault.Code != document.TooLarge || !strings.Contains(fault.Detail, "1000000 cells") {
 			t.Errorf("%s: %v", node, err)
 		}
 		if read > 1345+500 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -35,13 +36,13 @@ type retentionQuery struct {
 }
 
 // parseRetention parses a RetentionQuery.
-func parseRetention(n node, p *port.Project) plan { return readRetention(n, p) }
+func parseRetention(n document.Node, p *port.Project) plan { return readRetention(n, p) }
 
 // retentionPeriods are the values of the member period.
 var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": week, "Month": month}
 
 // readRetention is parseRetention with the concrete type.
-func readRetention(n node, p *port.Project) *retentionQuery {
+func readRetention(n document.Node, p *port.Project) *retentionQuery {
 	f := n.Get("retentionFilter").Object()
 	f.Get("timeWindowMode").Choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
 	if f.Get("timeWindowMode").Text("") == "24_hour_windows" {
@@ -78,7 +79,7 @@ const maxColumns = 100
 
 // retentionEntity converts an entity in the form of retentionFilter to a node of a series. The
 // default is $pageview.
-func retentionEntity(n node, p *port.Project) entity {
+func retentionEntity(n document.Node, p *port.Project) entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.Value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
@@ -86,7 +87,7 @@ func retentionEntity(n node, p *port.Project) entity {
 			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
 		}
 	}
-	return readEntity(node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
+	return readEntity(document.Node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
 }
 
 // retentionRun is one run of a RetentionQuery. Its buckets are the rows.
@@ -128,7 +129,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.Reserve)}
 	if rows.Len()*q.rule.columns > maxCells {
-		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
+		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
 	}
 	if rows.Len() == 0 {
 		return f, nil
@@ -284,7 +285,7 @@ func (q *retentionQuery) Run(r *run) (*port.Result, error) {
 		top = append(top, *rest)
 	}
 	if f.Len()*q.rule.columns*len(top) > maxCells {
-		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", maxCells)
+		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", maxCells)
 	}
 	if err := f.Reserve(answerCell * int64(f.Len()*q.rule.columns*len(top))); err != nil {
 		return nil, err

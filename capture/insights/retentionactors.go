@@ -3,17 +3,19 @@ package insights
 import (
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(node) actorFinder
+	ActorFinder(document.Node) actorFinder
 	Options(*run) (map[string]any, error)
 } = (*retentionQuery)(nil)
 
 // ActorFinder finds the actors in a row of retention, with the columns in which each returned.
-func (q *retentionQuery) ActorFinder(n node) actorFinder {
+func (q *retentionQuery) ActorFinder(n document.Node) actorFinder {
 	if n.Get("interval").IsAbsent() {
-		n.Get("interval").Fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
+		n.Get("interval").Fail(document.Required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
 	rowIndex := int(n.Get("interval").IntInRange(0, maxBuckets, 0))
 	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))

@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/internal/document"
+
 // This file sums a property of the events that retention counts, if aggregationType requests it.
 
 // retentionAmount defines the property that is summed. Missing values and values that are not
@@ -15,7 +17,7 @@ type retentionAmount struct {
 
 // readRetentionAmount parses aggregationType and the members that belong to it. It returns nil if
 // only actors are counted.
-func readRetentionAmount(f node) *retentionAmount {
+func readRetentionAmount(f document.Node) *retentionAmount {
 	kind := f.Get("aggregationType").Choice("count", "count", "sum", "avg")
 	property := f.Get("aggregationProperty").Text("")
 	isPerson := f.Get("aggregationPropertyType").Choice("event", "event", "person") == "person"
@@ -23,7 +25,7 @@ func readRetentionAmount(f node) *retentionAmount {
 		return nil
 	}
 	if f.Get("cumulative").Boolean() {
-		f.Get("aggregationType").Fail(notSupported, "The %s of a property is not supported in cumulative retention.", kind)
+		f.Get("aggregationType").Fail(document.NotSupported, "The %s of a property is not supported in cumulative retention.", kind)
 	}
 	target, returning := f.Get("targetEntity"), f.Get("returningEntity")
 	return &retentionAmount{
@@ -77,7 +79,7 @@ func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
 	if err := f.Reserve(size); err != nil {
 		return err
 	}
-	n, _ := numberOf(a.value(w))
+	n, _ := document.NumberOf(a.value(w))
 	a.byKey[key] = append(a.byKey[key], eventAmount{w.Batch.Time[w.Index], n, p.target, p.returns > 0})
 	return nil
 }

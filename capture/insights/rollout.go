@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -44,37 +45,37 @@ const maxRolloutMetrics = 20
 
 // parseRollout parses a GuardedRolloutQuery. A fault in a metric is recorded in the metric and does
 // not affect the other metrics.
-func parseRollout(n node, p *port.Project) plan {
+func parseRollout(n document.Node, p *port.Project) plan {
 	q := &rolloutQuery{
 		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
 		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
-		tests: testAccounts(node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
+		tests: testAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
 		since: readInstant(n.Get("since")), at: readInstant(n.Get("as_of")), settled: readInstant(n.Get("settled_at")),
 	}
 	if q.flag == "" {
-		n.Get("flag_key").Fail(required, "This field is required.")
+		n.Get("flag_key").Fail(document.Required, "This field is required.")
 	}
 	for _, v := range n.Get("arms").List(2) {
 		q.variants = append(q.variants, v.Text(""))
 	}
 	if len(q.variants) == 1 {
-		n.Get("arms").Fail(invalidInput, "Expected the treatment and the control, or nothing.")
+		n.Get("arms").Fail(document.InvalidInput, "Expected the treatment and the control, or nothing.")
 	}
 	if g := n.Get("group_type_index"); !g.IsAbsent() {
 		index := int(g.IntInRange(0, maxGroupTypes-1, 0))
 		q.group = &index
 	}
 	for _, m := range n.Get("metrics").List(maxRolloutMetrics) {
-		own, fault := decodeQuery(m.Raw(), m.Attr)
+		own, fault := document.Decode(m.Raw(), m.Attr)
 		read := rolloutMetric{metric: readMetric(own.Object(), p)}
 		switch {
 		case *fault != nil:
 		case read.window == 0:
-			own.Get("conversion_window").Fail(required, "A metric of a rollout needs a conversion_window.")
+			own.Get("conversion_window").Fail(document.Required, "A metric of a rollout needs a conversion_window.")
 		case read.kind == experiments.Retention:
-			own.Get("metric_type").Fail(invalidChoice, "retention is not one of mean, funnel, ratio.")
+			own.Get("metric_type").Fail(document.InvalidChoice, "retention is not one of mean, funnel, ratio.")
 		case slices.ContainsFunc(read.sides, func(s metricSource) bool { return s.cut.lower != nil || s.cut.upper != nil }):
-			own.Fail(notSupported, "Outlier handling is not supported in rollouts.")
+			own.Fail(document.NotSupported, "Outlier handling is not supported in rollouts.")
 		}
 		read.fault = *fault
 		q.metrics = append(q.metrics, read)

@@ -3,6 +3,8 @@ package insights
 import (
 	"math"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 // number is a number of a result. It is encoded as null if it is not finite.
@@ -46,7 +48,7 @@ func sum(points []float64) (s float64) {
 
 // tooManyCells returns the error of a result that is too large.
 func tooManyCells() error {
-	return newError(tooLarge, "", "A result may have at most %d cells, values times buckets: choose a shorter period or fewer breakdown values.", maxCells)
+	return document.NewFault(document.TooLarge, "", "A result may have at most %d cells, values times buckets: choose a shorter period or fewer breakdown values.", maxCells)
 }
 
 // maxCells is the maximum number of numbers of a result (§5.4).

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
-// textOf and numberOf (§3.2.2).
+// textOf and document.NumberOf (§3.2.2).
 func TestTextAndNumber(t *testing.T) {
 	for raw, want := range map[string]string{
 		`"a"`: "a", `"a\"b"`: `a"b`, `10.0`: "10", `1.50`: "1.5", `1e3`: "1000", `true`: "true", `false`: "false",
@@ -18,12 +20,12 @@ func TestTextAndNumber(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]float64{`1`: 1, `"1"`: 1, `"-1.5e2"`: -150, `"+2"`: 2, `".5"`: 0.5, `1.25`: 1.25} {
-		if got, ok := numberOf(raw); !ok || got != want {
+		if got, ok := document.NumberOf(raw); !ok || got != want {
 			t.Errorf("number of %s: %g, %t; want %g", raw, got, ok, want)
 		}
 	}
 	for _, raw := range []string{``, `null`, `true`, `"1 "`, `"0x1"`, `"inf"`, `"nan"`, `"NaN"`, `"1_000"`, `""`, `"."`, `"e5"`, `"1e"`, `[1]`, `{}`} {
-		if got, ok := numberOf(raw); ok {
+		if got, ok := document.NumberOf(raw); ok {
 			t.Errorf("%s is the number %g, want none", raw, got)
 		}
 	}

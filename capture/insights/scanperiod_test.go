@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -18,7 +19,7 @@ func TestDates_RangesOfDaysByName(t *testing.T) {
 		{`{"date_from": "yesterday"}`, "2020-03-10T23:00:00Z", ""},
 		{`{"date_from": "-1dStart", "date_to": "now", "explicitDate": true}`, "2020-03-10T23:00:00Z", "2020-03-12T14:30:45Z"},
 	} {
-		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
+		n, fault := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		d := readDateRange(n)
 		if *fault != nil {
 			t.Errorf("%s: %v", tt.dates, *fault)
@@ -55,7 +56,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
 		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
-		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
+		n, fault := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.Period(readDateRange(n), tt.interval)
 		if err != nil || *fault != nil {
 			t.Errorf("%s: %v, %v", name, err, *fault)
@@ -88,7 +89,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
 		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
-		n, _ := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
+		n, _ := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		var to date
 		if tt.to != "" {
 			to, _ = parseDate(tt.to, false)

@@ -1,6 +1,9 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/port"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // plan is a parsed query of a particular kind. run must not modify the plan in a way that affects
 // other runs.
@@ -11,5 +14,5 @@ type plan interface {
 // kind is a kind of queries: its name and the parser of its queries.
 type kind struct {
 	Name  string
-	Parse func(n node, p *port.Project) plan
+	Parse func(n document.Node, p *port.Project) plan
 }

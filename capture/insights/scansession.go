@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -60,9 +61,9 @@ func pathOf(raw string) string {
 }
 
 // readSessionName validates the name of a value of sessions and returns it.
-func readSessionName(n node, name string) string {
+func readSessionName(n document.Node, name string) string {
 	if _, ok := sessionValues[name]; !ok && !n.HasFailed() {
-		n.Fail(notSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
+		n.Fail(document.NotSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
 	}
 	return name
 }

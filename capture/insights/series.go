@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -13,7 +14,7 @@ const maxSeries = 26
 
 // entity is an EventsNode or ActionsNode (§2.2): it defines which events belong to a series.
 type entity struct {
-	Node node
+	Node document.Node
 	// Event is the event name; nil matches every event. It is nil for actions. Events with a name
 	// in MoreEvents belong to the series too.
 	Event      *string
@@ -28,10 +29,10 @@ type entity struct {
 }
 
 // readEntities parses the nodes of a series, of which there must be at least one.
-func readEntities(n node, p *port.Project, limit int) []entity {
+func readEntities(n document.Node, p *port.Project, limit int) []entity {
 	list := n.List(limit)
 	if len(list) == 0 {
-		n.Fail(required, "A query needs at least one series.")
+		n.Fail(document.Required, "A query needs at least one series.")
 	}
 	out := make([]entity, len(list))
 	for i, m := range list {
@@ -41,7 +42,7 @@ func readEntities(n node, p *port.Project, limit int) []entity {
 }
 
 // readEntity parses one node.
-func readEntity(n node, p *port.Project) entity {
+func readEntity(n document.Node, p *port.Project) entity {
 	e := entity{Node: n, Project: p, name: n.Get("name").OptionalText(), CustomName: n.Get("custom_name").OptionalText()}
 	switch kind := n.Get("kind").Text(""); kind {
 	case "EventsNode":
@@ -49,15 +50,15 @@ func readEntity(n node, p *port.Project) entity {
 	case "ActionsNode":
 		e.Action = n.Get("id").IntInRange(1, 1<<53, 0)
 		if n.Get("id").IsAbsent() {
-			n.Get("id").Fail(required, "An ActionsNode needs the id of an action.")
+			n.Get("id").Fail(document.Required, "An ActionsNode needs the id of an action.")
 		}
 	case "":
-		n.Fail(invalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
+		n.Fail(document.InvalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
 	default:
-		n.Get("kind").Fail(notSupported, "Series of kind %q are not supported: use EventsNode or ActionsNode.", wire.Shorten(kind, 100))
+		n.Get("kind").Fail(document.NotSupported, "Series of kind %q are not supported: use EventsNode or ActionsNode.", wire.Shorten(kind, 100))
 	}
 	if n.Get("optionalInFunnel").Boolean() {
-		n.Get("optionalInFunnel").Fail(notSupported, "Optional steps are not supported.")
+		n.Get("optionalInFunnel").Fail(document.NotSupported, "Optional steps are not supported.")
 	}
 	n.RejectMembers("math_property_revenue_currency")
 	e.Conditions = slices.Concat(readFilters(n.Get("properties"), p), readFilters(n.Get("fixedProperties"), p))
@@ -161,10 +162,10 @@ func eventNames(ms ...*matcher) []string {
 
 // bindAction returns the steps of an action as a condition, and the names of the events that they can
 // match; nil means any name.
-func bindAction(b *binder, id int64, n node) (condition, []string) {
+func bindAction(b *binder, id int64, n document.Node) (condition, []string) {
 	a, ok := b.Project.Actions[id]
 	if !ok {
-		b.Err = newError(invalidInput, n.Attr+"__id", "Action %d does not exist.", id)
+		b.Err = document.NewFault(document.InvalidInput, n.Attr+"__id", "Action %d does not exist.", id)
 		return allOf{}, nil
 	}
 	return readSteps(a.Steps, b.Project)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -38,7 +39,7 @@ func (b *binder) Sessions() map[string]*session {
 	b.Err = b.Scan(port.Scan{From: b.From - around, To: b.To + around, Columns: port.Names | port.Properties | port.IDs}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
-			if key := r.property(id); !isMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
+			if key := r.property(id); !document.IsMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
 				if err := b.addToSession(key, r.property(url), batch, i); err != nil {
 					return err
 				}
@@ -65,7 +66,7 @@ func (b *binder) addToSession(key, url string, batch *port.Batch, i int) error {
 	if batch.Name[i] == "$pageview" {
 		s.pageviews++
 	}
-	if isMissing(url) {
+	if document.IsMissing(url) {
 		return nil
 	}
 	// Only URLs that replace others change the memory of the session.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -36,7 +37,7 @@ func (s *split) IsByCohort() bool { return s.Kind == "cohort" }
 
 // readSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
 // permitted types.
-func readSplit(n node, p *port.Project, limit int, kinds ...string) split {
+func readSplit(n document.Node, p *port.Project, limit int, kinds ...string) split {
 	s := split{limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), normalize: n.Get("breakdown_normalize_url").Boolean()}
 	n.RejectMembers("breakdown_histogram_bin_count")
 	list := n.Get("breakdowns").List(maxParts)
@@ -54,7 +55,7 @@ func readSplit(n node, p *port.Project, limit int, kinds ...string) split {
 		return s
 	}
 	// The older form has one property or a list of properties, all of breakdown_type.
-	list = []node{breakdown}
+	list = []document.Node{breakdown}
 	if _, ok := breakdown.Value.([]any); ok {
 		list = breakdown.List(limit)
 	}
@@ -68,14 +69,14 @@ func readSplit(n node, p *port.Project, limit int, kinds ...string) split {
 }
 
 // readList parses the newer form, breakdowns, in which all properties must have the same type.
-func (s *split) readList(list []node, limit int, kinds []string, p *port.Project) {
+func (s *split) readList(list []document.Node, limit int, kinds []string, p *port.Project) {
 	if len(list) > limit {
-		list[limit].Fail(notSupported, "At most %d breakdowns are supported here.", limit)
+		list[limit].Fail(document.NotSupported, "At most %d breakdowns are supported here.", limit)
 	}
 	for i, m := range list {
 		kind := m.Get("type").Choice("event", kinds...)
 		if i > 0 && kind != s.Kind || kind == "cohort" {
-			m.Get("type").Fail(notSupported, "Breakdowns must all have the same type here, and not be cohorts.")
+			m.Get("type").Fail(document.NotSupported, "Breakdowns must all have the same type here, and not be cohorts.")
 		}
 		s.Kind = kind
 		s.normalize = s.normalize || m.Get("normalize_url").Boolean()
@@ -86,8 +87,8 @@ func (s *split) readList(list []node, limit int, kinds []string, p *port.Project
 
 // readCohorts parses the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 stand
 // for all persons.
-func (s *split) readCohorts(value node, p *port.Project) {
-	list := []node{value}
+func (s *split) readCohorts(value document.Node, p *port.Project) {
+	list := []document.Node{value}
 	if _, ok := value.Value.([]any); ok {
 		list = value.List(maxSplitCohorts)
 	}
@@ -159,7 +160,7 @@ func newNumberer(b *binder, s *split) *numberer {
 func countText(b *binder, n *numberer, text string) uint32 {
 	number, err := n.stringTable.Number(text)
 	if err == nil && len(n.All) > maxBreakdownValues {
-		err = newError(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
+		err = document.NewFault(document.TooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
 	}
 	b.SetErr(err)
 	return number

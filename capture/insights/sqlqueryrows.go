@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -67,7 +68,7 @@ func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(
 		out = append(out, ']')
 		// Check the size row by row, so that no oversized result is built.
 		if len(out) > maxBody {
-			return nil, newError(tooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
+			return nil, document.NewFault(document.TooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
 		}
 		if err := r.Reserve(int64(cap(out) - counted)); err != nil {
 			return nil, err

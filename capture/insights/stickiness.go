@@ -3,6 +3,7 @@ package insights
 import (
 	"fmt"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -22,12 +23,12 @@ type stickiness struct {
 }
 
 // parseStickiness parses a StickinessQuery.
-func parseStickiness(n node, p *port.Project) plan {
+func parseStickiness(n document.Node, p *port.Project) plan {
 	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
 		m := n.Get("series").List(maxSeries)[i]
 		if name := m.Get("math").Text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
-			m.Get("math").Fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
+			m.Get("math").Fail(document.InvalidChoice, "The math %s is not supported in a StickinessQuery.", document.Describe(name))
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.Get("math").Text("") == "hogql" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -143,7 +144,7 @@ func TestSums_Retention(t *testing.T) {
 		source := r.json()
 		for i, row := range runQuery(t, m, p, source).([]retentionRow) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
-			n, fault := decodeQuery(point, "query")
+			n, fault := document.Decode(point, "query")
 			find := sources{Find: findKind}.ActorFinder(n, p)
 			if *fault != nil {
 				t.Fatal(*fault)

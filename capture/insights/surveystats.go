@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -30,7 +31,7 @@ type surveyStats struct {
 }
 
 // parseSurveyStats parses a SurveyStatsQuery.
-func parseSurveyStats(n node, _ *port.Project) plan {
+func parseSurveyStats(n document.Node, _ *port.Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.Get("surveys").List(maxSurveys) {
 		q.windows[s.Get("id").Text("")] = [2]int64{readInstant(s.Get("from")).UnixMicro(), readInstant(s.Get("to")).UnixMicro()}

@@ -3,6 +3,8 @@ package insights
 import (
 	"math"
 	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
 // number returns a function that returns the value of an event for maths of properties, and false
@@ -20,7 +22,7 @@ func (m *measure) number(b *binder) func(*row) (float64, bool) {
 		value = b.EventProperty(m.property)
 	}
 	return func(r *row) (float64, bool) {
-		f, ok := numberOf(value(r))
+		f, ok := document.NumberOf(value(r))
 		return f * m.multiplier, ok
 	}
 }

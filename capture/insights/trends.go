@@ -3,6 +3,7 @@ package insights
 import (
 	"cmp"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -29,7 +30,7 @@ type trends struct {
 }
 
 // parseTrends parses a TrendsQuery.
-func parseTrends(n node, p *port.Project) plan {
+func parseTrends(n document.Node, p *port.Project) plan {
 	t := &trends{
 		interval:   readInterval(n, minute, hour, day, week, month),
 		dates:      readDateRange(n.Get("dateRange")),
@@ -48,7 +49,7 @@ func parseTrends(n node, p *port.Project) plan {
 	name := cmp.Or(filter.Get("display").Text("ActionsLineGraph"), "ActionsLineGraph")
 	display, ok := displays[name]
 	if !ok {
-		filter.Get("display").Fail(invalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
+		filter.Get("display").Fail(document.InvalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
 	}
 	if t.display = display; display == total {
 		t.interval = day

@@ -5,22 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(node) actorFinder
+	ActorFinder(document.Node) actorFinder
 	Options(*run) (map[string]any, error)
 } = (*trends)(nil)
 
 // ActorFinder finds the actors of one bucket of a series.
-func (t *trends) ActorFinder(n node) actorFinder {
+func (t *trends) ActorFinder(n document.Node) actorFinder {
 	dayNode := n.Get("day")
 	switch {
 	case t.display == total && !dayNode.IsAbsent():
-		dayNode.Fail(invalidInput, "A single number has no day.")
+		dayNode.Fail(document.InvalidInput, "A single number has no day.")
 	case t.display != total && dayNode.IsAbsent():
-		dayNode.Fail(required, "Actors of a series over time need a day.")
+		dayNode.Fail(document.Required, "Actors of a series over time need a day.")
 	}
 	when := readDate(dayNode, false)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(t.series)-1)), 0))
@@ -88,7 +89,7 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 		return func(v int) bool {
 			text := "all"
 			if id := t.breakdown.Cohorts[v]; id != 0 {
-				text = string(node{Value: json.Number(formatNumber(float64(id)))}.Raw())
+				text = string(document.Node{Value: json.Number(formatNumber(float64(id)))}.Raw())
 			}
 			return text == texts[0] || texts[0] == "0" && text == "all"
 		}, nil

@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/internal/document"
+
 // display is the form of a series' result.
 type display uint8
 
@@ -200,7 +202,7 @@ func (c *counting) measure(w *row) {
 		c.ranges = make([]span, len(c.values.Parts))
 	}
 	for i, value := range c.values.Parts {
-		if f, ok := numberOf(value(w)); ok {
+		if f, ok := document.NumberOf(value(w)); ok {
 			s := &c.ranges[i]
 			if !s.IsSet {
 				*s = span{IsSet: true, Min: f, Max: f}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -15,7 +16,7 @@ func TestFormula(t *testing.T) {
 		"A": 6, "a+b": 10, "A-B*2": -2, "(A-B)*2": 4, "A/B": 1.5, "A/0": 0, "A%B": 2, "-A%B": 2, "A%-B": -2, "7%0": 0,
 		"2**3**2": 512, "-2**2": -4, "2**-1": 0.5, "+A": 6, " A / ( B - 1 ) ": 2, ".5*A": 3,
 	} {
-		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
+		n, fault := document.Decode(json.RawMessage(wire.Quote(text)), "query")
 		f := readFormula(n, text, "", 2)
 		if *fault != nil {
 			t.Errorf("%s: %v", text, *fault)
@@ -24,7 +25,7 @@ func TestFormula(t *testing.T) {
 		}
 	}
 	for text, message := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
-		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
+		n, fault := document.Decode(json.RawMessage(wire.Quote(text)), "query")
 		if readFormula(n, text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, message) {
 			t.Errorf("%q: %v, want it to say %s", text, *fault, message)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -49,7 +50,7 @@ var actorMaths = map[string]measure{
 }
 
 // readMeasure parses the math of a node.
-func readMeasure(n node, p *port.Project) measure {
+func readMeasure(n document.Node, p *port.Project) measure {
 	name := n.Get("math").Text("total")
 	m := measure{Name: name, multiplier: n.Get("math_multiplier").Number(1), Group: -1}
 	m.property = n.Get("math_property").Text("")
@@ -66,19 +67,19 @@ func readMeasure(n node, p *port.Project) measure {
 		if index := n.Get("math_group_type_index"); !index.IsAbsent() {
 			m.Group = int(index.IntInRange(0, maxGroupTypes-1, 0))
 		} else if name == "unique_group" {
-			index.Fail(required, "unique_group needs math_group_type_index.")
+			index.Fail(document.Required, "unique_group needs math_group_type_index.")
 		}
 	case slices.Contains(folds, name):
 		m.Basis, m.fold = "values", name
 		if m.property == "" {
-			n.Get("math_property").Fail(required, "The math %q needs math_property.", name)
+			n.Get("math_property").Fail(document.Required, "The math %q needs math_property.", name)
 		}
 	case perActor && per != "sum" && slices.Contains(folds, per):
 		m.Basis, m.fold = "perActor", per
 	case name == "hogql":
 		m.Basis, m.aggregate = "hogql", readExpression(n.Get("math_hogql"), p, true)
 	default:
-		n.Get("math").Fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
+		n.Get("math").Fail(document.InvalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
 	}
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -54,11 +55,11 @@ func (x trial) end(now time.Time) time.Time {
 
 // readTrial returns the experiment with the member experiment_id. If the member is absent, the
 // result has no Experiment, which is a fault if mandatory is true.
-func readTrial(n node, p *port.Project, mandatory bool) trial {
+func readTrial(n document.Node, p *port.Project, mandatory bool) trial {
 	id := n.Get("experiment_id")
 	if id.IsAbsent() {
 		if mandatory {
-			id.Fail(required, "experiment_id is required")
+			id.Fail(document.Required, "experiment_id is required")
 		}
 		return trial{}
 	}
@@ -69,9 +70,9 @@ func readTrial(n node, p *port.Project, mandatory bool) trial {
 	}
 	switch {
 	case x.Experiment == nil:
-		id.Fail(invalidInput, "Experiment with id %d not found", number)
+		id.Fail(document.InvalidInput, "Experiment with id %d not found", number)
 	case len(x.Variants) > experiments.MaxVariants || len(x.Variants) == 0:
-		id.Fail(invalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
+		id.Fail(document.InvalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
 	}
 	return x
 }
@@ -79,12 +80,12 @@ func readTrial(n node, p *port.Project, mandatory bool) trial {
 // readStats parses a stats_config (experiments.md §2.1) and returns the test and the days of the
 // covariate. A member that is out of range has its default.
 func readStats(config json.RawMessage) (experiments.Test, int) {
-	n, _ := decodeQuery(config, "")
+	n, _ := document.Decode(config, "")
 	return readTest(n)
 }
 
 // readTest is readStats for a node.
-func readTest(n node) (experiments.Test, int) {
+func readTest(n document.Node) (experiments.Test, int) {
 	t := experiments.NewTest()
 	method := n.Get("method")
 	t.Frequentist = method.Value == "frequentist"
@@ -108,7 +109,7 @@ func readTest(n node) (experiments.Test, int) {
 
 // lookback returns how many days before an exposure the covariate covers (experiments.md §1.14): 1
 // to 30, by default 14.
-func lookback(n node) int {
+func lookback(n document.Node) int {
 	days, ok := n.Value.(json.Number)
 	value, err := days.Int64()
 	if !ok || err != nil {
@@ -118,13 +119,13 @@ func lookback(n node) int {
 }
 
 // readFlag reads the variants and the group type of a flag in the query.
-func readFlag(x *experiments.Experiment, n node) {
+func readFlag(x *experiments.Experiment, n document.Node) {
 	filters := n.Get("filters").Object()
 	for _, v := range filters.Get("multivariate").Object().Get("variants").List(experiments.MaxVariants) {
 		x.Variants = append(x.Variants, experiments.Variant{Key: v.Get("key").Text(""), Share: v.Get("rollout_percentage").Number(0)})
 	}
 	if len(x.Variants) == 0 && !n.HasFailed() {
-		n.Fail(required, "A query without an experiment_id needs the variants of its flag.")
+		n.Fail(document.Required, "A query without an experiment_id needs the variants of its flag.")
 	}
 	if index := filters.Get("aggregation_group_type_index"); !index.IsAbsent() {
 		i := int(index.IntInRange(0, maxGroupTypes-1, 0))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -14,14 +15,14 @@ import (
 // the parser.
 var parts = map[string]struct {
 	what string
-	read func(n node, p *port.Project)
+	read func(n document.Node, p *port.Project)
 }{
-	"query":     {aQuery, readQuery},
+	"query":     {document.AQuery, readQuery},
 	"override":  {"filters that are laid over queries", readOverride},
 	"variables": {"a variable", readVariables},
-	"filters":   {aFilters, func(n node, _ *port.Project) { older(n) }},
+	"filters":   {document.AFilters, func(n document.Node, _ *port.Project) { older(n) }},
 	"metric":    {"a metric's object", readMetricPart},
-	"exposure_criteria": {"exposure criteria", func(n node, p *port.Project) {
+	"exposure_criteria": {"exposure criteria", func(n document.Node, p *port.Project) {
 		readCriteria(n, trial{Experiment: &experiments.Experiment{}}, p)
 	}},
 	"stats_config": {"a stats_config", readStatsPart},
@@ -41,11 +42,11 @@ var parts = map[string]struct {
 // Places in errors begin with place, such as query or metrics__0. Other faults of the document are
 // ignored. A document that is not an object, or that is larger than a query may be, has no unknown
 // members.
-func UnknownMembers(part string, document []byte, place string, p *port.Project) ([]string, error) {
-	if len(document) > maxQueryBytes {
+func UnknownMembers(part string, source []byte, place string, p *port.Project) ([]string, error) {
+	if len(source) > document.MaxBytes {
 		return nil, nil
 	}
-	n, _ := decodeQuery(document, place)
+	n, _ := document.Decode(source, place)
 	if text, ok := n.Value.(string); ok { // a JSON text of such an object
 		n.Value = wire.Value([]byte(text))
 	}
@@ -57,7 +58,7 @@ func UnknownMembers(part string, document []byte, place string, p *port.Project)
 		return nil, fmt.Errorf("insights: nothing is known of the members of %q", part)
 	}
 	if n.Tracker.What = parser.what; part == "filters" {
-		n.Tracker.Known = olderMembers
+		n.Tracker.Known = document.OlderMembers
 	}
 	parser.read(n, p)
 	if fault := n.Tracker.FindMisspelled(); fault != nil {
@@ -68,8 +69,8 @@ func UnknownMembers(part string, document []byte, place string, p *port.Project)
 
 // readQuery parses a query with any wrappers. Nothing is reported about kinds that are not
 // supported.
-func readQuery(n node, p *port.Project) {
-	n = unwrap(n)
+func readQuery(n document.Node, p *port.Project) {
+	n = document.Unwrap(n)
 	kind, ok := findKind(fmt.Sprint(n.Get("kind").Value))
 	if !ok {
 		n.Tracker.Objects = nil // the members of this kind are unknown
@@ -80,16 +81,16 @@ func readQuery(n node, p *port.Project) {
 }
 
 // readOverride reads the members that overrides can have (§1.9).
-func readOverride(n node, p *port.Project) {
+func readOverride(n document.Node, p *port.Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
 		n.Get(name)
 	}
 	readFilters(n.Get("properties"), p)
-	readBreakdown(n.Get("breakdown_filter").Object(), p, node{Fault: n.Fault})
+	readBreakdown(n.Get("breakdown_filter").Object(), p, document.Node{Fault: n.Fault})
 }
 
 // readVariables reads the variables of HogQL, which are members by id.
-func readVariables(n node, _ *port.Project) {
+func readVariables(n document.Node, _ *port.Project) {
 	all, _ := n.Value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		readVariable(n.Get(id))
@@ -97,7 +98,7 @@ func readVariables(n node, _ *port.Project) {
 }
 
 // readMetricPart reads a metric with the members that only its query reads.
-func readMetricPart(n node, p *port.Project) {
+func readMetricPart(n document.Node, p *port.Project) {
 	readMetric(n, p)
 	readDecrease(n)
 	readMetricBreakdown(n, p)
@@ -105,7 +106,7 @@ func readMetricPart(n node, p *port.Project) {
 
 // readStatsPart reads the members of both statistical methods, of which stats reads only those of
 // the selected method.
-func readStatsPart(n node, _ *port.Project) {
+func readStatsPart(n document.Node, _ *port.Project) {
 	for _, names := range [][]string{
 		{"bayesian", "ci_level", "difference_type"},
 		{"frequentist", "alpha", "difference_type", "sequential_testing_enabled", "sequential_tuning_parameter"},

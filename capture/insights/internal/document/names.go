@@ -1,4 +1,4 @@
-package insights
+package document
 
 import (
 	"slices"
@@ -59,8 +59,8 @@ var postHogMembers = setOf(`
 	trendsFilter type upper_bound_percentile useMaterializedViews usePresortedEventsTable useUdf
 	useWebAnalyticsPreAggregatedTables value values variables viz where`)
 
-// olderMembers are the members of filters, the older form of insights.
-var olderMembers = setOf(`
+// OlderMembers are the members of filters, the older form of insights.
+var OlderMembers = setOf(`
 	actions aggregation_group_type_index bin_count breakdown breakdown_attribution_type breakdown_attribution_value
 	breakdown_group_type_index breakdown_hide_other_aggregation breakdown_histogram_bin_count breakdown_limit
 	breakdown_normalize_url breakdown_type breakdown_value breakdowns client_query_id compare compare_to cumulative

@@ -1,4 +1,4 @@
-package insights
+package document
 
 import (
 	"maps"
@@ -20,8 +20,8 @@ const unknownKey = "unknown_key"
 
 // The names of objects in error messages: those of queries, and of filters.
 const (
-	aQuery   = "a query's object"
-	aFilters = "filters"
+	AQuery   = "a query's object"
+	AFilters = "filters"
 )
 
 // maxIgnored is the maximum number of ignored members that are listed.
@@ -30,8 +30,8 @@ const maxIgnored = 10
 // maxName is the maximum number of characters of a member's name in messages.
 const maxName = 100
 
-// memberTracker records which members of a query's objects the parsers read.
-type memberTracker struct {
+// Tracker records which members of a query's objects the parsers read.
+type Tracker struct {
 	// What is the name of such an object in error messages.
 	What string
 	// Known are names of members that are not misspelled, although no parser reads them here.
@@ -50,13 +50,13 @@ type trackedObject struct {
 }
 
 // newMemberTracker returns a tracker for a query.
-func newMemberTracker() *memberTracker {
-	return &memberTracker{What: aQuery, Known: postHogMembers, byObject: map[uintptr]*trackedObject{}}
+func newMemberTracker() *Tracker {
+	return &Tracker{What: AQuery, Known: postHogMembers, byObject: map[uintptr]*trackedObject{}}
 }
 
 // track records that a member of an object was read, whether or not it exists. A nil tracker does
 // nothing.
-func (l *memberTracker) track(object map[string]any, attr, name string) {
+func (l *Tracker) track(object map[string]any, attr, name string) {
 	if l == nil || object == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (l *memberTracker) track(object map[string]any, attr, name string) {
 
 // eachIgnored calls yield for members that were not read. It covers only objects of which some
 // member was read.
-func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
+func (l *Tracker) eachIgnored(yield func(o *trackedObject, name string)) {
 	for _, o := range l.Objects {
 		for _, name := range slices.Sorted(maps.Keys(o.value)) {
 			if !o.names[name] {
@@ -84,7 +84,7 @@ func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
 
 // FindMisspelled returns an error about the first member whose name is similar to that of an absent
 // member that a parser has read. It returns nil if there is no such member.
-func (l *memberTracker) FindMisspelled() (fault *port.Error) {
+func (l *Tracker) FindMisspelled() (fault *port.Error) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if fault != nil || l.Known[name] || isAppearance(name) {
 			return
@@ -97,7 +97,7 @@ func (l *memberTracker) FindMisspelled() (fault *port.Error) {
 		}
 		if nearest := flags.Nearest(name, absent); nearest != "" {
 			attr := o.attr + "__" + wire.Shorten(name, maxName)
-			fault = newError(unknownKey, attr, "%s is not a member of %s, %q is most likely meant.", dotPath(attr), l.What, nearest)
+			fault = NewFault(unknownKey, attr, "%s is not a member of %s, %q is most likely meant.", dotPath(attr), l.What, nearest)
 		}
 	})
 	return fault
@@ -105,7 +105,7 @@ func (l *memberTracker) FindMisspelled() (fault *port.Error) {
 
 // ListIgnored returns a line for each member that has no effect, except for members that only
 // affect how a result is displayed.
-func (l *memberTracker) ListIgnored() (all []string) {
+func (l *Tracker) ListIgnored() (all []string) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if isAppearance(name) || len(all) == maxIgnored {
 			return

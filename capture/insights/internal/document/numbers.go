@@ -1,17 +1,17 @@
-package insights
+package document
 
 import (
 	"strconv"
 	"strings"
 )
 
-// isMissing reports whether a property has no value: it is absent or null.
-func isMissing(raw string) bool { return raw == "" || raw == "null" }
+// IsMissing reports whether a property has no value: it is absent or null.
+func IsMissing(raw string) bool { return raw == "" || raw == "null" }
 
-// numberOf returns a property as a number (§3.2.2), and false if it is not one: it must be a JSON
+// NumberOf returns a property as a number (§3.2.2), and false if it is not one: it must be a JSON
 // number, or a string that consists of a decimal number.
-func numberOf(raw string) (float64, bool) {
-	if isMissing(raw) {
+func NumberOf(raw string) (float64, bool) {
+	if IsMissing(raw) {
 		return 0, false
 	}
 	if raw[0] == '"' {

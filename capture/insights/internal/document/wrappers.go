@@ -1,15 +1,15 @@
-package insights
+package document
 
 import "slices"
 
-// maxQueryBytes is the maximum size of a query's JSON (§1.3).
-const maxQueryBytes = 256 << 10
+// MaxBytes is the maximum size of a query's JSON (§1.3).
+const MaxBytes = 256 << 10
 
 // wrappers are the kinds of queries that only define how their source is displayed (§1.3).
 var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
 
-// unwrap returns the query inside of up to ten wrappers.
-func unwrap(n node) node {
+// Unwrap returns the query inside of up to ten wrappers.
+func Unwrap(n Node) Node {
 	for range 10 {
 		kind, _ := n.Get("kind").Value.(string)
 		if !slices.Contains(wrappers, kind) {
@@ -17,7 +17,7 @@ func unwrap(n node) node {
 		}
 		attr := n.Attr
 		if n.Get("source").IsAbsent() {
-			n.Get("source").Fail(required, "This field is required.")
+			n.Get("source").Fail(Required, "This field is required.")
 			return n
 		}
 		n = n.Get("source").Object()

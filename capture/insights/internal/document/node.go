@@ -1,4 +1,4 @@
-package insights
+package document
 
 import (
 	"encoding/json"
@@ -11,111 +11,111 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// node is a value of a query's JSON, with its place. Reading a value of the wrong type records a
+// Node is a value of a query's JSON, with its place. Reading a value of the wrong type records a
 // fault and returns the default, and parsing continues; only the first fault of a query is
 // recorded. So parsers need to check for faults only where a default would mislead them.
-type node struct {
+type Node struct {
 	Value any // as decoded by wire.Decode; nil if null or absent
 	// Attr is the place in the form of Error.Attr. The fault is shared by all nodes of the query.
 	Attr    string
 	Fault   **port.Error
-	Tracker *memberTracker // records which members are read; nil: does not record
+	Tracker *Tracker // records which members are read; nil: does not record
 }
 
-// decodeQuery decodes JSON for parsing. attr is the place of the document; the fault is set if
+// Decode decodes JSON for parsing. attr is the place of the document; the fault is set if
 // parsing finds one.
-func decodeQuery(text json.RawMessage, attr string) (node, **port.Error) {
+func Decode(text json.RawMessage, attr string) (Node, **port.Error) {
 	fault := new(*port.Error)
-	n := node{Value: wire.Value(text), Attr: attr, Fault: fault, Tracker: newMemberTracker()}
+	n := Node{Value: wire.Value(text), Attr: attr, Fault: fault, Tracker: newMemberTracker()}
 	return n, fault
 }
 
 // Fail records a fault at the node, unless one is recorded already.
-func (n node) Fail(code, format string, args ...any) {
+func (n Node) Fail(code, format string, args ...any) {
 	if *n.Fault == nil {
-		*n.Fault = newError(code, n.Attr, format, args...)
+		*n.Fault = NewFault(code, n.Attr, format, args...)
 	}
 }
 
 // HasFailed reports whether parsing the query has found a fault so far.
-func (n node) HasFailed() bool { return *n.Fault != nil }
+func (n Node) HasFailed() bool { return *n.Fault != nil }
 
 // IsAbsent reports whether the node is null or does not exist.
-func (n node) IsAbsent() bool { return n.Value == nil }
+func (n Node) IsAbsent() bool { return n.Value == nil }
 
 // Get returns a member of an object. It is absent if the node is not an object.
-func (n node) Get(name string) node {
+func (n Node) Get(name string) Node {
 	m, _ := n.Value.(map[string]any)
 	n.Tracker.track(m, n.Attr, name)
-	return node{Value: m[name], Attr: n.Attr + "__" + name, Fault: n.Fault, Tracker: n.Tracker}
+	return Node{Value: m[name], Attr: n.Attr + "__" + name, Fault: n.Fault, Tracker: n.Tracker}
 }
 
 // Object checks that the node is an object or absent.
-func (n node) Object() node {
+func (n Node) Object() Node {
 	if _, ok := n.Value.(map[string]any); !ok && n.Value != nil {
-		n.Fail(invalidInput, "Expected an object, not %s.", describe(n.Value))
+		n.Fail(InvalidInput, "Expected an object, not %s.", Describe(n.Value))
 		n.Value = nil
 	}
 	return n
 }
 
 // List returns the elements of a list, which may have at most limit; nil if the node is absent.
-func (n node) List(limit int) []node {
+func (n Node) List(limit int) []Node {
 	if n.Value == nil {
 		return nil
 	}
 	l, ok := n.Value.([]any)
 	if !ok {
-		n.Fail(invalidInput, "Expected a list, not %s.", describe(n.Value))
+		n.Fail(InvalidInput, "Expected a list, not %s.", Describe(n.Value))
 		return nil
 	}
 	if len(l) > limit {
-		n.Fail(tooLarge, "%d elements are too many: at most %d are allowed.", len(l), limit)
+		n.Fail(TooLarge, "%d elements are too many: at most %d are allowed.", len(l), limit)
 		return nil
 	}
-	out := make([]node, len(l))
+	out := make([]Node, len(l))
 	for i, v := range l {
-		out[i] = node{Value: v, Attr: n.Attr + "__" + strconv.Itoa(i), Fault: n.Fault, Tracker: n.Tracker}
+		out[i] = Node{Value: v, Attr: n.Attr + "__" + strconv.Itoa(i), Fault: n.Fault, Tracker: n.Tracker}
 	}
 	return out
 }
 
 // Text returns a string, or fallback if the node is absent.
-func (n node) Text(fallback string) string {
+func (n Node) Text(fallback string) string {
 	switch v := n.Value.(type) {
 	case nil:
 	case string:
 		return v
 	default:
-		n.Fail(invalidInput, "Expected a string, not %s.", describe(v))
+		n.Fail(InvalidInput, "Expected a string, not %s.", Describe(v))
 	}
 	return fallback
 }
 
 // Choice returns a string that must be one of choices, or fallback if the node is absent.
-func (n node) Choice(fallback string, choices ...string) string {
+func (n Node) Choice(fallback string, choices ...string) string {
 	v := n.Text(fallback)
 	if n.Value != nil && !n.HasFailed() && !slices.Contains(choices, v) {
-		n.Fail(invalidChoice, "%q is not one of %s.", wire.Shorten(v, 100), strings.Join(choices, ", "))
+		n.Fail(InvalidChoice, "%q is not one of %s.", wire.Shorten(v, 100), strings.Join(choices, ", "))
 		return fallback
 	}
 	return v
 }
 
 // Boolean returns a boolean; false if the node is absent.
-func (n node) Boolean() bool {
+func (n Node) Boolean() bool {
 	switch v := n.Value.(type) {
 	case nil:
 	case bool:
 		return v
 	default:
-		n.Fail(invalidInput, "Expected true or false, not %s.", describe(v))
+		n.Fail(InvalidInput, "Expected true or false, not %s.", Describe(v))
 	}
 	return false
 }
 
 // Number returns a finite number, or fallback if the node is absent.
-func (n node) Number(fallback float64) float64 {
+func (n Node) Number(fallback float64) float64 {
 	switch v := n.Value.(type) {
 	case nil:
 		return fallback
@@ -124,12 +124,12 @@ func (n node) Number(fallback float64) float64 {
 			return f
 		}
 	}
-	n.Fail(invalidInput, "Expected a number, not %s.", describe(n.Value))
+	n.Fail(InvalidInput, "Expected a number, not %s.", Describe(n.Value))
 	return fallback
 }
 
 // IntInRange returns an integer from low to high inclusive, or fallback if the node is absent.
-func (n node) IntInRange(low, high, fallback int64) int64 {
+func (n Node) IntInRange(low, high, fallback int64) int64 {
 	if n.Value == nil {
 		return fallback
 	}
@@ -137,9 +137,9 @@ func (n node) IntInRange(low, high, fallback int64) int64 {
 	switch {
 	case n.HasFailed():
 	case f != math.Trunc(f):
-		n.Fail(invalidInput, "Expected a whole number, not %s.", describe(n.Value))
+		n.Fail(InvalidInput, "Expected a whole number, not %s.", Describe(n.Value))
 	case f < float64(low) || f > float64(high):
-		n.Fail(invalidInput, "%s is not between %d and %d.", describe(n.Value), low, high)
+		n.Fail(InvalidInput, "%s is not between %d and %d.", Describe(n.Value), low, high)
 	default:
 		return int64(f)
 	}
@@ -148,24 +148,24 @@ func (n node) IntInRange(low, high, fallback int64) int64 {
 
 // RejectMembers records a fault if one of the members is present, because they are recognized but
 // not supported.
-func (n node) RejectMembers(names ...string) {
+func (n Node) RejectMembers(names ...string) {
 	for _, name := range names {
 		if m := n.Get(name); !m.IsAbsent() {
-			m.Fail(notSupported, "%q is not supported.", name)
+			m.Fail(NotSupported, "%q is not supported.", name)
 		}
 	}
 }
 
 // Raw returns the node as JSON; nil if it is absent.
-func (n node) Raw() json.RawMessage {
+func (n Node) Raw() json.RawMessage {
 	if n.Value == nil {
 		return nil
 	}
 	return wire.MustEncode(n.Value)
 }
 
-// describe describes a JSON value in error messages.
-func describe(v any) string {
+// Describe describes a JSON value in error messages.
+func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -184,7 +184,7 @@ func describe(v any) string {
 }
 
 // OptionalText returns a string, or nil if the node is absent.
-func (n node) OptionalText() *string {
+func (n Node) OptionalText() *string {
 	if n.IsAbsent() {
 		return nil
 	}
@@ -194,14 +194,14 @@ func (n node) OptionalText() *string {
 
 // FloatInRange returns a number, which may also be a string, between two exclusive bounds;
 // otherwise fallback. It never records a fault.
-func (n node) FloatInRange(above, below, fallback float64) float64 {
+func (n Node) FloatInRange(above, below, fallback float64) float64 {
 	var f float64
 	var ok bool
 	switch v := n.Value.(type) {
 	case json.Number:
-		f, ok = numberOf(v.String())
+		f, ok = NumberOf(v.String())
 	case string:
-		f, ok = numberOf(`"` + v + `"`)
+		f, ok = NumberOf(`"` + v + `"`)
 	}
 	if !ok || f <= above || f >= below {
 		return fallback
