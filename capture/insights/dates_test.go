@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
 // March 2020 at 15:30:45 local time.
 func TestDates_Forms(t *testing.T) {
-	c := calendar{Zone: zone(t, "Europe/Berlin"), WeekStart: time.Monday}
-	now := parseInstant(t, "2020-03-12T14:30:45Z")
+	c := calendar{Zone: plaintest.Zone(t, "Europe/Berlin"), WeekStart: time.Monday}
+	now := plaintest.Instant(t, "2020-03-12T14:30:45Z")
 	for text, want := range map[string]string{
 		"2020-01-09":                 "2020-01-08T23:00:00Z",
 		"2020-1-9":                   "2020-01-08T23:00:00Z",
@@ -75,7 +76,7 @@ func TestDates_Forms(t *testing.T) {
 			t.Errorf("%s: no date", text)
 			continue
 		}
-		if got := c.Resolve(d, now); !got.Equal(parseInstant(t, want)) {
+		if got := c.Resolve(d, now); !got.Equal(plaintest.Instant(t, want)) {
 			t.Errorf("%s: %s, want %s", text, got.UTC().Format(time.RFC3339Nano), want)
 		}
 	}
@@ -96,7 +97,7 @@ func TestDates_MonthsClamp(t *testing.T) {
 		{"2020-01-31T10:00:00Z", "-2m", "2019-11-30T10:00:00Z"},
 	} {
 		d, _ := parseDate(tt.text, false)
-		if got := c.Resolve(d, parseInstant(t, tt.now)); !got.Equal(parseInstant(t, tt.want)) {
+		if got := c.Resolve(d, plaintest.Instant(t, tt.now)); !got.Equal(plaintest.Instant(t, tt.want)) {
 			t.Errorf("%s at %s: %s, want %s", tt.text, tt.now, got, tt.want)
 		}
 	}
@@ -111,8 +112,8 @@ func TestBuckets_DaysOfChangingClocks(t *testing.T) {
 		{"Europe/Berlin", "2020-03-29T12:00:00Z", "2020-03-28T23:00:00Z"},
 		{"Asia/Kathmandu", "2020-01-09T12:00:00Z", "2020-01-08T18:15:00Z"},
 	} {
-		c := calendar{Zone: zone(t, tt.zone)}
-		if got := c.StartOf(day, parseInstant(t, tt.in)); !got.Equal(parseInstant(t, tt.want)) {
+		c := calendar{Zone: plaintest.Zone(t, tt.zone)}
+		if got := c.StartOf(day, plaintest.Instant(t, tt.in)); !got.Equal(plaintest.Instant(t, tt.want)) {
 			t.Errorf("%s: the day of %s begins at %s, want %s", tt.zone, tt.in, got.UTC(), tt.want)
 		}
 	}
@@ -128,7 +129,7 @@ func TestBuckets_Hours(t *testing.T) {
 	}{
 		{"Europe/Berlin", "2020-03-29", 23}, {"Europe/Berlin", "2020-10-25", 25}, {"Europe/Berlin", "2020-06-01", 24}, {"Asia/Kolkata", "2020-06-01", 24},
 	} {
-		c := calendar{Zone: zone(t, tt.zone)}
+		c := calendar{Zone: plaintest.Zone(t, tt.zone)}
 		d, _ := parseDate(tt.day, false)
 		from := c.Resolve(d, time.Time{})
 		b, err := c.BucketsBetween(hour, from, c.EndOf(day, from))
@@ -178,8 +179,8 @@ func TestBuckets_Labels(t *testing.T) {
 func TestBuckets_Law(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"} {
 		for _, i := range []interval{hour, day, week, month} {
-			c := calendar{Zone: zone(t, name), WeekStart: time.Monday}
-			b, err := c.BucketsBetween(i, parseInstant(t, "2019-12-30T05:17:00Z"), parseInstant(t, "2020-12-30T05:17:00Z"))
+			c := calendar{Zone: plaintest.Zone(t, name), WeekStart: time.Monday}
+			b, err := c.BucketsBetween(i, plaintest.Instant(t, "2019-12-30T05:17:00Z"), plaintest.Instant(t, "2020-12-30T05:17:00Z"))
 			if err != nil {
 				t.Fatal(name, i, err)
 			}
@@ -201,7 +202,7 @@ func TestBuckets_Law(t *testing.T) {
 // "buckets of a series | 10,000" (§5.4).
 func TestBuckets_Bounded(t *testing.T) {
 	c := calendar{Zone: time.UTC}
-	_, err := c.BucketsBetween(minute, parseInstant(t, "2020-01-01T00:00:00Z"), parseInstant(t, "2020-01-08T00:00:00Z"))
+	_, err := c.BucketsBetween(minute, plaintest.Instant(t, "2020-01-01T00:00:00Z"), plaintest.Instant(t, "2020-01-08T00:00:00Z"))
 	var e *port.Error
 	if !errors.As(err, &e) || e.Code != document.TooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, document.TooLarge)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -238,7 +239,7 @@ func sameValue(want, got any) bool {
 func TestHogQL_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 9))
 	for range drawCount(20) {
-		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
+		z := plaintest.Zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generateEvents(random, z, 1+random.IntN(60))
 		p := &port.Project{ID: 1, Location: z}
 		inTime := make([]*plainEvent, len(n.events))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"0001-01-01", "1970-01-01", "2000-01-01", "2014-12-31", "2020-01-09", "2020-01-31"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
+		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: plaintest.Instant(t, day+"T12:00:00Z")})
 	}
 	for kind, want := range map[string]string{
 		`"kind":"TrendsQuery"`: `"data":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0],`,
@@ -33,7 +34,7 @@ func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"1970-01-01", "1970-01-02", "2020-01-09"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
+		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: plaintest.Instant(t, day+"T12:00:00Z")})
 	}
 	const series = `,"series":[{"kind":"EventsNode"},{"kind":"EventsNode"}],"dateRange":{"date_from":"1970-01-01","date_to":"2026-01-31"}}`
 	for kind, want := range map[string]string{

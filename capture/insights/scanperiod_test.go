@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // A range that ends with a named day includes the whole day, for every interval (§3.1.2).
 func TestDates_RangesOfDaysByName(t *testing.T) {
-	now := parseInstant(t, "2020-03-12T14:30:45Z")
-	r := newRun(t.Context(), nil, &port.Project{Location: zone(t, "Europe/Berlin")}, port.Options{Now: now})
+	now := plaintest.Instant(t, "2020-03-12T14:30:45Z")
+	r := newRun(t.Context(), nil, &port.Project{Location: plaintest.Zone(t, "Europe/Berlin")}, port.Options{Now: now})
 	for _, tt := range []struct{ dates, from, to string }{
 		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
 		{`{"date_from": "today", "date_to": "today"}`, "2020-03-11T23:00:00Z", "2020-03-12T22:59:59.999999Z"},
@@ -27,7 +28,7 @@ func TestDates_RangesOfDaysByName(t *testing.T) {
 		}
 		for _, i := range []interval{hour, day, week} {
 			p, err := r.Period(d, i)
-			if err != nil || !p.From.Equal(parseInstant(t, tt.from)) || tt.to != "" && !p.To.Equal(parseInstant(t, tt.to)) {
+			if err != nil || !p.From.Equal(plaintest.Instant(t, tt.from)) || tt.to != "" && !p.To.Equal(plaintest.Instant(t, tt.to)) {
 				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.From.UTC(), p.To.UTC(), err, tt.from, tt.to)
 			}
 		}
@@ -55,14 +56,14 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
-		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
 		n, fault := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.Period(readDateRange(n), tt.interval)
 		if err != nil || *fault != nil {
 			t.Errorf("%s: %v, %v", name, err, *fault)
 			continue
 		}
-		if !p.From.Equal(parseInstant(t, tt.from)) || !p.To.Equal(parseInstant(t, tt.to)) || !p.first.Equal(parseInstant(t, tt.cut)) || p.Len() != tt.buckets {
+		if !p.From.Equal(plaintest.Instant(t, tt.from)) || !p.To.Equal(plaintest.Instant(t, tt.to)) || !p.first.Equal(plaintest.Instant(t, tt.cut)) || p.Len() != tt.buckets {
 			t.Errorf("%s: %s to %s, from %s, %d buckets; want %+v", name, p.From.UTC(), p.To.UTC(), p.first.UTC(), p.Len(), tt)
 		}
 	}
@@ -88,7 +89,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"this year":                        {`{"date_from":"yStart"}`, month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
-		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
 		n, _ := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		var to date
 		if tt.to != "" {
@@ -102,7 +103,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !before.From.Equal(parseInstant(t, tt.from)) || !before.To.Equal(parseInstant(t, tt.until)) {
+		if !before.From.Equal(plaintest.Instant(t, tt.from)) || !before.To.Equal(plaintest.Instant(t, tt.until)) {
 			t.Errorf("%s: %s to %s, want %s to %s", name, before.From.UTC().Format(time.RFC3339Nano), before.To.UTC().Format(time.RFC3339Nano), tt.from, tt.until)
 		}
 	}

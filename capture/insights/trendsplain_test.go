@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -311,7 +312,7 @@ func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(l
 func TestTrends_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	for round := range drawCount(80) {
-		z := zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
+		z := plaintest.Zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generateEvents(random, z, 1+random.IntN(60))
 		c := calendar{Zone: z, WeekStart: pick(random, time.Sunday, time.Monday)}
 		for range 50 {
