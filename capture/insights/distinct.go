@@ -3,6 +3,8 @@ package insights
 import (
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 )
 
 // distinctCounts is the tally of distinct actors. An actor counts at most once in each bucket
@@ -101,7 +103,7 @@ func (t *durations) points(n int) ([][]float64, error) {
 type window struct {
 	// The buckets of the embedded cells are units, which are days, hours or minutes.
 	distinctCounts
-	units *buckets
+	units *calendar.Buckets
 	// first and last are, by bucket, the first and last unit of its window.
 	first, last []int
 }
@@ -112,22 +114,22 @@ type window struct {
 func (m *measure) window(b *binder, c *counting) tally {
 	p := c.period
 	actors := newDistinctCounts(c, b.Actor(m.Group))
-	short := p.Interval == hour || p.Interval == minute
-	if p.Len() == 0 || c.display != total && (p.Interval == month || p.Interval == week && m.days == 7) {
+	short := p.Interval == calendar.Hour || p.Interval == calendar.Minute
+	if p.Len() == 0 || c.display != total && (p.Interval == calendar.Month || p.Interval == calendar.Week && m.days == 7) {
 		return &actors
 	}
 	cal := c.Calendar()
 	if c.display == total {
 		// The result is one number: the window ends with the last day of the range.
-		last := cal.StartOf(day, p.To)
+		last := cal.StartOf(calendar.Day, p.To)
 		c.from = cal.Local(cal.Clock(last).AddDate(0, 0, 1-m.days)).UnixMicro()
 		return &actors
 	}
 	// The scan begins one window before the first bucket.
-	from, unit := cal.Local(cal.Clock(p.Start(0)).AddDate(0, 0, 1-m.days)), day
+	from, unit := cal.Local(cal.Clock(p.Start(0)).AddDate(0, 0, 1-m.days)), calendar.Day
 	if short {
 		unit = p.Interval
-		from = p.Start(0).Add(-time.Duration(m.days)*24*time.Hour + map[interval]time.Duration{hour: time.Hour, minute: time.Minute}[unit])
+		from = p.Start(0).Add(-time.Duration(m.days)*24*time.Hour + map[calendar.Interval]time.Duration{calendar.Hour: time.Hour, calendar.Minute: time.Minute}[unit])
 	}
 	units, err := cal.UnitsBetween(unit, from, p.To)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -35,7 +36,7 @@ type issuesQuery struct {
 	err         error
 	fingerprint func(properties string) string
 	conditions  allOf
-	dates       dateRange
+	dates       calendar.Range
 	// resolution is the number of parts of the time range; 0: without volumes.
 	resolution    int
 	order         func(a, b *issueRow) int
@@ -57,7 +58,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n document.Node, p *port.Project) plan {
-	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.Get("dateRange"))}
+	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
 	if n.Get("orderDirection").Choice("DESC", "ASC", "DESC") == "DESC" {
@@ -142,17 +143,17 @@ type issuesRun struct {
 
 // Run counts the exceptions of the issues in the range and returns a page of them.
 func (q *issuesQuery) Run(r *run) (*port.Result, error) {
-	from, err := r.DateFrom(q.dates, hour)
+	from, err := r.DateFrom(q.dates, calendar.Hour)
 	if err != nil {
 		return nil, err
 	}
 	f := &issuesRun{run: r, issuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
 	switch q.dates.To.Form {
-	case noDate:
-	case wall:
-		f.to = r.DateTo(q.dates, day)
+	case calendar.NoDate:
+	case calendar.Wall:
+		f.to = r.DateTo(q.dates, calendar.Day)
 	default:
-		f.to = r.DateTo(q.dates, hour)
+		f.to = r.DateTo(q.dates, calendar.Hour)
 	}
 	// The rows are retained until the end of the run.
 	if err := r.Reserve(int64(len(q.issues)) * int64(400+24*q.resolution)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -35,7 +36,7 @@ type eventsQuery struct {
 	// actors finds a point of a trend, whose events are listed; nil: all events.
 	actors actorFinder
 	// after and before are exclusive.
-	after, before date
+	after, before calendar.Date
 	limit, offset int
 }
 
@@ -69,7 +70,7 @@ func (s sources) parseEvents(n document.Node, p *port.Project) plan {
 		q.order = []hogql.Order{term}
 	}
 	q.readEvents(n, p)
-	q.after, q.before = readDate(n.Get("after"), true), readDate(n.Get("before"), false)
+	q.after, q.before = calendar.ReadDate(n.Get("after"), true), calendar.ReadDate(n.Get("before"), false)
 	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, defaultRows))
 	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
 	if source := n.Get("source"); !source.IsAbsent() {
@@ -161,18 +162,18 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row)
 	// By default the events of the last 24 hours are listed; for the actors of a trend, all of its
 	// events.
 	after := b.Now.Add(-24 * time.Hour)
-	if q.actors != nil && q.after.Form == noDate {
+	if q.actors != nil && q.after.Form == calendar.NoDate {
 		after = time.Unix(0, 0)
 	}
-	if q.after.Form != noDate && q.after.Form != allTime {
+	if q.after.Form != calendar.NoDate && q.after.Form != calendar.AllTime {
 		after = b.Calendar().Resolve(q.after, b.Now)
 	}
 	// Both bounds are exclusive, those of a scan are inclusive.
-	if q.after.Form != allTime {
+	if q.after.Form != calendar.AllTime {
 		s.From = max(s.From, after.UnixMicro()+1)
 	}
 	before := b.Now.Add(clockTolerance)
-	if q.before.Form != noDate {
+	if q.before.Form != calendar.NoDate {
 		before = b.Calendar().Resolve(q.before, b.Now)
 	}
 	s.To = min(s.To, before.UnixMicro()-1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -31,7 +32,7 @@ func parseExposures(n document.Node, p *port.Project) plan {
 	}
 	// The experiment that the query describes, if no stored experiment is named.
 	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.Raw()}}
-	query.Start, query.End = readOptionalInstant(n.Get("start_date")), readOptionalInstant(n.Get("end_date"))
+	query.Start, query.End = calendar.ReadOptionalInstant(n.Get("start_date")), calendar.ReadOptionalInstant(n.Get("end_date"))
 	stored := readTrial(n, p, false)
 	query.err = stored.err
 	if stored.Experiment != nil {
@@ -70,7 +71,7 @@ func (q *exposuresQuery) Run(r *run) (*port.Result, error) {
 		return nil, err
 	}
 	// Days are those of the project's calendar.
-	days, err := r.Calendar().BucketsBetween(day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
+	days, err := r.Calendar().BucketsBetween(calendar.Day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (q *exposuresQuery) Run(r *run) (*port.Result, error) {
 
 // count returns the cumulative numbers of first exposures by variant and day. The last variant is
 // multipleVariants.
-func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
+func (q *exposuresQuery) count(f *experimentRun, days *calendar.Buckets) [][]int64 {
 	counts := make([][]int64, len(q.Variants)+1)
 	for i := range counts {
 		counts[i] = make([]int64, days.Len())

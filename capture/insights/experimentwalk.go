@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -281,14 +282,14 @@ func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, ac
 
 // since returns the time between two instants in microseconds. For days and hours it is the
 // difference on the local clock, in whole units, whatever their real length is.
-func (c *returnMeasurer) since(cal calendar, from, to int64) int64 {
+func (c *returnMeasurer) since(cal calendar.Calendar, from, to int64) int64 {
 	begin, end := time.UnixMicro(from), time.UnixMicro(to)
-	switch interval(c.unit) {
-	case day:
+	switch calendar.Interval(c.unit) {
+	case calendar.Day:
 		const day = 24 * time.Hour
 		return cal.Clock(end).Truncate(day).Sub(cal.Clock(begin).Truncate(day)).Microseconds()
-	case hour:
-		return cal.StartOf(hour, end).Sub(cal.StartOf(hour, begin)).Microseconds()
+	case calendar.Hour:
+		return cal.StartOf(calendar.Hour, end).Sub(cal.StartOf(calendar.Hour, begin)).Microseconds()
 	}
 	return to - from
 }

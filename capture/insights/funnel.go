@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -28,8 +29,8 @@ type funnelQuery struct {
 	maths      []string
 	exclusions []funnelExclusion
 	conditions allOf
-	dates      dateRange
-	interval   interval
+	dates      calendar.Range
+	interval   calendar.Interval
 	groupType  int
 	// actor is the value of funnelAggregateByHogQL, which replaces the person or group; nil: not
 	// used.
@@ -82,8 +83,8 @@ func parseFunnel(n document.Node, p *port.Project) plan { return readFunnel(n, p
 func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
-		dates:      readDateRange(n.Get("dateRange")),
-		interval:   readInterval(n, minute, hour, day, week, month),
+		dates:      calendar.ReadRange(n.Get("dateRange")),
+		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
 		groupType:  readGroupType(n),
 		steps:      readEntities(n.Get("series"), p, maxSteps),
 		split:      readSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
@@ -94,7 +95,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	q.readOptions(n.Get("funnelsFilter").Object(), p)
 	// Only trends have buckets; the period of other funnels is cut to days.
 	if q.viz != funnelTrends {
-		q.interval = day
+		q.interval = calendar.Day
 	}
 	// The specification ignores the breakdown of time_to_convert (§2.5.4).
 	if q.viz == timeToConvert {

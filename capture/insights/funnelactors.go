@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
@@ -79,7 +80,7 @@ func (q *funnelQuery) enteredIn(n document.Node) actorIterator {
 	if start.IsAbsent() {
 		start.Fail(document.Required, "Actors of a funnel over time need the start of a period.")
 	}
-	when := readDate(start, false)
+	when := calendar.ReadDate(start, false)
 	dropped := n.Get("funnelTrendsDropOff").Boolean()
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		target := f.period.Find(f.Calendar().Resolve(when, f.Now).UnixMicro())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -22,7 +23,7 @@ type hogqlQuery struct {
 	variables map[string]any
 	// filters are the conditions of {filters}; from and to are its time range, for events only.
 	filters  allOf
-	from, to date
+	from, to calendar.Date
 }
 
 // parseHogQL parses a HogQLQuery and compiles it to report errors.
@@ -71,7 +72,7 @@ func (q *hogqlQuery) read(n document.Node, p *port.Project) {
 	default:
 		q.filters = append(readFilters(properties, p), testAccounts(filters, p))
 		dates := filters.Get("dateRange").Object()
-		q.from, q.to = readDate(dates.Get("date_from"), true), readLastDate(dates.Get("date_to"))
+		q.from, q.to = calendar.ReadDate(dates.Get("date_from"), true), calendar.ReadLastDate(dates.Get("date_to"))
 	}
 }
 
@@ -130,10 +131,10 @@ func (q *hogqlQuery) Run(r *run) (*port.Result, error) {
 // match.
 func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scope) error {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64) // the range of {filters}, in microseconds; both bounds are inclusive
-	if q.from.Form != noDate && q.from.Form != allTime {
+	if q.from.Form != calendar.NoDate && q.from.Form != calendar.AllTime {
 		from = b.Calendar().Resolve(q.from, b.Now).UnixMicro()
 	}
-	if q.to.Form != noDate {
+	if q.to.Form != calendar.NoDate {
 		to = b.Calendar().Resolve(q.to, b.Now).UnixMicro() - 1
 	}
 	s := port.Scan{Names: query.Names()}

@@ -3,6 +3,7 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -18,8 +19,8 @@ var lifecycleKinds = []kind{
 type lifecycle struct {
 	// entity defines the events that make a person active.
 	entity     entity
-	interval   interval
-	dates      dateRange
+	interval   calendar.Interval
+	dates      calendar.Range
 	conditions allOf
 }
 
@@ -36,7 +37,7 @@ const (
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
 func parseLifecycle(n document.Node, p *port.Project) plan {
-	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
+	l := &lifecycle{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	series := n.Get("series")
 	if list, _ := series.Value.([]any); len(list) > 1 {
 		series.Fail(document.InvalidInput, "A LifecycleQuery has one series.")
@@ -159,7 +160,7 @@ func createdAt(r *run, number uint32) int64 {
 }
 
 // active returns the buckets in which each person has an event, sorted by person and bucket.
-func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
+func (l *lifecycle) active(r *run, around *calendar.Buckets) ([]cell, error) {
 	b := &binder{run: r}
 	b.From, b.To = around.Starts[0], around.End-1
 	m := l.entity.Bind(b)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -19,7 +20,7 @@ func (l *lifecycle) ActorFinder(n document.Node) actorFinder {
 	if n.Get("day").IsAbsent() {
 		n.Get("day").Fail(document.Required, "Actors of a LifecycleQuery need a day.")
 	}
-	when := readDate(n.Get("day"), false)
+	when := calendar.ReadDate(n.Get("day"), false)
 	return func(r *run) (*actorSet, error) {
 		p, err := r.Period(l.dates, l.interval)
 		if err != nil {
@@ -48,7 +49,7 @@ var _ interface { // the interfaces of queries about actors
 // ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.
 func (s *stickiness) ActorFinder(n document.Node) actorFinder {
-	days := n.Get("day").IntInRange(1, maxBuckets, 1)
+	days := n.Get("day").IntInRange(1, calendar.MaxBuckets, 1)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(s.series)-1)), 0))
 	// In a cumulative result, a column includes all larger numbers of intervals.
 	fallback := "exact"

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -22,8 +23,8 @@ var retentionKinds = []kind{
 type retentionQuery struct {
 	target, returning entity
 	conditions        allOf
-	dates             dateRange
-	interval          interval
+	dates             calendar.Range
+	interval          calendar.Interval
 	groupType         int
 	rule              retentionRule
 	split             split
@@ -39,7 +40,7 @@ type retentionQuery struct {
 func parseRetention(n document.Node, p *port.Project) plan { return readRetention(n, p) }
 
 // retentionPeriods are the values of the member period.
-var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": week, "Month": month}
+var retentionPeriods = map[string]calendar.Interval{"Hour": calendar.Hour, "Day": calendar.Day, "Week": calendar.Week, "Month": calendar.Month}
 
 // readRetention is parseRetention with the concrete type.
 func readRetention(n document.Node, p *port.Project) *retentionQuery {
@@ -52,7 +53,7 @@ func readRetention(n document.Node, p *port.Project) *retentionQuery {
 		target:     retentionEntity(f.Get("targetEntity").Object(), p),
 		returning:  retentionEntity(f.Get("returningEntity").Object(), p),
 		conditions: queryConditions(n, p),
-		dates:      readDateRange(n.Get("dateRange")),
+		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   retentionPeriods[f.Get("period").Choice("Day", "Hour", "Day", "Week", "Month")],
 		groupType:  readGroupType(n),
 		split:      readSplit(n.Get("breakdownFilter").Object(), p, 1, "event", "person", "cohort"),
@@ -67,7 +68,7 @@ func readRetention(n document.Node, p *port.Project) *retentionQuery {
 	}
 	// Brackets replace the columns of totalIntervals.
 	for _, b := range f.Get("retentionCustomBrackets").List(maxColumns - 1) {
-		q.rule.brackets = append(q.rule.brackets, int(b.IntInRange(1, maxBuckets, 1)))
+		q.rule.brackets = append(q.rule.brackets, int(b.IntInRange(1, calendar.MaxBuckets, 1)))
 		q.rule.columns = 1 + len(q.rule.brackets)
 	}
 	q.amount = readRetentionAmount(f)
@@ -94,7 +95,7 @@ func retentionEntity(n document.Node, p *port.Project) entity {
 type retentionRun struct {
 	*retentionQuery
 	*run
-	*buckets
+	*calendar.Buckets
 	actors *actors
 	values *numberer
 	// acts are the completed presences by actor.
@@ -107,11 +108,11 @@ type retentionRun struct {
 }
 
 // rows returns the intervals that are rows of the result.
-func (q *retentionQuery) rows(r *run) (*buckets, error) {
+func (q *retentionQuery) rows(r *run) (*calendar.Buckets, error) {
 	c := r.Calendar()
 	end := c.Next(q.interval, c.StartOf(q.interval, r.DateTo(q.dates, q.interval)))
 	begin := c.SubtractIntervals(q.interval, end, q.intervals)
-	if q.dates.From.Form != noDate {
+	if q.dates.From.Form != calendar.NoDate {
 		from, err := r.DateFrom(q.dates, q.interval)
 		if err != nil {
 			return nil, err
@@ -127,7 +128,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.Reserve)}
+	f := &retentionRun{retentionQuery: q, run: r, Buckets: rows, acts: newChains[presence](presenceSize+4, r.Reserve)}
 	if rows.Len()*q.rule.columns > maxCells {
 		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
 	}
@@ -372,7 +373,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 }
 
 // periodNames are the names of intervals in labels.
-var periodNames = map[interval]string{hour: "Hour", day: "Day", week: "Week", month: "Month"}
+var periodNames = map[calendar.Interval]string{calendar.Hour: "Hour", calendar.Day: "Day", calendar.Week: "Week", calendar.Month: "Month"}
 
 // parseInteger converts an id in a string of digits to a number; it returns other values unchanged.
 func parseInteger(v any) any {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
@@ -17,7 +18,7 @@ func (q *retentionQuery) ActorFinder(n document.Node) actorFinder {
 	if n.Get("interval").IsAbsent() {
 		n.Get("interval").Fail(document.Required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
-	rowIndex := int(n.Get("interval").IntInRange(0, maxBuckets, 0))
+	rowIndex := int(n.Get("interval").IntInRange(0, calendar.MaxBuckets, 0))
 	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
 	return func(r *run) (*actorSet, error) {
 		f, err := q.read(r)

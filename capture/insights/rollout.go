@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
@@ -50,7 +51,7 @@ func parseRollout(n document.Node, p *port.Project) plan {
 		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
 		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
 		tests: testAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
-		since: readInstant(n.Get("since")), at: readInstant(n.Get("as_of")), settled: readInstant(n.Get("settled_at")),
+		since: calendar.ReadInstant(n.Get("since")), at: calendar.ReadInstant(n.Get("as_of")), settled: calendar.ReadInstant(n.Get("settled_at")),
 	}
 	if q.flag == "" {
 		n.Get("flag_key").Fail(document.Required, "This field is required.")

@@ -3,6 +3,7 @@ package insights
 import (
 	"fmt"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -11,11 +12,11 @@ import (
 type stickiness struct {
 	// series are the series; their math defines the actors.
 	series     []measuredSeries
-	interval   interval
-	dates      dateRange
+	interval   calendar.Interval
+	dates      calendar.Range
 	conditions allOf
 	compare    bool
-	compareTo  date
+	compareTo  calendar.Date
 	// isEnough reports whether a number of events makes an interval active.
 	isEnough func(events uint32) bool
 	// cumulative counts an actor also for all smaller numbers of intervals.
@@ -24,7 +25,7 @@ type stickiness struct {
 
 // parseStickiness parses a StickinessQuery.
 func parseStickiness(n document.Node, p *port.Project) plan {
-	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
+	s := &stickiness{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
 		m := n.Get("series").List(maxSeries)[i]
 		if name := m.Get("math").Text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
@@ -40,7 +41,7 @@ func parseStickiness(n document.Node, p *port.Project) plan {
 	// Intervals of several units are not supported.
 	n.Get("intervalCount").IntInRange(1, 1, 1)
 	compare := n.Get("compareFilter").Object()
-	s.compare, s.compareTo = compare.Get("compare").Boolean(), readRelativeDate(compare.Get("compare_to"))
+	s.compare, s.compareTo = compare.Get("compare").Boolean(), calendar.ReadRelativeDate(compare.Get("compare_to"))
 	filter := n.Get("stickinessFilter").Object()
 	s.cumulative = filter.Get("computedAs").Choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
 	criteria := filter.Get("stickinessCriteria").Object()

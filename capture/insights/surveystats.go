@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -34,7 +35,7 @@ type surveyStats struct {
 func parseSurveyStats(n document.Node, _ *port.Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.Get("surveys").List(maxSurveys) {
-		q.windows[s.Get("id").Text("")] = [2]int64{readInstant(s.Get("from")).UnixMicro(), readInstant(s.Get("to")).UnixMicro()}
+		q.windows[s.Get("id").Text("")] = [2]int64{calendar.ReadInstant(s.Get("from")).UnixMicro(), calendar.ReadInstant(s.Get("to")).UnixMicro()}
 	}
 	return q
 }

@@ -3,6 +3,7 @@ package insights
 import (
 	"cmp"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -16,12 +17,12 @@ var trendsKinds = []kind{
 // trends is a TrendsQuery (§2.4).
 type trends struct {
 	series     []measuredSeries
-	interval   interval
-	dates      dateRange
+	interval   calendar.Interval
+	dates      calendar.Range
 	conditions allOf
 	// compare requests the previous period as well, or with compareTo another one.
 	compare   bool
-	compareTo date
+	compareTo calendar.Date
 	breakdown *breakdown
 	display   display
 	formulas  []formula
@@ -32,8 +33,8 @@ type trends struct {
 // parseTrends parses a TrendsQuery.
 func parseTrends(n document.Node, p *port.Project) plan {
 	t := &trends{
-		interval:   readInterval(n, minute, hour, day, week, month),
-		dates:      readDateRange(n.Get("dateRange")),
+		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
+		dates:      calendar.ReadRange(n.Get("dateRange")),
 		conditions: queryConditions(n, p),
 	}
 	entities := readEntities(n.Get("series"), p, maxSeries)
@@ -43,8 +44,8 @@ func parseTrends(n document.Node, p *port.Project) plan {
 	n.RejectMembers("conversionGoal")
 	n.Get("aggregation_group_type_index").IntInRange(0, maxGroupTypes-1, 0)
 	compare := n.Get("compareFilter").Object()
-	t.compare = compare.Get("compare").Boolean() && t.dates.From.Form != allTime
-	t.compareTo = readRelativeDate(compare.Get("compare_to"))
+	t.compare = compare.Get("compare").Boolean() && t.dates.From.Form != calendar.AllTime
+	t.compareTo = calendar.ReadRelativeDate(compare.Get("compare_to"))
 	filter := n.Get("trendsFilter").Object()
 	name := cmp.Or(filter.Get("display").Text("ActionsLineGraph"), "ActionsLineGraph")
 	display, ok := displays[name]
@@ -52,9 +53,9 @@ func parseTrends(n document.Node, p *port.Project) plan {
 		filter.Get("display").Fail(document.InvalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
 	}
 	if t.display = display; display == total {
-		t.interval = day
+		t.interval = calendar.Day
 	}
-	t.smoothing = int(filter.Get("smoothingIntervals").IntInRange(1, maxBuckets, 1))
+	t.smoothing = int(filter.Get("smoothingIntervals").IntInRange(1, calendar.MaxBuckets, 1))
 	t.formulas = readFormulas(filter, len(t.series))
 	t.breakdown = readBreakdown(n.Get("breakdownFilter").Object(), p, filter)
 	if t.breakdown != nil && name == worldMap {

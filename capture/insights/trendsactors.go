@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -23,7 +24,7 @@ func (t *trends) ActorFinder(n document.Node) actorFinder {
 	case t.display != total && dayNode.IsAbsent():
 		dayNode.Fail(document.Required, "Actors of a series over time need a day.")
 	}
-	when := readDate(dayNode, false)
+	when := calendar.ReadDate(dayNode, false)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(t.series)-1)), 0))
 	previous := n.Get("compare").Choice("current", "current", "previous") == "previous"
 	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -67,7 +68,7 @@ type plainQuery struct {
 	event, math, property string
 	filterKey, filterOp   string
 	filterValue           any
-	interval              interval
+	interval              calendar.Interval
 	from, to              time.Time // local days
 	breakdown             string
 	cumulative            bool
@@ -134,19 +135,19 @@ func (q *plainQuery) value(e *plainEvent) string {
 }
 
 // trends returns the expected rows: numbers by breakdown value.
-func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
-	d, _ := parseDate(q.from.Format("2006-01-02"), false)
+func (n *plainStore) trends(q *plainQuery, c calendar.Calendar) map[string][]float64 {
+	d, _ := calendar.ParseDate(q.from.Format("2006-01-02"), false)
 	from := c.Resolve(d, time.Time{})
-	d, _ = parseDate(q.to.Format("2006-01-02"), false)
-	to := c.EndOf(day, c.Resolve(d, time.Time{}))
+	d, _ = calendar.ParseDate(q.to.Format("2006-01-02"), false)
+	to := c.EndOf(calendar.Day, c.Resolve(d, time.Time{}))
 	b, _ := c.BucketsBetween(q.interval, from, to)
 	first := c.StartOf(q.interval, from)
-	if q.interval == week {
-		first = c.StartOf(day, from)
+	if q.interval == calendar.Week {
+		first = c.StartOf(calendar.Day, from)
 	}
-	if q.interval == hour { // "an absolute date_to with hour … stays as it is"
+	if q.interval == calendar.Hour { // "an absolute date_to with hour … stays as it is"
 		to = c.Resolve(d, time.Time{})
-		b, _ = c.BucketsBetween(hour, from, to)
+		b, _ = c.BucketsBetween(calendar.Hour, from, to)
 	}
 	values := map[string]bool{}
 	if q.breakdown == "" {
@@ -193,7 +194,7 @@ func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 }
 
 // measure implements §2.4.2 for the events of a bucket.
-func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar, start, to time.Time, value string) float64 {
+func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar.Calendar, start, to time.Time, value string) float64 {
 	people := map[string]float64{}
 	var numbers []float64
 	for _, e := range some {
@@ -208,12 +209,12 @@ func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar, star
 	case "dau":
 		return float64(len(people))
 	case "weekly_active":
-		if q.interval == week || q.interval == month {
+		if q.interval == calendar.Week || q.interval == calendar.Month {
 			return float64(len(people))
 		}
 		from := c.Local(c.Clock(start).AddDate(0, 0, -6))
-		end := c.EndOf(day, start)
-		if q.interval == hour {
+		end := c.EndOf(calendar.Day, start)
+		if q.interval == calendar.Hour {
 			from, end = start.Add(-167*time.Hour), start.Add(time.Hour-time.Microsecond)
 		}
 		active := map[string]bool{}
@@ -314,12 +315,12 @@ func TestTrends_AsTheText(t *testing.T) {
 	for round := range drawCount(80) {
 		z := plaintest.Zone(t, pick(random, "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"))
 		m, n := generateEvents(random, z, 1+random.IntN(60))
-		c := calendar{Zone: z, WeekStart: pick(random, time.Sunday, time.Monday)}
+		c := calendar.Calendar{Zone: z, WeekStart: pick(random, time.Sunday, time.Monday)}
 		for range 50 {
 			first := random.IntN(12)
 			q := &plainQuery{
 				event: pick(random, "view", "buy", ""), math: pick(random, "total", "total", "dau", "weekly_active", "sum", "avg", "min", "max", "median", "avg_count_per_actor", "first_time_for_user"),
-				interval:  pick(random, day, day, week, month, hour),
+				interval:  pick(random, calendar.Day, calendar.Day, calendar.Week, calendar.Month, calendar.Hour),
 				from:      time.Date(2020, 3, 21+first, 0, 0, 0, 0, time.UTC),
 				to:        time.Date(2020, 3, 21+first+random.IntN(6), 0, 0, 0, 0, time.UTC),
 				breakdown: pick(random, "", "", "a", "b"),

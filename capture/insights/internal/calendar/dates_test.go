@@ -1,4 +1,4 @@
-package insights
+package calendar
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
 // March 2020 at 15:30:45 local time.
 func TestDates_Forms(t *testing.T) {
-	c := calendar{Zone: plaintest.Zone(t, "Europe/Berlin"), WeekStart: time.Monday}
+	c := Calendar{Zone: plaintest.Zone(t, "Europe/Berlin"), WeekStart: time.Monday}
 	now := plaintest.Instant(t, "2020-03-12T14:30:45Z")
 	for text, want := range map[string]string{
 		"2020-01-09":                 "2020-01-08T23:00:00Z",
@@ -71,7 +71,7 @@ func TestDates_Forms(t *testing.T) {
 		"20200109T100000.5+0530":  "2020-01-09T04:30:00.5Z",
 		"2020-01-09 10:00:00-05":  "2020-01-09T15:00:00Z",
 	} {
-		d, ok := parseDate(text, false)
+		d, ok := ParseDate(text, false)
 		if !ok {
 			t.Errorf("%s: no date", text)
 			continue
@@ -81,7 +81,7 @@ func TestDates_Forms(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"tomorrow", "-", "", "-7", "Today", "2020-00", "2020-13", "20201301", "20200230", "2020-W54", "2020-W00", "2020-W11-8", "2020-000", "2021-366", "1969", "2101", "2020-01-09T", "202", "-123456d", "1969-12-31", "2101-01-01", "2020-13-01", "2020-02-30", "sStart", "MEnd", "all", "2020-01-09T25:00", "-7D"} {
-		if _, ok := parseDate(text, false); ok {
+		if _, ok := ParseDate(text, false); ok {
 			t.Errorf("%s is a date, want none", text)
 		}
 	}
@@ -89,14 +89,14 @@ func TestDates_Forms(t *testing.T) {
 
 // "months and years move the calendar and clamp the day" (§3.1.1).
 func TestDates_MonthsClamp(t *testing.T) {
-	c := calendar{Zone: time.UTC}
+	c := Calendar{Zone: time.UTC}
 	for _, tt := range []struct{ now, text, want string }{
 		{"2020-03-31T10:00:00Z", "-1m", "2020-02-29T10:00:00Z"},
 		{"2021-03-31T10:00:00Z", "-1m", "2021-02-28T10:00:00Z"},
 		{"2020-02-29T10:00:00Z", "-1y", "2019-02-28T10:00:00Z"},
 		{"2020-01-31T10:00:00Z", "-2m", "2019-11-30T10:00:00Z"},
 	} {
-		d, _ := parseDate(tt.text, false)
+		d, _ := ParseDate(tt.text, false)
 		if got := c.Resolve(d, plaintest.Instant(t, tt.now)); !got.Equal(plaintest.Instant(t, tt.want)) {
 			t.Errorf("%s at %s: %s, want %s", tt.text, tt.now, got, tt.want)
 		}
@@ -112,8 +112,8 @@ func TestBuckets_DaysOfChangingClocks(t *testing.T) {
 		{"Europe/Berlin", "2020-03-29T12:00:00Z", "2020-03-28T23:00:00Z"},
 		{"Asia/Kathmandu", "2020-01-09T12:00:00Z", "2020-01-08T18:15:00Z"},
 	} {
-		c := calendar{Zone: plaintest.Zone(t, tt.zone)}
-		if got := c.StartOf(day, plaintest.Instant(t, tt.in)); !got.Equal(plaintest.Instant(t, tt.want)) {
+		c := Calendar{Zone: plaintest.Zone(t, tt.zone)}
+		if got := c.StartOf(Day, plaintest.Instant(t, tt.in)); !got.Equal(plaintest.Instant(t, tt.want)) {
 			t.Errorf("%s: the day of %s begins at %s, want %s", tt.zone, tt.in, got.UTC(), tt.want)
 		}
 	}
@@ -129,10 +129,10 @@ func TestBuckets_Hours(t *testing.T) {
 	}{
 		{"Europe/Berlin", "2020-03-29", 23}, {"Europe/Berlin", "2020-10-25", 25}, {"Europe/Berlin", "2020-06-01", 24}, {"Asia/Kolkata", "2020-06-01", 24},
 	} {
-		c := calendar{Zone: plaintest.Zone(t, tt.zone)}
-		d, _ := parseDate(tt.day, false)
+		c := Calendar{Zone: plaintest.Zone(t, tt.zone)}
+		d, _ := ParseDate(tt.day, false)
 		from := c.Resolve(d, time.Time{})
-		b, err := c.BucketsBetween(hour, from, c.EndOf(day, from))
+		b, err := c.BucketsBetween(Hour, from, c.EndOf(Day, from))
 		if err != nil || b.Len() != tt.hours {
 			t.Errorf("%s in %s has %d hours (%v), want %d", tt.day, tt.zone, b.Len(), err, tt.hours)
 		}
@@ -150,20 +150,20 @@ func TestBuckets_Hours(t *testing.T) {
 // Each form of labels of §3.1.5.
 func TestBuckets_Labels(t *testing.T) {
 	for _, tt := range []struct {
-		interval interval
+		interval Interval
 		from, to string
 		want     []string
 	}{
-		{day, "2020-01-09", "2020-01-10", []string{"9-Jan-2020", "10-Jan-2020"}},
-		{hour, "2020-01-09T13:00", "2020-01-09T13:59", []string{"9-Jan 13:00"}},
-		{month, "2020-01-01", "2020-02-01", []string{"Jan 2020", "Feb 2020"}},
-		{week, "2020-01-09", "2020-01-19", []string{"9–11 Jan", "12–18 Jan", "19-Jan-2020"}},
-		{week, "2020-01-26", "2020-02-01", []string{"26-Jan – 1-Feb"}},
-		{week, "2019-12-29", "2020-01-04", []string{"29-Dec-2019 – 4-Jan-2020"}},
+		{Day, "2020-01-09", "2020-01-10", []string{"9-Jan-2020", "10-Jan-2020"}},
+		{Hour, "2020-01-09T13:00", "2020-01-09T13:59", []string{"9-Jan 13:00"}},
+		{Month, "2020-01-01", "2020-02-01", []string{"Jan 2020", "Feb 2020"}},
+		{Week, "2020-01-09", "2020-01-19", []string{"9–11 Jan", "12–18 Jan", "19-Jan-2020"}},
+		{Week, "2020-01-26", "2020-02-01", []string{"26-Jan – 1-Feb"}},
+		{Week, "2019-12-29", "2020-01-04", []string{"29-Dec-2019 – 4-Jan-2020"}},
 	} {
-		c := calendar{Zone: time.UTC}
-		from, _ := parseDate(tt.from, false)
-		to, _ := parseDate(tt.to, false)
+		c := Calendar{Zone: time.UTC}
+		from, _ := ParseDate(tt.from, false)
+		to, _ := ParseDate(tt.to, false)
 		b, err := c.BucketsBetween(tt.interval, from.at, to.at)
 		if err != nil {
 			t.Fatal(err)
@@ -178,8 +178,8 @@ func TestBuckets_Labels(t *testing.T) {
 // returns.
 func TestBuckets_Law(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"} {
-		for _, i := range []interval{hour, day, week, month} {
-			c := calendar{Zone: plaintest.Zone(t, name), WeekStart: time.Monday}
+		for _, i := range []Interval{Hour, Day, Week, Month} {
+			c := Calendar{Zone: plaintest.Zone(t, name), WeekStart: time.Monday}
 			b, err := c.BucketsBetween(i, plaintest.Instant(t, "2019-12-30T05:17:00Z"), plaintest.Instant(t, "2020-12-30T05:17:00Z"))
 			if err != nil {
 				t.Fatal(name, i, err)
@@ -201,8 +201,8 @@ func TestBuckets_Law(t *testing.T) {
 
 // "buckets of a series | 10,000" (§5.4).
 func TestBuckets_Bounded(t *testing.T) {
-	c := calendar{Zone: time.UTC}
-	_, err := c.BucketsBetween(minute, plaintest.Instant(t, "2020-01-01T00:00:00Z"), plaintest.Instant(t, "2020-01-08T00:00:00Z"))
+	c := Calendar{Zone: time.UTC}
+	_, err := c.BucketsBetween(Minute, plaintest.Instant(t, "2020-01-01T00:00:00Z"), plaintest.Instant(t, "2020-01-08T00:00:00Z"))
 	var e *port.Error
 	if !errors.As(err, &e) || e.Code != document.TooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, document.TooLarge)

@@ -1,4 +1,4 @@
-package insights
+package calendar
 
 import (
 	"fmt"
@@ -8,42 +8,42 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
-// interval is the length of the buckets of a series.
-type interval string
+// Interval is the length of the buckets of a series.
+type Interval string
 
 // Series may be divided into any interval of the first group.
 const (
-	minute interval = "minute"
-	hour   interval = "hour"
-	day    interval = "day"
-	week   interval = "week"
-	month  interval = "month"
+	Minute Interval = "minute"
+	Hour   Interval = "hour"
+	Day    Interval = "day"
+	Week   Interval = "week"
+	Month  Interval = "month"
 
-	quarter interval = "quarter" // quarter and year occur only in dates, not as bucket length
-	year    interval = "year"
+	quarter Interval = "quarter" // quarter and year occur only in dates, not as bucket length
+	year    Interval = "year"
 )
 
-// edgeUnits maps the unit of a relative date to the interval at which Start and End cut it.
-var edgeUnits = map[byte]interval{'h': hour, 'd': day, 'w': week, 'm': month, 'q': quarter, 'y': year}
+// EdgeUnits maps the unit of a relative date to the interval at which Start and End cut it.
+var EdgeUnits = map[byte]Interval{'h': Hour, 'd': Day, 'w': Week, 'm': Month, 'q': quarter, 'y': year}
 
-// maxBuckets is the maximum number of buckets of a series (§5.4).
-const maxBuckets = 10_000
+// MaxBuckets is the maximum number of buckets of a series (§5.4).
+const MaxBuckets = 10_000
 
 // StartOf returns the start of the interval that contains t. Hours and minutes follow the UTC
 // offset of the local clock, so a local day may have 23 or 25 hours.
-func (c calendar) StartOf(i interval, t time.Time) time.Time {
+func (c Calendar) StartOf(i Interval, t time.Time) time.Time {
 	w := c.Clock(t)
 	// offset is the UTC offset in effect at t.
 	offset := w.Sub(t)
 	y, m, d := w.Date()
 	switch i {
-	case minute:
+	case Minute:
 		return w.Truncate(time.Minute).Add(-offset)
-	case hour:
+	case Hour:
 		return w.Truncate(time.Hour).Add(-offset)
-	case week:
+	case Week:
 		d -= (int(w.Weekday()) - int(c.WeekStart) + 7) % 7
-	case month:
+	case Month:
 		d = 1
 	case quarter:
 		m, d = m-(m-1)%3, 1
@@ -54,13 +54,13 @@ func (c calendar) StartOf(i interval, t time.Time) time.Time {
 }
 
 // Next returns the start of the interval after the one that begins at start.
-func (c calendar) Next(i interval, start time.Time) time.Time {
+func (c Calendar) Next(i Interval, start time.Time) time.Time {
 	switch i {
-	case minute:
+	case Minute:
 		return start.Add(time.Minute)
-	case hour:
+	case Hour:
 		// When clocks go back, the start of the hour after start may be start itself.
-		if next := c.StartOf(hour, start.Add(time.Hour)); next.After(start) {
+		if next := c.StartOf(Hour, start.Add(time.Hour)); next.After(start) {
 			return next
 		}
 		return start.Add(time.Hour)
@@ -70,11 +70,11 @@ func (c calendar) Next(i interval, start time.Time) time.Time {
 	w := c.Clock(start)
 	y, m, d := w.Date()
 	switch i {
-	case day:
+	case Day:
 		d++
-	case week:
+	case Week:
 		d += 7
-	case month:
+	case Month:
 		m++
 	case quarter:
 		m += 3
@@ -85,14 +85,14 @@ func (c calendar) Next(i interval, start time.Time) time.Time {
 }
 
 // EndOf returns the last microsecond of the interval that contains t.
-func (c calendar) EndOf(i interval, t time.Time) time.Time {
+func (c Calendar) EndOf(i Interval, t time.Time) time.Time {
 	return c.Next(i, c.StartOf(i, t)).Add(-time.Microsecond)
 }
 
-// buckets are consecutive intervals of the same kind.
-type buckets struct {
-	calendar
-	Interval interval
+// Buckets are consecutive intervals of the same kind.
+type Buckets struct {
+	Calendar
+	Interval Interval
 	// Starts are in microseconds since 1970, as is end, the end of the last bucket (exclusive).
 	Starts []int64
 	End    int64
@@ -100,16 +100,16 @@ type buckets struct {
 }
 
 // BucketsBetween returns the intervals from the one that contains from to the one that contains to.
-// The result is empty if from is after to; more than maxBuckets are an error.
-func (c calendar) BucketsBetween(i interval, from, to time.Time) (*buckets, error) {
-	b := &buckets{calendar: c, Interval: i}
+// The result is empty if from is after to; more than MaxBuckets are an error.
+func (c Calendar) BucketsBetween(i Interval, from, to time.Time) (*Buckets, error) {
+	b := &Buckets{Calendar: c, Interval: i}
 	if from.After(to) {
 		return b, nil
 	}
 	start := c.StartOf(i, from)
 	for !start.After(to) {
-		if len(b.Starts) == maxBuckets {
-			return nil, document.NewFault(document.TooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", maxBuckets)
+		if len(b.Starts) == MaxBuckets {
+			return nil, document.NewFault(document.TooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", MaxBuckets)
 		}
 		b.Starts = append(b.Starts, start.UnixMicro())
 		start = c.Next(i, start)
@@ -120,8 +120,8 @@ func (c calendar) BucketsBetween(i interval, from, to time.Time) (*buckets, erro
 
 // OneBucket returns a single bucket, from the start of the interval that contains from to the end
 // of the one that contains to. The result is empty if from is after to.
-func (c calendar) OneBucket(i interval, from, to time.Time) *buckets {
-	b := &buckets{calendar: c, Interval: i}
+func (c Calendar) OneBucket(i Interval, from, to time.Time) *Buckets {
+	b := &Buckets{Calendar: c, Interval: i}
 	if !from.After(to) {
 		b.Starts, b.End = []int64{c.StartOf(i, from).UnixMicro()}, c.EndOf(i, to).UnixMicro()+1
 	}
@@ -129,12 +129,12 @@ func (c calendar) OneBucket(i interval, from, to time.Time) *buckets {
 }
 
 // Len returns the number of buckets.
-func (b *buckets) Len() int { return len(b.Starts) }
+func (b *Buckets) Len() int { return len(b.Starts) }
 
 // Find returns the bucket that contains a time, in microseconds since 1970, or -1 if no bucket
 // does. Events mostly arrive in the order of time, so find tries the bucket of the previous call
 // first. It is not safe for concurrent use.
-func (b *buckets) Find(micros int64) int {
+func (b *Buckets) Find(micros int64) int {
 	if len(b.Starts) == 0 || micros < b.Starts[0] || micros >= b.End {
 		return -1
 	}
@@ -146,10 +146,10 @@ func (b *buckets) Find(micros int64) int {
 }
 
 // Start returns the start of a bucket in the project's time zone.
-func (b *buckets) Start(i int) time.Time { return time.UnixMicro(b.Starts[i]).In(b.Zone) }
+func (b *Buckets) Start(i int) time.Time { return time.UnixMicro(b.Starts[i]).In(b.Zone) }
 
 // EndAt returns the end of a bucket, which is the start of the next one.
-func (b *buckets) EndAt(i int) int64 {
+func (b *Buckets) EndAt(i int) int64 {
 	if i+1 < len(b.Starts) {
 		return b.Starts[i+1]
 	}
@@ -158,36 +158,36 @@ func (b *buckets) EndAt(i int) int64 {
 
 // Days returns the starts of the buckets in local time, with the time of day only for hours and
 // minutes (§2.4.6).
-func (b *buckets) Days() []string {
+func (b *Buckets) Days() []string {
 	layout := "2006-01-02"
-	if b.Interval == hour || b.Interval == minute {
+	if b.Interval == Hour || b.Interval == Minute {
 		layout = "2006-01-02 15:04:05"
 	}
 	return b.format(func(t time.Time) string { return t.Format(layout) })
 }
 
 // Instants returns the starts of the buckets as ISO 8601 with the zone's offset.
-func (b *buckets) Instants() []string {
+func (b *Buckets) Instants() []string {
 	return b.format(func(t time.Time) string { return t.Format(time.RFC3339) })
 }
 
 // Labels returns the labels of the buckets (§3.1.5). from and to are the range of the query, to
 // which the labels of weeks are clipped.
-func (b *buckets) Labels(from, to time.Time) []string {
+func (b *Buckets) Labels(from, to time.Time) []string {
 	switch b.Interval {
-	case minute, hour:
+	case Minute, Hour:
 		return b.format(func(t time.Time) string { return t.Format("2-Jan 15:04") })
-	case month:
+	case Month:
 		return b.format(func(t time.Time) string { return t.Format("Jan 2006") })
-	case week:
+	case Week:
 		return b.format(func(t time.Time) string { return b.weekLabel(t, from.In(b.Zone), to.In(b.Zone)) })
 	}
 	return b.format(func(t time.Time) string { return t.Format("2-Jan-2006") })
 }
 
 // weekLabel returns the label of a week: its first and last day within the range.
-func (b *buckets) weekLabel(start, from, to time.Time) string {
-	first, last := start, b.EndOf(week, start).In(b.Zone)
+func (b *Buckets) weekLabel(start, from, to time.Time) string {
+	first, last := start, b.EndOf(Week, start).In(b.Zone)
 	if first.Before(from) {
 		first = from
 	}
@@ -206,7 +206,7 @@ func (b *buckets) weekLabel(start, from, to time.Time) string {
 }
 
 // format returns the starts of the buckets, each formatted by text.
-func (b *buckets) format(text func(time.Time) string) []string {
+func (b *Buckets) format(text func(time.Time) string) []string {
 	out := make([]string, len(b.Starts))
 	for i := range out {
 		out[i] = text(b.Start(i))

@@ -1,4 +1,4 @@
-package insights
+package calendar
 
 import (
 	"fmt"
@@ -16,15 +16,15 @@ type dateForm uint8
 
 // The forms of dates.
 const (
-	noDate   dateForm = iota // absent
+	NoDate   dateForm = iota // absent
 	instant                  // with an offset
-	wall                     // in local time of the project's zone
-	relative                 // an amount of time before now
-	allTime                  // "all"
+	Wall                     // in local time of the project's zone
+	Relative                 // an amount of time before now
+	AllTime                  // "all"
 )
 
-// date is a date of a query. It is resolved to an instant when the query runs.
-type date struct {
+// Date is a date of a query. It is resolved to an instant when the query runs.
+type Date struct {
 	Form dateForm
 	// at is the instant; for a local time it is the instant at which a clock in UTC shows that
 	// time.
@@ -43,23 +43,23 @@ const edges = "hdwmqy"
 
 // dateWords are the dates with names. Days are cut to their start; at the end of a range lastDate
 // cuts them to their end.
-var dateWords = map[string]date{
-	"now":       {Form: relative, Unit: 's'},
-	"today":     {Form: relative, Unit: 'd', Edge: "Start"},
-	"yesterday": {Form: relative, Count: 1, Unit: 'd', Edge: "Start"},
+var dateWords = map[string]Date{
+	"now":       {Form: Relative, Unit: 's'},
+	"today":     {Form: Relative, Unit: 'd', Edge: "Start"},
+	"yesterday": {Form: Relative, Count: 1, Unit: 'd', Edge: "Start"},
 }
 
-// parseDate parses a date and reports whether it is valid. The word "all" is valid only if all is
+// ParseDate parses a date and reports whether it is valid. The word "all" is valid only if all is
 // true.
-func parseDate(text string, all bool) (date, bool) {
+func ParseDate(text string, all bool) (Date, bool) {
 	if all && text == "all" {
-		return date{Form: allTime}, true
+		return Date{Form: AllTime}, true
 	}
 	if d, ok := dateWords[text]; ok {
 		return d, true
 	}
 	if m := relativeDate.FindStringSubmatch(text); m != nil {
-		d := date{Form: relative, Unit: m[2][0], Edge: m[3]}
+		d := Date{Form: Relative, Unit: m[2][0], Edge: m[3]}
 		d.Count, _ = strconv.Atoi("0" + m[1])
 		return d, d.Edge == "" || strings.Contains(edges, m[2])
 	}
@@ -67,15 +67,15 @@ func parseDate(text string, all bool) (date, bool) {
 }
 
 // parseAbsolute parses a calendar date, with or without a time and an offset.
-func parseAbsolute(text string) (date, bool) {
+func parseAbsolute(text string) (Date, bool) {
 	t, local, ok := hogql.ParseDate(text)
 	if !ok {
 		t, local, ok = parseISO(text)
 	}
 	if local {
-		return date{Form: wall, at: t}, ok
+		return Date{Form: Wall, at: t}, ok
 	}
-	return date{Form: instant, at: t}, ok
+	return Date{Form: instant, at: t}, ok
 }
 
 // isoDate matches the forms of ISO 8601 besides the usual one: without separators, only a year or a
@@ -124,44 +124,44 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 	return hogql.ParseDate(day.Format(time.DateOnly) + clock)
 }
 
-// readDate returns the node as a date; an absent or empty one has the form noDate. all is as in
-// parseDate.
-func readDate(n document.Node, all bool) date {
+// ReadDate returns the node as a date; an absent or empty one has the form NoDate. all is as in
+// ParseDate.
+func ReadDate(n document.Node, all bool) Date {
 	text := n.Text("")
 	if n.IsAbsent() || n.HasFailed() || text == "" {
-		return date{}
+		return Date{}
 	}
-	d, ok := parseDate(text, all)
+	d, ok := ParseDate(text, all)
 	if !ok {
 		n.Fail(document.InvalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", document.Describe(text))
 	}
 	return d
 }
 
-// readLastDate is like date for the end of a range: today and yesterday mean the end of the day.
-func readLastDate(n document.Node) date {
-	d := readDate(n, false)
+// ReadLastDate is like date for the end of a range: today and yesterday mean the end of the day.
+func ReadLastDate(n document.Node) Date {
+	d := ReadDate(n, false)
 	if text, _ := n.Value.(string); d.Edge != "" && dateWords[text].Edge != "" {
 		d.Edge = "End"
 	}
 	return d
 }
 
-// Resolve returns the instant of a date whose form is neither noDate nor allTime.
-func (c calendar) Resolve(d date, now time.Time) time.Time {
+// Resolve returns the instant of a date whose form is neither NoDate nor AllTime.
+func (c Calendar) Resolve(d Date, now time.Time) time.Time {
 	switch d.Form {
 	case instant:
 		return d.at
-	case wall:
+	case Wall:
 		return c.Local(d.at)
 	}
 	t := c.subtract(now, d)
 	switch d.Edge {
 	case "Start":
-		return c.StartOf(edgeUnits[d.Unit], t)
+		return c.StartOf(EdgeUnits[d.Unit], t)
 	case "End":
-		start := c.StartOf(edgeUnits[d.Unit], t)
-		return c.Next(edgeUnits[d.Unit], start).Add(-time.Microsecond)
+		start := c.StartOf(EdgeUnits[d.Unit], t)
+		return c.Next(EdgeUnits[d.Unit], start).Add(-time.Microsecond)
 	}
 	return t
 }
@@ -169,7 +169,7 @@ func (c calendar) Resolve(d date, now time.Time) time.Time {
 // subtract goes back from an instant by a relative date. Months and years are calendar units, with
 // the day clamped to the length of the month; days and weeks preserve the local time of day;
 // shorter units are exact durations.
-func (c calendar) subtract(t time.Time, d date) time.Time {
+func (c Calendar) subtract(t time.Time, d Date) time.Time {
 	n := d.Count
 	switch d.Unit {
 	case 's':
@@ -179,12 +179,12 @@ func (c calendar) subtract(t time.Time, d date) time.Time {
 	case 'h':
 		return t.Add(-time.Duration(n) * time.Hour)
 	}
-	return c.Local(subtractOnCalendar(c.Clock(t), d))
+	return c.Local(SubtractOnCalendar(c.Clock(t), d))
 }
 
-// subtractOnCalendar subtracts a relative date from a local time. Units shorter than a day are
+// SubtractOnCalendar subtracts a relative date from a local time. Units shorter than a day are
 // subtracted as durations.
-func subtractOnCalendar(w time.Time, d date) time.Time {
+func SubtractOnCalendar(w time.Time, d Date) time.Time {
 	n := d.Count
 	switch d.Unit {
 	case 'd':
@@ -204,17 +204,17 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.Unit])
 }
 
-// readRelativeDate returns a relative date; one with the form noDate if the node is absent.
-func readRelativeDate(n document.Node) date {
-	d := readDate(n, false)
-	if d.Form != noDate && d.Form != relative {
+// ReadRelativeDate returns a relative date; one with the form NoDate if the node is absent.
+func ReadRelativeDate(n document.Node) Date {
+	d := ReadDate(n, false)
+	if d.Form != NoDate && d.Form != Relative {
 		n.Fail(document.InvalidInput, "%s is not a relative date such as -1m.", document.Describe(n.Value))
 	}
 	return d
 }
 
-// readInstant returns a time in the format of RFC 3339, which is required.
-func readInstant(n document.Node) time.Time {
+// ReadInstant returns a time in the format of RFC 3339, which is required.
+func ReadInstant(n document.Node) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, n.Text(""))
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
 		n.Fail(document.InvalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
@@ -222,9 +222,9 @@ func readInstant(n document.Node) time.Time {
 	return at
 }
 
-// readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
+// ReadOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
 // empty.
-func readOptionalInstant(n document.Node) time.Time {
+func ReadOptionalInstant(n document.Node) time.Time {
 	text := n.Text("")
 	if text == "" {
 		return time.Time{}
@@ -236,24 +236,24 @@ func readOptionalInstant(n document.Node) time.Time {
 	return at
 }
 
-// dateRange is the dateRange of a query.
-type dateRange struct {
-	From, To date
+// Range is the Range of a query.
+type Range struct {
+	From, To Date
 	// Explicit is explicitDate: the dates are not rounded to whole intervals.
 	Explicit bool
 }
 
-// readDateRange parses a dateRange; without one, all its dates are absent.
-func readDateRange(n document.Node) dateRange {
+// ReadRange parses a Range; without one, all its dates are absent.
+func ReadRange(n document.Node) Range {
 	object := n.Object()
-	return dateRange{From: readDate(object.Get("date_from"), true), To: readLastDate(object.Get("date_to")), Explicit: object.Get("explicitDate").Boolean()}
+	return Range{From: ReadDate(object.Get("date_from"), true), To: ReadLastDate(object.Get("date_to")), Explicit: object.Get("explicitDate").Boolean()}
 }
 
-// readInterval parses the member interval: one of the allowed intervals, by default day.
-func readInterval(n document.Node, allowed ...interval) interval {
+// ReadInterval parses the member interval: one of the allowed intervals, by default day.
+func ReadInterval(n document.Node, allowed ...Interval) Interval {
 	names := make([]string, len(allowed))
 	for i, name := range allowed {
 		names[i] = string(name)
 	}
-	return interval(n.Get("interval").Choice(string(day), names...))
+	return Interval(n.Get("interval").Choice(string(Day), names...))
 }

@@ -1,4 +1,4 @@
-package insights
+package calendar
 
 import (
 	"time"
@@ -10,9 +10,9 @@ import (
 // bucket (43,200).
 const maxUnits = 60_000
 
-// UnitsBetween is like BucketsBetween with the limit maxUnits instead of maxBuckets.
-func (c calendar) UnitsBetween(i interval, from, to time.Time) (*buckets, error) {
-	b := &buckets{calendar: c, Interval: i}
+// UnitsBetween is like BucketsBetween with the limit maxUnits instead of MaxBuckets.
+func (c Calendar) UnitsBetween(i Interval, from, to time.Time) (*Buckets, error) {
+	b := &Buckets{Calendar: c, Interval: i}
 	start := c.StartOf(i, from)
 	for !start.After(to) {
 		if len(b.Starts) == maxUnits {
@@ -27,14 +27,14 @@ func (c calendar) UnitsBetween(i interval, from, to time.Time) (*buckets, error)
 
 // SubtractIntervals returns the start of the interval n intervals before the one that begins at
 // start.
-func (c calendar) SubtractIntervals(i interval, start time.Time, n int) time.Time {
+func (c Calendar) SubtractIntervals(i Interval, start time.Time, n int) time.Time {
 	w := c.Clock(start)
 	switch i {
-	case day:
+	case Day:
 		return c.Local(w.AddDate(0, 0, -n))
-	case week:
+	case Week:
 		return c.Local(w.AddDate(0, 0, -7*n))
-	case month:
+	case Month:
 		return c.Local(w.AddDate(0, -n, 0))
 	}
 	return c.StartOf(i, start.Add(-time.Duration(n)*time.Hour))
