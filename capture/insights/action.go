@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -44,7 +45,9 @@ func readSteps(steps json.RawMessage, p *port.Project) (_ condition, names []str
 // matchNothing is a condition that is false for every event.
 type matchNothing struct{}
 
-func (matchNothing) Bind(*binder) func(*row) bool { return func(*row) bool { return false } }
+func (matchNothing) Bind(*scan.Binder) func(*scan.Row) bool {
+	return func(*scan.Row) bool { return false }
+}
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
 func readStep(step document.Node, name *string, p *port.Project) condition {
@@ -80,9 +83,9 @@ func readStep(step document.Node, name *string, p *port.Project) condition {
 type nameCondition string
 
 // Bind requests the column of names for the comparison.
-func (name nameCondition) Bind(b *binder) func(*row) bool {
+func (name nameCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	b.Needs.Columns |= port.Names
-	return func(r *row) bool { return r.Batch.Name[r.Index] == string(name) }
+	return func(r *scan.Row) bool { return r.Batch.Name[r.Index] == string(name) }
 }
 
 // urlMatcher compares the property $current_url of events. Matching "contains" is case-sensitive.
@@ -115,10 +118,10 @@ func newLikeMatcher(part string) func(string) bool {
 }
 
 // Bind returns a condition that is false for events without a URL.
-func (u urlMatcher) Bind(b *binder) func(*row) bool {
+func (u urlMatcher) Bind(b *scan.Binder) func(*scan.Row) bool {
 	value := b.EventProperty("$current_url")
-	return func(r *row) bool {
-		text, ok := textOf(value(r))
+	return func(r *scan.Row) bool {
+		text, ok := scan.Text(value(r))
 		return ok && u.holds(text)
 	}
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // actorRow is one row of an ActorsQuery: a person or a group, from which the columns are computed.
 type actorRow struct {
-	*member
-	// GroupType is anyPeople for persons.
+	*scan.Member
+	// GroupType is scan.AnyPeople for persons.
 	GroupType int
 	Stored    *capture.StoredPerson // nil for groups and for persons that no longer exist
 	Group     *capture.Group
@@ -88,9 +89,9 @@ func (a *actorRow) Fill(columns []actorColumn, fields []hogql.Value) {
 }
 
 // bindPerson returns the expression as a condition of stored persons, without regard to events.
-func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
+func (c *hogqlCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
 	scope := actorScope()
-	program, err := c.Compile(scope, hogqlContext(b.run))
+	program, err := c.Compile(scope, hogqlContext(b.Run))
 	if err != nil {
 		b.SetErr(withAttr(err, c.Attr))
 		return func(*capture.StoredPerson) bool { return false }
@@ -98,7 +99,7 @@ func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool 
 	columns := columnsOf(scope)
 	row := &hogql.Row{Fields: make([]hogql.Value, len(columns))}
 	return func(p *capture.StoredPerson) bool {
-		a := &actorRow{member: &member{Person: p.UUID}, GroupType: anyPeople, Stored: p, Zone: b.Zone}
+		a := &actorRow{Member: &scan.Member{Person: p.UUID}, GroupType: scan.AnyPeople, Stored: p, Zone: b.Zone}
 		a.Fill(columns, row.Fields)
 		v, err := program.Eval(row)
 		setEvalErr(b, err, c.expression)
@@ -130,7 +131,7 @@ func (a *actorRow) isGroup() bool { return a.GroupType >= 0 }
 // id returns the key of a group, or the UUID of a person.
 func (a *actorRow) id() string {
 	if a.isGroup() {
-		return a.member.Group
+		return a.Member.Group
 	}
 	return a.Person.String()
 }
@@ -160,7 +161,7 @@ func (a *actorRow) property(path []string) string {
 	value, _ := a.properties().Get(path[0])
 	found := make([]string, 1)
 	for _, name := range path[1:] {
-		(&keys{Names: []string{name}}).Extract(value, found)
+		(&scan.Keys{Names: []string{name}}).Extract(value, found)
 		value = found[0]
 	}
 	return value
@@ -232,7 +233,7 @@ func (a *actorRow) name() string {
 func (a *actorRow) DisplayProperty() string {
 	for _, property := range a.Display {
 		value, _ := a.properties().Get(property)
-		if text, _ := textOf(value); text != "" {
+		if text, _ := scan.Text(value); text != "" {
 			return text
 		}
 	}

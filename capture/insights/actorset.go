@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -14,13 +15,13 @@ import (
 // selects one of the numbers.
 type actorsPlan interface {
 	// ActorFinder parses the members of n that select the number.
-	ActorFinder(n document.Node) actorFinder
+	ActorFinder(n document.Node) scan.ActorFinder
 }
 
 // sources parses queries that are part of another query.
 type sources struct {
 	// Find returns the kind with a name.
-	Find func(name string) (kind, bool)
+	Find func(name string) (scan.Kind, bool)
 }
 
 // actorsQueryKinds are the kinds of queries that select one number of another query, to list its
@@ -28,7 +29,7 @@ type sources struct {
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
 // ActorFinder parses a query that selects one number of an insight.
-func (s sources) ActorFinder(n document.Node, p *port.Project) actorFinder {
+func (s sources) ActorFinder(n document.Node, p *port.Project) scan.ActorFinder {
 	n.Get("kind").Choice("", actorsQueryKinds...)
 	inner, plan := s.insight(n, p)
 	if plan == nil {
@@ -43,7 +44,7 @@ func (s sources) ActorFinder(n document.Node, p *port.Project) actorFinder {
 }
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
-func (s sources) insight(n document.Node, p *port.Project) (document.Node, plan) {
+func (s sources) insight(n document.Node, p *port.Project) (document.Node, scan.Plan) {
 	source := n.Get("source")
 	if source.IsAbsent() {
 		source.Fail(document.Required, "This field is required.")
@@ -62,7 +63,7 @@ func (s sources) insight(n document.Node, p *port.Project) (document.Node, plan)
 // optionsPlan is implemented by plans whose actors can be selected.
 type optionsPlan interface {
 	// Options returns the values of each member by which actors are selected.
-	Options(r *run) (map[string]any, error)
+	Options(r *scan.Run) (map[string]any, error)
 }
 
 // actorsOptions is an InsightActorsQueryOptions: it returns the values with which an
@@ -71,7 +72,7 @@ type actorsOptions struct{ plan optionsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
-func (s sources) parseOptions(n document.Node, p *port.Project) plan {
+func (s sources) parseOptions(n document.Node, p *port.Project) scan.Plan {
 	actors := n.Get("source").Object()
 	// The source may be an actors query, or its source.
 	if slices.Contains(actorsQueryKinds, actors.Get("kind").Text("")) {
@@ -86,7 +87,7 @@ func (s sources) parseOptions(n document.Node, p *port.Project) plan {
 }
 
 // Run returns the options, which are the whole result.
-func (o *actorsOptions) Run(r *run) (*port.Result, error) {
+func (o *actorsOptions) Run(r *scan.Run) (*port.Result, error) {
 	extra, err := o.plan.Options(r)
 	return &port.Result{Extra: extra}, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -79,7 +80,7 @@ func countActors(t *testing.T, m *memory, p *port.Project, query json.RawMessage
 		t.Fatalf("%s: %v", query, *fault)
 	}
 	reader, _ := m.Open(t.Context(), 1)
-	r := newRun(t.Context(), reader, p, port.Options{Now: time.Now()})
+	r := scan.NewRun(t.Context(), reader, p, port.Options{Now: time.Now()})
 	c, err := find(r)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -15,7 +16,7 @@ import (
 // actorsQuery is an ActorsQuery (§2.9.2): persons or groups, optionally the actors of another
 // query, as rows of selected columns.
 type actorsQuery struct {
-	source        actorFinder // nil: all persons of the project
+	source        scan.ActorFinder // nil: all persons of the project
 	selects       []selectItem
 	groupSelects  []selectItem // replaces selects if the actors are groups; nil: selects applies to groups too
 	order         []hogql.Order
@@ -27,7 +28,7 @@ type actorsQuery struct {
 }
 
 // parseActors parses an ActorsQuery.
-func (s sources) parseActors(n document.Node, p *port.Project) plan {
+func (s sources) parseActors(n document.Node, p *port.Project) scan.Plan {
 	q := &actorsQuery{}
 	source := n.Get("source")
 	if !source.IsAbsent() {
@@ -38,7 +39,7 @@ func (s sources) parseActors(n document.Node, p *port.Project) plan {
 
 // read reads the members that define columns, order, filters and paging of the rows.
 func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuery {
-	selects := n.Get("select").List(maxSelect)
+	selects := n.Get("select").List(scan.MaxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
 	if document.Unwrap(source.Get("source")).Get("kind").Text("") == "TrendsQuery" {
 		defaults = append(defaults, "event_distinct_ids")
@@ -53,7 +54,7 @@ func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuer
 		}
 		q.groupSelects = []selectItem{parseSelectItem(n.Get("select"), "group")}
 	}
-	for _, o := range n.Get("orderBy").List(maxSelect) {
+	for _, o := range n.Get("orderBy").List(scan.MaxSelect) {
 		term, err := hogql.ParseOrder(orderByDisplay(o.Text("")))
 		failWith(o, err)
 		q.order, q.hasOrder = append(q.order, term), true
@@ -61,13 +62,13 @@ func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuer
 	}
 	q.filters = []allOf{readPersonFilters(n.Get("properties"), p), readPersonFilters(n.Get("fixedProperties"), p)}
 	q.search = strings.ToLower(n.Get("search").Text(""))
-	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, defaultRows))
-	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
+	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, scan.DefaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, scan.MaxOffset, 0))
 	return q
 }
 
 // parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
-func (s sources) parsePersons(n document.Node, p *port.Project) plan {
+func (s sources) parsePersons(n document.Node, p *port.Project) scan.Plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
 		members[name] = n.Get(name).Value
@@ -81,7 +82,7 @@ func (s sources) parsePersons(n document.Node, p *port.Project) plan {
 
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
-func (s sources) parseActorsSource(n document.Node, p *port.Project) plan {
+func (s sources) parseActorsSource(n document.Node, p *port.Project) scan.Plan {
 	q := &actorsQuery{source: s.ActorFinder(n, p)}
 	return q.read(document.Node{Attr: n.Attr, Fault: n.Fault}, n, p)
 }
@@ -95,7 +96,7 @@ func orderByDisplay(order string) string {
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
-func (s sources) actorsSource(n document.Node, p *port.Project) actorFinder {
+func (s sources) actorsSource(n document.Node, p *port.Project) scan.ActorFinder {
 	name := n.Get("kind").Text("")
 	if slices.Contains(actorsQueryKinds, name) {
 		return s.ActorFinder(n, p)
@@ -113,8 +114,8 @@ const decodedSize = 5
 
 // actorsOfRows returns the persons that the rows of a HogQL query name. Their UUIDs are in the
 // first column with "id" in its name; values that are not UUIDs are skipped.
-func actorsOfRows(source plan, attr string) actorFinder {
-	return func(r *run) (*actorSet, error) {
+func actorsOfRows(source scan.Plan, attr string) scan.ActorFinder {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		result, err := source.Run(r)
 		if err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 			return nil, err
 		}
 		// Several rows may name the same person.
-		out := &actorSet{GroupType: anyPeople}
+		out := &scan.ActorSet{GroupType: scan.AnyPeople}
 		seen := map[capture.UUID]bool{}
 		for _, row := range rows {
 			text, _ := row[column].(string)
@@ -141,8 +142,8 @@ func actorsOfRows(source plan, attr string) actorFinder {
 				continue
 			}
 			seen[id] = true
-			out.Members = append(out.Members, member{Person: id})
+			out.Members = append(out.Members, scan.Member{Person: id})
 		}
-		return out, r.Reserve(memberSize * int64(len(out.Members)))
+		return out, r.Reserve(scan.MemberSize * int64(len(out.Members)))
 	}
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // actorsRun is one run of an ActorsQuery.
 type actorsRun struct {
 	*actorsQuery
-	*run
+	*scan.Run
 	// selects are the expressions for the kind of actors of this run.
 	selects []selectItem
 	query   *hogql.Query
@@ -28,8 +29,8 @@ type actorsRun struct {
 
 // Run finds the actors, feeds each as a row to a HogQL query over the table persons, and encodes
 // the result.
-func (q *actorsQuery) Run(r *run) (*port.Result, error) {
-	actors := &actorSet{GroupType: anyPeople}
+func (q *actorsQuery) Run(r *scan.Run) (*port.Result, error) {
+	actors := &scan.ActorSet{GroupType: scan.AnyPeople}
 	if q.source != nil {
 		var err error
 		if actors, err = q.source(r); err != nil {
@@ -38,7 +39,7 @@ func (q *actorsQuery) Run(r *run) (*port.Result, error) {
 	}
 	// The columns depend on the kind of the actors, so they are compiled after the actors are
 	// found.
-	f := &actorsRun{actorsQuery: q, run: r}
+	f := &actorsRun{actorsQuery: q, Run: r}
 	if err := f.prepare(actors.GroupType); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (q *actorsQuery) Run(r *run) (*port.Result, error) {
 	if err != nil {
 		return nil, withAttrOf(err, f.texts, "query__select")
 	}
-	rows, err := encodeRows(f.run, f.query, found.Rows, nil)
+	rows, err := encodeRows(f.Run, f.query, found.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (q *actorsQuery) Run(r *run) (*port.Result, error) {
 
 // prepare binds the filters and compiles the select list and the order.
 func (f *actorsRun) prepare(groupType int) error {
-	b := &binder{run: f.run}
+	b := &scan.Binder{Run: f.Run}
 	for _, c := range f.filters {
 		f.holds = append(f.holds, bindPersonConditions(b, c))
 	}
@@ -71,7 +72,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	}
 	f.actor = actorRow{GroupType: groupType, Zone: f.Zone, Display: displayNames(f.Project)}
 	f.selects = f.actorsQuery.selects
-	if f.groupSelects != nil && groupType != anyPeople {
+	if f.groupSelects != nil && groupType != scan.AnyPeople {
 		f.selects = f.groupSelects
 	}
 	items := make([]hogql.Item, len(f.selects))
@@ -88,7 +89,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	}
 	scope := actorScope()
 	var err error
-	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogqlContext(f.run))
+	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogqlContext(f.Run))
 	if err != nil {
 		return withAttrOf(err, f.texts, "query__select")
 	}
@@ -128,17 +129,17 @@ func position(i int) string { return strconv.Itoa(i + 1) }
 
 // rows adds the actors to the query. missing is the number of actors that no longer exist; they
 // still have a row.
-func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
+func (f *actorsRun) rows(actors *scan.ActorSet) (missing int, err error) {
 	if f.source == nil {
 		return 0, f.Reader.Profiles(f.Context, nil, func(p *capture.StoredPerson) error {
-			return f.add(&member{Person: p.UUID}, p, nil)
+			return f.add(&scan.Member{Person: p.UUID}, p, nil)
 		})
 	}
 	if actors.GroupType >= 0 {
 		return f.groupRows(actors)
 	}
 	// members are the actors for which the reader has not returned data.
-	members := make(map[capture.UUID]*member, len(actors.Members))
+	members := make(map[capture.UUID]*scan.Member, len(actors.Members))
 	ids := make([]capture.UUID, len(actors.Members))
 	if err := f.Reserve(64 * int64(len(ids))); err != nil {
 		return 0, err
@@ -167,11 +168,11 @@ func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 }
 
 // groupRows is rows for actors that are groups.
-func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
+func (f *actorsRun) groupRows(actors *scan.ActorSet) (missing int, err error) {
 	if err := f.Reserve(64 * int64(len(actors.Members))); err != nil {
 		return 0, err
 	}
-	members := make(map[string]*member, len(actors.Members))
+	members := make(map[string]*scan.Member, len(actors.Members))
 	keys := make([]string, len(actors.Members))
 	for i := range actors.Members {
 		keys[i] = actors.Members[i].Group
@@ -197,11 +198,11 @@ func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
 
 // add adds a row for an actor if the actor matches the search and the filters. p is nil for groups,
 // g for persons; both are nil for an actor that no longer exists.
-func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) error {
+func (f *actorsRun) add(m *scan.Member, p *capture.StoredPerson, g *capture.Group) error {
 	if err := f.Context.Err(); err != nil {
 		return err
 	}
-	f.actor.member, f.actor.Stored, f.actor.Group = m, p, g
+	f.actor.Member, f.actor.Stored, f.actor.Group = m, p, g
 	if f.search != "" && !f.actor.MatchesSearch(f.search) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -32,7 +33,7 @@ type breakdown struct {
 // breakdownPart is one property of a breakdown.
 type breakdownPart struct {
 	// BindValue returns the getter of the property; normalize removes trailing characters of URLs.
-	BindValue func(b *binder) getter
+	BindValue func(b *scan.Binder) scan.Getter
 	normalize bool
 	Bins      int // number of numeric bins; 0: values are not binned
 }
@@ -93,30 +94,30 @@ func readBreakdownPart(n document.Node, kind string, property document.Node, pre
 
 // readProperty returns the property of a breakdown as a value of events. kind is its type, such as
 // event or person; group is the index of the group type for kind group.
-func readProperty(n document.Node, kind string, property, group document.Node, p *port.Project) func(b *binder) getter {
+func readProperty(n document.Node, kind string, property, group document.Node, p *port.Project) func(b *scan.Binder) scan.Getter {
 	name := property.Text("")
 	if property.IsAbsent() {
 		property.Fail(document.Required, "A breakdown needs a property.")
 	}
 	switch kind {
 	case "event":
-		return func(b *binder) getter { return b.EventProperty(name) }
+		return func(b *scan.Binder) scan.Getter { return b.EventProperty(name) }
 	case "person":
-		return func(b *binder) getter { return b.PersonProperty(name) }
+		return func(b *scan.Binder) scan.Getter { return b.PersonProperty(name) }
 	case "session":
-		readSessionName(property, name)
-		return func(b *binder) getter { return b.SessionValue(name) }
+		scan.ReadSessionName(property, name)
+		return func(b *scan.Binder) scan.Getter { return b.SessionValue(name) }
 	case "event_metadata":
-		if columnGetters[name] == nil {
+		if scan.ColumnGetters[name] == nil {
 			property.Fail(document.InvalidInput, "Events have no column %s.", document.Describe(name))
 		}
-		return columnGetters[name]
+		return scan.ColumnGetters[name]
 	case "group":
 		if group.IsAbsent() {
 			group.Fail(document.Required, "A breakdown by group needs the index of a group type.")
 		}
-		index := int(group.IntInRange(0, maxGroupTypes-1, 0))
-		return func(b *binder) getter { return b.GroupProperty(index, name) }
+		index := int(group.IntInRange(0, scan.MaxGroupTypes-1, 0))
+		return func(b *scan.Binder) scan.Getter { return b.GroupProperty(index, name) }
 	case "hogql":
 		return hogqlValue(property, p)
 	}
@@ -164,9 +165,9 @@ func (v breakdownValue) Rank() int {
 // valueReader returns the breakdown values that an event counts for.
 type valueReader struct {
 	Breakdown *breakdown
-	Parts     []getter
+	Parts     []scan.Getter
 	// cohorts report whether the person of an event is in a cohort, in the order of the breakdown.
-	cohorts []func(*row) bool
+	cohorts []func(*scan.Row) bool
 	// Always are the values that have a row even without events: the cohorts.
 	Always []string
 	// key and keys are reused by ValueKeys.
@@ -176,7 +177,7 @@ type valueReader struct {
 
 // Bind prepares the breakdown for a run; it returns nil for a nil breakdown. Breakdown values are
 // identified by keys: the parts joined by a zero byte, or the position of a cohort.
-func (b *breakdown) Bind(dst *binder) *valueReader {
+func (b *breakdown) Bind(dst *scan.Binder) *valueReader {
 	if b == nil {
 		return nil
 	}
@@ -186,7 +187,7 @@ func (b *breakdown) Bind(dst *binder) *valueReader {
 	}
 	for i, id := range b.Cohorts {
 		v.Always = append(v.Always, strconv.Itoa(i))
-		in := func(*row) bool { return true }
+		in := func(*scan.Row) bool { return true }
 		if id != 0 {
 			in = (&cohortCondition{IDs: []int64{id}}).Bind(dst)
 		}
@@ -197,7 +198,7 @@ func (b *breakdown) Bind(dst *binder) *valueReader {
 
 // ValueKeys returns the keys of an event's values. Only a breakdown by cohorts can have several for
 // an event, or an empty list. The slice is valid until the next call.
-func (v *valueReader) ValueKeys(w *row, bins []bins) []string {
+func (v *valueReader) ValueKeys(w *scan.Row, bins []bins) []string {
 	v.keys = v.keys[:0]
 	if v.Breakdown.ByCohort {
 		for i, in := range v.cohorts {
@@ -224,7 +225,7 @@ func (v *valueReader) ValueKeys(w *row, bins []bins) []string {
 
 // text returns part i of the event's value: the label of its bin, or the property as a string,
 // nullValue if it is missing or empty.
-func (v *valueReader) text(w *row, i int, bins []bins) string {
+func (v *valueReader) text(w *scan.Row, i int, bins []bins) string {
 	raw := v.Parts[i](w)
 	part := &v.Breakdown.Parts[i]
 	if part.Bins > 0 {
@@ -234,7 +235,7 @@ func (v *valueReader) text(w *row, i int, bins []bins) string {
 		}
 		return bins[i].label(f)
 	}
-	text, _ := textOf(raw)
+	text, _ := scan.Text(raw)
 	if text == "" {
 		return nullValue
 	}
@@ -316,7 +317,7 @@ func parseBreakdownValue(n document.Node) (texts []string, anyValue bool) {
 		list = n.List(maxFilters)
 	}
 	for _, v := range list {
-		text, _ := textOf(string(v.Raw()))
+		text, _ := scan.Text(string(v.Raw()))
 		texts = append(texts, text)
 	}
 	return texts, len(list) == 0 || n.IsAbsent()

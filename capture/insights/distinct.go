@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // distinctCounts is the tally of distinct actors. An actor counts at most once in each bucket
@@ -12,37 +13,37 @@ import (
 type distinctCounts struct {
 	c *counting
 	// actor returns the number of an event's actor, and false if there is no actor.
-	actor func(*row) (uint32, bool)
-	seen  set
+	actor func(*scan.Row) (uint32, bool)
+	seen  scan.Set
 	// cumulative counts each actor only in its first bucket, and adds the buckets up.
 	cumulative bool
 }
 
 // newDistinctCounts returns a tally that counts the actors that the function actor returns.
-func newDistinctCounts(c *counting, actor func(*row) (uint32, bool)) distinctCounts {
-	return distinctCounts{c: c, actor: actor, seen: set{Reserve: c.Reserve}}
+func newDistinctCounts(c *counting, actor func(*scan.Row) (uint32, bool)) distinctCounts {
+	return distinctCounts{c: c, actor: actor, seen: scan.Set{Reserve: c.Reserve}}
 }
 
 // add records the actor of an event in a bucket.
-func (t *distinctCounts) add(w *row, value, bucket int) error {
+func (t *distinctCounts) add(w *scan.Row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
 		return nil
 	}
-	return t.seen.Put(cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor})
+	return t.seen.Put(scan.Cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor})
 }
 
 // points returns the number of distinct actors for each value and bucket.
 func (t *distinctCounts) points(n int) ([][]float64, error) {
-	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
+	out := scan.Rows(n, t.c.buckets(), func(int) float64 { return 0 })
 	if t.cumulative {
 		if err := t.c.Reserve(40 * int64(t.seen.Len)); err != nil {
 			return nil, err
 		}
 		// first is the first bucket of each actor of a value.
-		first := map[cell]uint32{}
-		t.seen.Each(func(c cell) {
-			who := cell{Value: c.Value, Actor: c.Actor}
+		first := map[scan.Cell]uint32{}
+		t.seen.Each(func(c scan.Cell) {
+			who := scan.Cell{Value: c.Value, Actor: c.Actor}
 			if at, ok := first[who]; !ok || c.Bucket < at {
 				first[who] = c.Bucket
 			}
@@ -55,7 +56,7 @@ func (t *distinctCounts) points(n int) ([][]float64, error) {
 		}
 		return out, nil
 	}
-	t.seen.Each(func(c cell) { out[c.Value][c.Bucket]++ })
+	t.seen.Each(func(c scan.Cell) { out[c.Value][c.Bucket]++ })
 	return out, nil
 }
 
@@ -64,22 +65,22 @@ func (t *distinctCounts) points(n int) ([][]float64, error) {
 type durations struct {
 	distinctCounts
 	// sessions are by session id; id is the session id of an event.
-	sessions map[string]*session
-	id       getter
+	sessions map[string]*scan.Session
+	id       scan.Getter
 	m        *measure
 	// length has the duration of each session by its number, after the multiplier of the measure.
 	length []float64
 }
 
 // add records the session of an event. The actors of the embedded tally are session ids.
-func (t *durations) add(w *row, value, bucket int) error {
+func (t *durations) add(w *scan.Row, value, bucket int) error {
 	number, ok := t.actor(w)
 	s := t.sessions[t.id(w)]
 	if !ok || s == nil {
 		return nil
 	}
 	var err error
-	if t.length, err = growTo(t.length, number, 8, t.c.Reserve); err != nil {
+	if t.length, err = scan.Grow(t.length, number, 8, t.c.Reserve); err != nil {
 		return err
 	}
 	t.length[number] = float64(s.Seconds()) * t.m.multiplier
@@ -93,8 +94,8 @@ func (t *durations) points(n int) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.seen.Each(func(c cell) { cells[int(c.Value)*buckets+int(c.Bucket)].put(t.length[c.Actor], keep) })
-	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
+	t.seen.Each(func(c scan.Cell) { cells[int(c.Value)*buckets+int(c.Bucket)].put(t.length[c.Actor], keep) })
+	return scan.Rows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
 }
 
 // window is the tally of weekly and monthly active actors. A bucket counts the actors with an event
@@ -111,7 +112,7 @@ type window struct {
 // window returns the tally of weekly_active and monthly_active. If the interval is as long as the
 // window, or the result is a single number, no sliding window is needed, and it is a tally of
 // distinct actors in the whole range.
-func (m *measure) window(b *binder, c *counting) tally {
+func (m *measure) window(b *scan.Binder, c *counting) tally {
 	p := c.period
 	actors := newDistinctCounts(c, b.Actor(m.Group))
 	short := p.Interval == calendar.Hour || p.Interval == calendar.Minute
@@ -151,7 +152,7 @@ func (m *measure) window(b *binder, c *counting) tally {
 }
 
 // add records the actor of an event in the unit of the event. The bucket is not used.
-func (t *window) add(w *row, value, _ int) error {
+func (t *window) add(w *scan.Row, value, _ int) error {
 	return t.distinctCounts.add(w, value, t.units.Find(w.Batch.Time[w.Index]))
 }
 
@@ -162,7 +163,7 @@ func (t *window) points(n int) ([][]float64, error) {
 		return nil, err
 	}
 	all := t.seen.Sorted()
-	out := makeRows(n, len(t.last), func(int) float64 { return 0 })
+	out := scan.Rows(n, len(t.last), func(int) float64 { return 0 })
 	// The cells of an actor are sorted by unit. Buckets below covered already count the actor.
 	covered := 0
 	for i, c := range all {

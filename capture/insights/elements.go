@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -101,7 +102,7 @@ type elementCondition struct {
 func (f *elementCondition) selectors(value document.Node) {
 	var list []selector
 	for _, raw := range f.jsonTexts() {
-		text, _ := textOf(raw)
+		text, _ := scan.Text(raw)
 		s, ok := parseSelector(text)
 		if !ok {
 			value.Fail(document.NotSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", document.Describe(text))
@@ -114,7 +115,7 @@ func (f *elementCondition) selectors(value document.Node) {
 }
 
 // Bind returns the condition for a run. Chains are parsed for each event.
-func (f *elementCondition) Bind(b *binder) func(*row) bool {
+func (f *elementCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	b.Needs.Columns |= port.Elements
 	if f.attribute != "" {
 		return f.bindAttribute(b)
@@ -122,18 +123,18 @@ func (f *elementCondition) Bind(b *binder) func(*row) bool {
 	// texts are the values of the filter as strings.
 	var texts []string
 	for _, raw := range f.jsonTexts() {
-		t, _ := textOf(raw)
+		t, _ := scan.Text(raw)
 		texts = append(texts, t)
 	}
 	positive := f.operator == "exact"
-	return func(r *row) bool { return f.match(parseChain(r.Batch.Elements[r.Index]), texts) == positive }
+	return func(r *scan.Row) bool { return f.match(parseChain(r.Batch.Elements[r.Index]), texts) == positive }
 }
 
 // bindAttribute returns the condition for the keys text and href. It compares the text of every
 // element, but only the innermost href.
-func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
-	test, negated := f.bindTest(b.run), f.isNegative()
-	return func(r *row) bool {
+func (f *elementCondition) bindAttribute(b *scan.Binder) func(*scan.Row) bool {
+	test, negated := f.bindTest(b.Run), f.isNegative()
+	return func(r *scan.Row) bool {
 		var values []string
 		for _, e := range parseChain(r.Batch.Elements[r.Index]) {
 			if v, ok := e.Attributes[f.attribute]; ok && (f.attribute == "text" || len(values) == 0) {

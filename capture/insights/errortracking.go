@@ -9,11 +9,12 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // statsKinds are the kinds of queries about issues and surveys.
-var statsKinds = []kind{
+var statsKinds = []scan.Kind{
 	{Name: "ErrorTrackingQuery", Parse: parseIssues},
 	{Name: "SurveyStatsQuery", Parse: parseSurveyStats},
 }
@@ -57,7 +58,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
-func parseIssues(n document.Node, p *port.Project) plan {
+func parseIssues(n document.Node, p *port.Project) scan.Plan {
 	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
@@ -67,8 +68,8 @@ func parseIssues(n document.Node, p *port.Project) plan {
 	}
 	status := n.Get("status").Choice("all", "active", "resolved", "suppressed", "archived", "all")
 	q.resolution = int(n.Get("volumeResolution").IntInRange(0, maxResolution, 0))
-	q.limit = int(n.Get("limit").IntInRange(1, maxIssues, defaultRows))
-	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
+	q.limit = int(n.Get("limit").IntInRange(1, maxIssues, scan.DefaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, scan.MaxOffset, 0))
 	id := n.Get("issueId").Text("")
 	switch {
 	case n.HasFailed():
@@ -131,23 +132,23 @@ type issueVolume struct {
 
 // issuesRun is one run of an issuesQuery.
 type issuesRun struct {
-	*run
+	*scan.Run
 	*issuesQuery
 	// from and to are the range of the query.
 	from, to time.Time
 	// rows are by fingerprint.
 	rows map[string]*issueRow
 	// seen are the pairs of issue and person, and of issue and session, that have been counted.
-	seen [2]set
+	seen [2]scan.Set
 }
 
 // Run counts the exceptions of the issues in the range and returns a page of them.
-func (q *issuesQuery) Run(r *run) (*port.Result, error) {
+func (q *issuesQuery) Run(r *scan.Run) (*port.Result, error) {
 	from, err := r.DateFrom(q.dates, calendar.Hour)
 	if err != nil {
 		return nil, err
 	}
-	f := &issuesRun{run: r, issuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
+	f := &issuesRun{Run: r, issuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
 	switch q.dates.To.Form {
 	case calendar.NoDate:
 	case calendar.Wall:
@@ -178,7 +179,7 @@ const (
 
 // read scans the exceptions in the range and adds each to the row of its issue.
 func (f *issuesRun) read() error {
-	b := &binder{run: f.run, From: f.from.UnixMicro(), To: f.to.UnixMicro()}
+	b := &scan.Binder{Run: f.Run, From: f.from.UnixMicro(), To: f.to.UnixMicro()}
 	holds, person := f.conditions.Bind(b), b.People()
 	session, library := b.BindInterned(b.EventProperty("$session_id")), b.EventProperty("$lib")
 	for i := range f.seen {
@@ -186,7 +187,7 @@ func (f *issuesRun) read() error {
 	}
 	// numbers are the numbers of the issues in seen.
 	numbers := map[*issueRow]uint32{}
-	return b.ScanBound(port.Scan{From: b.From, To: b.To, Names: []string{exceptionEvent}, Columns: port.Properties}, func(r *row) error {
+	return b.ScanBound(port.Scan{From: b.From, To: b.To, Names: []string{exceptionEvent}, Columns: port.Properties}, func(r *scan.Row) error {
 		if !holds(r) {
 			return nil
 		}
@@ -196,7 +197,7 @@ func (f *issuesRun) read() error {
 		}
 		at := r.Batch.Time[r.Index]
 		issue.Sums.Occurrences++
-		if text, exists := textOf(library(r)); exists && at >= issue.latest {
+		if text, exists := scan.Text(library(r)); exists && at >= issue.latest {
 			text = strings.Clone(text)
 			issue.Library, issue.latest = &text, at
 		}
@@ -221,7 +222,7 @@ func (f *issuesRun) read() error {
 // countOnce increments count if the pair of issue and actor has not been counted before.
 func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
 	before := f.seen[kind].Len
-	if err := f.seen[kind].Put(cell{Value: 0, Bucket: issue, Actor: actor}); err != nil {
+	if err := f.seen[kind].Put(scan.Cell{Value: 0, Bucket: issue, Actor: actor}); err != nil {
 		return err
 	}
 	*count += f.seen[kind].Len - before

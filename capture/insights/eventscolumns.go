@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -19,11 +20,11 @@ var eventColumns = map[string]hogqlField{
 }
 
 // eventObject returns the event as a JSON object, the column *.
-func eventObject(b *binder) cellOf {
+func eventObject(b *scan.Binder) cellOf {
 	b.Needs.Columns |= port.UUIDs | port.Names | port.Properties | port.DistinctIDs | port.Elements | port.CreatedAt | port.Modes
 	// at returns a time in the format of responses.
-	at := func(micros int64) string { return instantText(b.run, time.UnixMicro(micros)) }
-	return func(r *row) hogql.Value {
+	at := func(micros int64) string { return instantText(b.Run, time.UnixMicro(micros)) }
+	return func(r *scan.Row) hogql.Value {
 		out := append(make([]byte, 0, len(r.Batch.Properties[r.Index])+400), `{"uuid":"`+r.Batch.UUID[r.Index].String()+`","event":`...)
 		out = wire.AppendQuoted(out, r.Batch.Name[r.Index])
 		out = append(out, `,"properties":`+hogql.Compact(r.Batch.Properties[r.Index])+`,"timestamp":"`+at(r.Batch.Time[r.Index])+`","team_id":`...)
@@ -39,7 +40,7 @@ func eventObject(b *binder) cellOf {
 }
 
 // instantText returns an instant in the project's time zone, in the format of responses.
-func instantText(r *run, t time.Time) string {
+func instantText(r *scan.Run, t time.Time) string {
 	return t.In(r.Zone).Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
@@ -51,10 +52,10 @@ type owner struct {
 }
 
 // eventPerson returns the owner of an event as a JSON object.
-func eventPerson(b *binder) cellOf {
+func eventPerson(b *scan.Binder) cellOf {
 	b.Needs.Columns |= port.DistinctIDs
 	person := personText(b)
-	return func(r *row) hogql.Value {
+	return func(r *scan.Row) hogql.Value {
 		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.Batch.DistinctID[r.Index]})))
 	}
 }

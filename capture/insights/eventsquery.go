@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -34,7 +35,7 @@ type eventsQuery struct {
 	// person is the UUID or the number of the person; empty: all persons.
 	person string
 	// actors finds a point of a trend, whose events are listed; nil: all events.
-	actors actorFinder
+	actors scan.ActorFinder
 	// after and before are exclusive.
 	after, before calendar.Date
 	limit, offset int
@@ -42,23 +43,23 @@ type eventsQuery struct {
 
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
-func (s sources) parseEvents(n document.Node, p *port.Project) plan {
+func (s sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, readFilters(n.Get("fixedProperties"), p))
-	for _, item := range n.Get("select").List(maxSelect) {
+	for _, item := range n.Get("select").List(scan.MaxSelect) {
 		q.selects = append(q.selects, parseSelectItem(item, item.Text("")))
 		q.texts = append(q.texts, sourceText{item.Text(""), item.Attr})
 	}
 	if len(q.selects) == 0 {
 		q.selects = []selectItem{parseSelectItem(n.Get("select"), "*")}
 	}
-	for _, w := range n.Get("where").List(maxSelect) {
+	for _, w := range n.Get("where").List(scan.MaxSelect) {
 		expr, err := hogql.ParseExpr(w.Text(""))
 		failWith(w, err)
 		q.texts = append(q.texts, sourceText{w.Text(""), w.Attr})
 		q.where = append(q.where, expr)
 	}
-	for _, o := range n.Get("orderBy").List(maxSelect) {
+	for _, o := range n.Get("orderBy").List(scan.MaxSelect) {
 		term, err := hogql.ParseOrder(o.Text(""))
 		failWith(o, err)
 		q.texts = append(q.texts, sourceText{o.Text(""), o.Attr})
@@ -71,8 +72,8 @@ func (s sources) parseEvents(n document.Node, p *port.Project) plan {
 	}
 	q.readEvents(n, p)
 	q.after, q.before = calendar.ReadDate(n.Get("after"), true), calendar.ReadDate(n.Get("before"), false)
-	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, defaultRows))
-	q.offset = int(n.Get("offset").IntInRange(0, maxOffset, 0))
+	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, scan.DefaultRows))
+	q.offset = int(n.Get("offset").IntInRange(0, scan.MaxOffset, 0))
 	if source := n.Get("source"); !source.IsAbsent() {
 		q.actors = s.actorsOfTrend(source, p)
 	}
@@ -122,13 +123,13 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 }
 
 // Run scans the events, adds the matching rows to the HogQL query, and encodes its result.
-func (q *eventsQuery) Run(r *run) (*port.Result, error) {
+func (q *eventsQuery) Run(r *scan.Run) (*port.Result, error) {
 	scope := eventScope(r.Project, eventColumns)
 	query, err := q.compile(scope, hogqlContext(r))
 	if err != nil {
 		return nil, withAttrOf(err, q.texts, "query__select")
 	}
-	b := &binder{run: r}
+	b := &scan.Binder{Run: r}
 	s, holds, err := q.bind(b, query)
 	if err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func (q *eventsQuery) Run(r *run) (*port.Result, error) {
 }
 
 // bind returns the scan and a function that reports whether an event is listed.
-func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row) bool, error) {
+func (q *eventsQuery) bind(b *scan.Binder, query *hogql.Query) (port.Scan, func(*scan.Row) bool, error) {
 	s := port.Scan{}
 	s.From, s.To = query.Range()
 	// By default the events of the last 24 hours are listed; for the actors of a trend, all of its
@@ -178,7 +179,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row)
 	}
 	s.To = min(s.To, before.UnixMicro()-1)
 	setRange(b, s)
-	conditions := []func(*row) bool{q.conditions.Bind(b)}
+	conditions := []func(*scan.Row) bool{q.conditions.Bind(b)}
 	// The conditions of the query may permit only some names as well.
 	s.Names = intersectNames(q.names, query.Names())
 	if q.action != nil {
@@ -201,13 +202,13 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (port.Scan, func(*row)
 		}
 		conditions = append(conditions, isActorEvent)
 	}
-	return s, func(r *row) bool {
-		return !slices.ContainsFunc(conditions, func(holds func(*row) bool) bool { return !holds(r) })
+	return s, func(r *scan.Row) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(*scan.Row) bool) bool { return !holds(r) })
 	}, b.Err
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
-func (s sources) actorsOfTrend(n document.Node, p *port.Project) actorFinder {
+func (s sources) actorsOfTrend(n document.Node, p *port.Project) scan.ActorFinder {
 	point := document.Unwrap(n)
 	if kind := document.Unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
 		n.Fail(document.NotSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
@@ -218,10 +219,10 @@ func (s sources) actorsOfTrend(n document.Node, p *port.Project) actorFinder {
 
 // bindActorEvents returns a function that reports whether an event is one of those behind a point.
 // It runs the query of the point to find the ids of these events.
-func bindActorEvents(b *binder, find actorFinder) (func(*row) bool, error) {
+func bindActorEvents(b *scan.Binder, find scan.ActorFinder) (func(*scan.Row) bool, error) {
 	b.WantIDs = true
 	b.Needs.Columns |= port.IDs
-	found, err := find(b.run)
+	found, err := find(b.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +235,7 @@ func bindActorEvents(b *binder, find actorFinder) (func(*row) bool, error) {
 			ids[id] = true
 		}
 	}
-	return func(r *row) bool { return ids[r.Batch.ID[r.Index]] }, nil
+	return func(r *scan.Row) bool { return ids[r.Batch.ID[r.Index]] }, nil
 }
 
 // intersectNames returns the names that are in both lists. A nil list contains all names.
@@ -251,7 +252,7 @@ func intersectNames(a, b []string) []string {
 // bindPersonEvents returns a function that reports whether an event belongs to a person, specified
 // by UUID or number. ids are the distinct ids of the person, with which the scan can be restricted:
 // nil if there may be more than could be returned, empty if there is no such person.
-func bindPersonEvents(b *binder, person string) (matches func(*row) bool, ids []string, err error) {
+func bindPersonEvents(b *scan.Binder, person string) (matches func(*scan.Row) bool, ids []string, err error) {
 	id, ok := wire.ParseUUID(person)
 	var uuids []capture.UUID
 	if ok {
@@ -271,12 +272,12 @@ func bindPersonEvents(b *binder, person string) (matches func(*row) bool, ids []
 		return nil
 	})
 	personNumber := b.People()
-	return func(r *row) bool { return b.PersonID(personNumber(r)) == id }, ids, err
+	return func(r *scan.Row) bool { return b.PersonID(personNumber(r)) == id }, ids, err
 }
 
 // encode encodes the rows as JSON. It reads the current data of the persons in them and replaces
 // each owner by it.
-func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (json.RawMessage, error) {
+func (q *eventsQuery) encode(r *scan.Run, query *hogql.Query, found *hogql.Result) (json.RawMessage, error) {
 	// show are the encoders of the columns about persons, by column.
 	show := map[int]func(hogql.Value) (json.RawMessage, error){}
 	var ids []capture.UUID
@@ -321,7 +322,7 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 
 // personOf encodes an owner as the column person. A person that no longer exists has only the
 // distinct id.
-func personOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+func personOf(r *scan.Run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
 		return nil, err
@@ -334,7 +335,7 @@ func personOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (j
 }
 
 // displayOf encodes an owner as the column person_display_name.
-func displayOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+func displayOf(r *scan.Run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
 		return nil, err
@@ -342,7 +343,7 @@ func displayOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (
 	// Without a display property, the distinct id of the event is the name.
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
-		actor := actorRow{GroupType: anyPeople, Stored: p, Display: displayNames(r.Project)}
+		actor := actorRow{GroupType: scan.AnyPeople, Stored: p, Display: displayNames(r.Project)}
 		if display := actor.DisplayProperty(); display != "" {
 			name = display
 		}

@@ -3,11 +3,12 @@ package insights
 import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // trialKinds are the kinds of queries about experiments and rollouts.
-var trialKinds = []kind{
+var trialKinds = []scan.Kind{
 	{Name: "ExperimentQuery", Parse: parseExperiment},
 	{Name: "ExperimentExposureQuery", Parse: parseExposures},
 	{Name: "ExperimentResultsQuery", Parse: parseResults},
@@ -28,7 +29,7 @@ type experimentQuery struct {
 }
 
 // parseExperiment parses an ExperimentQuery.
-func parseExperiment(n document.Node, p *port.Project) plan {
+func parseExperiment(n document.Node, p *port.Project) scan.Plan {
 	x := readTrial(n, p, true)
 	m := n.Get("metric").Object()
 	q := &experimentQuery{trial: x, metric: readMetric(m, p)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -74,10 +75,10 @@ func readCriteria(n document.Node, x trial, p *port.Project) exposure {
 type textCondition struct{ name, text string }
 
 // Bind compares the property as a string.
-func (h textCondition) Bind(b *binder) func(*row) bool {
+func (h textCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	value := b.EventProperty(h.name)
-	return func(r *row) bool {
-		text, _ := textOf(value(r))
+	return func(r *scan.Row) bool {
+		text, _ := scan.Text(value(r))
 		return text == h.text
 	}
 }
@@ -112,14 +113,14 @@ func (e *exposedEntity) variantIndex(firstSeen bool) int {
 
 // experimentRun scans the events of an experiment in one run of a query.
 type experimentRun struct {
-	*run
+	*scan.Run
 	trial
 	exposure exposure
-	b        *binder
-	actors   *actors
+	b        *scan.Binder
+	actors   *scan.ActorNumbers
 	matcher  *matcher
 	// variant returns the index of an event's variant, -1 if it has no variant that counts.
-	variant func(*row) int
+	variant func(*scan.Row) int
 	// from and to are the range of exposures, in microseconds since 1970.
 	from, to int64
 	// last is the time of the last event that may count; 0: no limit.
@@ -127,15 +128,15 @@ type experimentRun struct {
 	// entities are by the number of the actor. Those without an exposure are zero.
 	entities []exposedEntity
 	// parts are the values of the breakdown; tuples numbers their combinations.
-	parts  []getter
-	tuples *stringTable
+	parts  []scan.Getter
+	tuples *scan.Strings
 }
 
 // newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
 // experiments need.
-func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
-	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: newStringTable(r.Reserve)}
-	f.b = &binder{run: r, From: f.from, To: f.to}
+func newExperimentRun(r *scan.Run, x trial, e exposure, parts []breakdownPart) *experimentRun {
+	f := &experimentRun{Run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
+	f.b = &scan.Binder{Run: r, From: f.from, To: f.to}
 	f.b.Needs.Columns |= port.IDs
 	f.matcher = e.Bind(f.b)
 	f.actors = f.b.Actors(x.groupType())
@@ -145,12 +146,12 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 	f.b.Needs.Columns |= port.IDs
 	value := f.b.EventProperty(e.variant)
 	included := f.included()
-	f.variant = func(r *row) int {
+	f.variant = func(r *scan.Row) int {
 		raw := value(r)
 		if raw == "" || raw[0] != '"' {
 			return -1
 		}
-		text, _ := textOf(raw)
+		text, _ := scan.Text(raw)
 		if i := x.variant(text); slices.Contains(included, i) {
 			return i
 		}
@@ -165,7 +166,7 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 // fork returns a run for another metric of the same experiment. It has the exposures of f, and a
 // binder of its own.
 func (f *experimentRun) fork() *experimentRun {
-	out := newExperimentRun(f.run, f.trial, f.exposure, nil)
+	out := newExperimentRun(f.Run, f.trial, f.exposure, nil)
 	out.entities = f.entities
 	if keys := f.actors.Keys; keys != nil {
 		*out.actors.Keys = *keys
@@ -179,7 +180,7 @@ func (f *experimentRun) readExposures() error {
 	if f.exposure.activation != nil {
 		activation = f.exposure.activation.Bind(f.b)
 	}
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *scan.Row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -200,8 +201,8 @@ func (f *experimentRun) readExposures() error {
 }
 
 // expose records an exposure of an actor. Events may arrive in any order.
-func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
-	if f.entities, err = growTo(f.entities, actor, exposedSize, f.Reserve); err != nil {
+func (f *experimentRun) expose(r *scan.Row, actor uint32, variant int) (err error) {
+	if f.entities, err = scan.Grow(f.entities, actor, exposedSize, f.Reserve); err != nil {
 		return err
 	}
 	e, at, id := &f.entities[actor], r.Batch.Time[r.Index], r.Batch.ID[r.Index]
@@ -218,10 +219,10 @@ func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
 }
 
 // tuple returns the breakdown values of an event, joined by tupleMark.
-func (f *experimentRun) tuple(r *row) string {
+func (f *experimentRun) tuple(r *scan.Row) string {
 	values := make([]string, len(f.parts))
 	for i, part := range f.parts {
-		text, ok := textOf(part(r))
+		text, ok := scan.Text(part(r))
 		if values[i] = text; !ok {
 			values[i] = nullValue
 		}
@@ -240,7 +241,7 @@ func (f *experimentRun) activate(m *matcher) error {
 		return err
 	}
 	activated := make([]int64, len(f.entities))
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *scan.Row) error {
 		if !m.Matches(r) {
 			return nil
 		}
@@ -263,7 +264,7 @@ func (f *experimentRun) activate(m *matcher) error {
 
 // entity returns the number and data of an event's entity if it was exposed to exactly one variant
 // that counts; otherwise nil.
-func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
+func (f *experimentRun) entity(r *scan.Row) (uint32, *exposedEntity) {
 	actor, ok := f.actors.Number(r)
 	if !ok || int(actor) >= len(f.entities) {
 		return 0, nil

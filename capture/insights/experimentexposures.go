@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -23,7 +24,7 @@ const multipleVariants = "$multiple"
 
 // parseExposures parses an ExperimentExposureQuery. The query has a flag and may have an
 // experiment_id; members of the query override those of the stored experiment.
-func parseExposures(n document.Node, p *port.Project) plan {
+func parseExposures(n document.Node, p *port.Project) scan.Plan {
 	flag, criteria := n.Get("feature_flag").Object(), n.Get("exposure_criteria").Object()
 	flag.Tracker = nil // a complete flag, of which most members are not used
 	key := flag.Get("key").Text("")
@@ -58,7 +59,7 @@ func parseExposures(n document.Node, p *port.Project) plan {
 }
 
 // Run counts the exposures. An experiment that has not started has none.
-func (q *exposuresQuery) Run(r *run) (*port.Result, error) {
+func (q *exposuresQuery) Run(r *scan.Run) (*port.Result, error) {
 	out := map[string]any{
 		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
 		"sample_ratio_mismatch": nil, "bias_risk": nil,
@@ -161,7 +162,7 @@ func (q *exposuresQuery) dates() map[string]any {
 	out := map[string]any{"date_from": nil, "date_to": nil, "explicitDate": true}
 	for name, at := range map[string]time.Time{"date_from": q.Start, "date_to": q.End} {
 		if !at.IsZero() {
-			out[name] = json.RawMessage(timeText(at.UnixMicro()))
+			out[name] = json.RawMessage(scan.TimeText(at.UnixMicro()))
 		}
 	}
 	return out

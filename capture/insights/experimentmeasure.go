@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // figuresSize is the approximate size of figures in bytes.
@@ -46,12 +47,12 @@ type side struct {
 	*metricSource
 	// m matches the events, and get is their value; a nil get counts each event as 1.
 	m   *matcher
-	get getter
+	get scan.Getter
 	// number returns the number of the object that counts only once, such as a session; nil:
 	// every event counts.
-	number func(*row) (uint32, bool)
+	number func(*scan.Row) (uint32, bool)
 	// counted are the pairs of entity and number that have been counted.
-	counted set
+	counted scan.Set
 	// after and earlier are the sums by entity, after and before the exposure.
 	after   []amount
 	earlier []amount
@@ -100,8 +101,8 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 			s.number = f.b.BindInterned(f.b.EventProperty("$session_id"))
 		case s.math == "unique_group":
 			s.number = f.b.Actor(s.groupType)
-		case s.math == "dau" && f.groupType() != anyPeople:
-			s.number = f.b.Actor(anyPeople)
+		case s.math == "dau" && f.groupType() != scan.AnyPeople:
+			s.number = f.b.Actor(scan.AnyPeople)
 		}
 		out = append(out, s.m)
 	}
@@ -110,7 +111,7 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 
 // see adds an event to the sides that it matches, unless it is before the covariate's time or after
 // the window.
-func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
+func (c *sideSums) see(r *scan.Row, actor uint32, e *exposedEntity) error {
 	at := r.Batch.Time[r.Index]
 	earlier := at < e.first
 	switch {
@@ -130,7 +131,7 @@ func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
 }
 
 // see adds an event to the sum of the entity, before (earlier) or after its exposure.
-func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err error) {
+func (s *side) see(f *experimentRun, r *scan.Row, actor uint32, earlier bool) (err error) {
 	to, phase := &s.after, uint32(0)
 	if earlier {
 		to, phase = &s.earlier, 1
@@ -142,11 +143,11 @@ func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err er
 			return nil
 		}
 		before := s.counted.Len
-		if err := s.counted.Put(cell{Actor: actor, Bucket: n, Value: phase}); err != nil || s.counted.Len == before {
+		if err := s.counted.Put(scan.Cell{Actor: actor, Bucket: n, Value: phase}); err != nil || s.counted.Len == before {
 			return err
 		}
 	}
-	if *to, err = growTo(*to, actor, amountSize, f.Reserve); err != nil {
+	if *to, err = scan.Grow(*to, actor, amountSize, f.Reserve); err != nil {
 		return err
 	}
 	v := 1.0

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -56,7 +57,7 @@ type metricSource struct {
 	entity
 	math string
 	// value is the property that the math aggregates; nil for maths that count.
-	value func(b *binder) getter
+	value func(b *scan.Binder) scan.Getter
 	// groupType is the group type of the math unique_group.
 	groupType int
 	// sessions is true if value is a property of the session; each session counts once then.
@@ -152,15 +153,15 @@ func readMetricSource(n document.Node, p *port.Project) metricSource {
 		case property == "":
 			n.Get("math_property").Fail(document.Required, "The math %q needs a math_property.", s.math)
 		case s.sessions:
-			s.value = func(b *binder) getter { return b.SessionValue(property) }
+			s.value = func(b *scan.Binder) scan.Getter { return b.SessionValue(property) }
 		default:
-			s.value = func(b *binder) getter { return b.EventProperty(property) }
+			s.value = func(b *scan.Binder) scan.Getter { return b.EventProperty(property) }
 		}
 	case "unique_group":
 		if n.Get("math_group_type_index").IsAbsent() {
 			n.Get("math_group_type_index").Fail(document.Required, "The math unique_group needs a math_group_type_index.")
 		}
-		s.groupType = int(n.Get("math_group_type_index").IntInRange(0, maxGroupTypes-1, 0))
+		s.groupType = int(n.Get("math_group_type_index").IntInRange(0, scan.MaxGroupTypes-1, 0))
 	case "total", "unique_session", "dau":
 	default:
 		n.Get("math").Fail(document.NotSupported, "The math %s is not supported in experiments.", document.Describe(s.math))

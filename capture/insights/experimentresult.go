@@ -10,12 +10,13 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // Run reads the exposures and the events of the metric, and compares the variants. An experiment
 // that has not started has no exposures.
-func (q *experimentQuery) Run(r *run) (*port.Result, error) {
+func (q *experimentQuery) Run(r *scan.Run) (*port.Result, error) {
 	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
 	if !q.Start.IsZero() {
@@ -57,7 +58,7 @@ func (a *experimentAnswer) read() error {
 	}
 	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
-	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *scan.Row) error {
 		actor, e := f.entity(r)
 		if e == nil {
 			return nil
@@ -342,7 +343,7 @@ func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 			if e.session > 0 {
 				session = w.sessions.All[e.session-1]
 			}
-			m := a.f.actors.Member(a.f.run, actor)
+			m := a.f.actors.Member(a.f.Run, actor)
 			person := m.Group
 			if m.Person != (capture.UUID{}) {
 				person = m.Person.String()

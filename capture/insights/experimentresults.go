@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -37,7 +38,7 @@ const maxMetrics = 100
 
 // parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
 // metrics with some UUIDs.
-func parseResults(n document.Node, p *port.Project) plan {
+func parseResults(n document.Node, p *port.Project) scan.Plan {
 	q := &resultsQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
@@ -92,7 +93,7 @@ func rawMember(object json.RawMessage, name string) json.RawMessage {
 }
 
 // Run reads the exposures once for all metrics and then computes each metric.
-func (q *resultsQuery) Run(r *run) (*port.Result, error) {
+func (q *resultsQuery) Run(r *scan.Run) (*port.Result, error) {
 	exposures, err := q.exposures.Run(r)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -21,7 +22,7 @@ type timeseriesQuery struct {
 const maxTimeseries = 1000
 
 // parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
-func parseTimeseries(n document.Node, p *port.Project) plan {
+func parseTimeseries(n document.Node, p *port.Project) scan.Plan {
 	q := &timeseriesQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
@@ -52,7 +53,7 @@ func faultText(err error) string {
 }
 
 // Run computes the metric for each local day, from the start of the experiment to its end.
-func (q *timeseriesQuery) Run(r *run) (*port.Result, error) {
+func (q *timeseriesQuery) Run(r *scan.Run) (*port.Result, error) {
 	out := map[string]any{}
 	end := q.end(r.Now)
 	// Days are those of the project's time zone.
@@ -79,7 +80,7 @@ func (q *timeseriesQuery) Run(r *run) (*port.Result, error) {
 }
 
 // resultAsOf returns the results of the metric from the events up to an instant.
-func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, error) {
+func (q *timeseriesQuery) resultAsOf(r *scan.Run, last time.Time) (json.RawMessage, error) {
 	past := *r // what it reserves without retaining is released at the end
 	past.Now = last
 	f := newExperimentRun(&past, q.trial, q.metric.exposure, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -38,11 +39,11 @@ type funnelMeasurer struct {
 	// before is the time that the covariate covers, as in sideSums.
 	before int64
 	steps  []*matcher
-	acts   *chains[milestone]
+	acts   *scan.Chains[milestone]
 	// earlier is, by entity, whether the last step occurred before the exposure: the covariate.
 	earlier  []bool
-	session  func(*row) (uint32, bool)
-	sessions *interner
+	session  func(*scan.Row) (uint32, bool)
+	sessions *scan.Interner
 	// furthest is, by entity, the event of the furthest step that it reached.
 	furthest []milestone
 }
@@ -54,7 +55,7 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	for i := range w.series {
 		w.steps = append(w.steps, w.series[i].Bind(f.b))
 	}
-	w.acts = newChains[milestone](milestoneSize, f.Reserve)
+	w.acts = scan.NewChains[milestone](milestoneSize, f.Reserve)
 	w.sessions = f.b.NewInterner(f.b.EventProperty("$session_id"))
 	w.session = w.sessions.Number
 	f.b.Needs.Columns |= port.UUIDs
@@ -65,13 +66,13 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 }
 
 // see records an event of an exposed entity, or before the exposure its covariate.
-func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error) {
+func (w *funnelMeasurer) see(r *scan.Row, actor uint32, e *exposedEntity) (err error) {
 	f, at := w.f, r.Batch.Time[r.Index]
 	last := w.steps[len(w.steps)-1]
 	// Before the exposure only the covariate of ordered funnels matters.
 	if at < e.first {
 		if at >= e.first-w.before && w.order == "ordered" && last.Matches(r) {
-			if w.earlier, err = growTo(w.earlier, actor, 1, f.Reserve); err == nil {
+			if w.earlier, err = scan.Grow(w.earlier, actor, 1, f.Reserve); err == nil {
 				w.earlier[actor] = true
 			}
 		}
@@ -197,12 +198,12 @@ type returnMeasurer struct {
 	f *experimentRun
 	// begins matches start events; nil if the exposure is the start.
 	begins, completes *matcher
-	acts              *chains[milestone]
+	acts              *scan.Chains[milestone]
 }
 
 // bind binds the start and completion events.
 func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
-	c.f, c.acts = f, newChains[milestone](milestoneSize, f.Reserve)
+	c.f, c.acts = f, scan.NewChains[milestone](milestoneSize, f.Reserve)
 	c.completes = c.completion.Bind(f.b)
 	if c.fromExposure {
 		return []*matcher{c.completes}
@@ -212,7 +213,7 @@ func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
 }
 
 // see records start and completion events after the exposure.
-func (c *returnMeasurer) see(r *row, actor uint32, e *exposedEntity) error {
+func (c *returnMeasurer) see(r *scan.Row, actor uint32, e *exposedEntity) error {
 	at := r.Batch.Time[r.Index]
 	if at < e.first {
 		return nil

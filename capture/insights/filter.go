@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -20,7 +21,7 @@ const (
 // run: bind records which columns and properties are needed and returns a function that reports
 // whether an event satisfies the condition.
 type condition interface {
-	Bind(b *binder) func(*row) bool
+	Bind(b *scan.Binder) func(*scan.Row) bool
 }
 
 // allOf and anyOf combine conditions by AND and OR. Without conditions, both are true.
@@ -30,15 +31,15 @@ type (
 )
 
 // Bind returns the conjunction of the conditions.
-func (c allOf) Bind(b *binder) func(*row) bool {
+func (c allOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 	tests := bindAll(b, c)
 	switch len(tests) {
 	case 0:
-		return func(*row) bool { return true }
+		return func(*scan.Row) bool { return true }
 	case 1:
 		return tests[0]
 	}
-	return func(r *row) bool {
+	return func(r *scan.Row) bool {
 		for _, holds := range tests {
 			if !holds(r) {
 				return false
@@ -50,7 +51,7 @@ func (c allOf) Bind(b *binder) func(*row) bool {
 
 // BindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
 // the call for every event.
-func (c allOf) BindOrNil(b *binder) func(*row) bool {
+func (c allOf) BindOrNil(b *scan.Binder) func(*scan.Row) bool {
 	if !slices.ContainsFunc(c, func(c condition) bool { return !isAlwaysTrue(c) }) {
 		return nil
 	}
@@ -64,9 +65,9 @@ func isAlwaysTrue(c condition) bool {
 }
 
 // Bind returns the disjunction of the conditions.
-func (c anyOf) Bind(b *binder) func(*row) bool {
+func (c anyOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 	tests := bindAll(b, c)
-	return func(r *row) bool {
+	return func(r *scan.Row) bool {
 		for _, holds := range tests {
 			if holds(r) {
 				return true
@@ -77,8 +78,8 @@ func (c anyOf) Bind(b *binder) func(*row) bool {
 }
 
 // bindAll binds several conditions.
-func bindAll(b *binder, conditions []condition) []func(*row) bool {
-	tests := make([]func(*row) bool, len(conditions))
+func bindAll(b *scan.Binder, conditions []condition) []func(*scan.Row) bool {
+	tests := make([]func(*scan.Row) bool, len(conditions))
 	for i, c := range conditions {
 		tests[i] = c.Bind(b)
 	}
@@ -88,7 +89,7 @@ func bindAll(b *binder, conditions []condition) []func(*row) bool {
 // valueCondition compares a value of an event by an operator.
 type valueCondition struct {
 	comparison
-	bindValue func(b *binder) getter
+	bindValue func(b *scan.Binder) scan.Getter
 }
 
 // readKey returns the key of a filter, which is required. A number is accepted and converted to a
@@ -106,15 +107,15 @@ func readKey(n document.Node) string {
 }
 
 // Bind returns the comparison with the value of an event.
-func (c *valueCondition) Bind(b *binder) func(*row) bool {
-	test, value := c.bindTest(b.run), c.bindValue(b)
-	return func(r *row) bool { return test(value(r)) }
+func (c *valueCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+	test, value := c.bindTest(b.Run), c.bindValue(b)
+	return func(r *scan.Row) bool { return test(value(r)) }
 }
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
 func eventFilter(n document.Node, p *port.Project) condition {
 	key := readKey(n)
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter {
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter {
 		if key == "$elements_chain" {
 			return b.ElementsChain()
 		}
@@ -125,10 +126,10 @@ func eventFilter(n document.Node, p *port.Project) condition {
 // columnFilter parses a filter on a column of the event (event_metadata).
 func columnFilter(n document.Node, p *port.Project) condition {
 	key := readKey(n)
-	if _, ok := columnGetters[key]; !ok && !n.HasFailed() {
+	if _, ok := scan.ColumnGetters[key]; !ok && !n.HasFailed() {
 		n.Get("key").Fail(document.InvalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter { return scan.ColumnGetters[key](b) }}
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.
@@ -137,7 +138,7 @@ func groupFilter(n document.Node, p *port.Project) condition {
 	if index.IsAbsent() {
 		index.Fail(document.Required, "A filter of type group needs group_type_index.")
 	}
-	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, maxGroupTypes-1, 0)), readKey(n)}
+	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, scan.MaxGroupTypes-1, 0)), readKey(n)}
 }
 
 // groupPropertyCondition compares a property of groups.
@@ -150,11 +151,11 @@ type groupPropertyCondition struct {
 // Bind evaluates the filter for all groups of the type, and stores the keys of the groups whose
 // result differs from that of an absent property. This way the map stays small, and events with
 // unknown groups get the result for an absent property.
-func (c *groupPropertyCondition) Bind(b *binder) func(*row) bool {
-	test := c.bindTest(b.run)
+func (c *groupPropertyCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+	test := c.bindTest(b.Run)
 	absent := test("")
 	differing := map[string]bool{} // keys of groups with the other result
-	one := keys{Names: []string{c.key}}
+	one := scan.Keys{Names: []string{c.key}}
 	value := make([]string, 1)
 	b.ReadGroups(c.groupType, func(key, properties string) error {
 		one.Extract(properties, value)
@@ -165,8 +166,8 @@ func (c *groupPropertyCondition) Bind(b *binder) func(*row) bool {
 		return b.Reserve(int64(len(key)) + 64)
 	})
 	key := b.GroupKey(c.groupType)
-	return func(r *row) bool {
-		k, _ := textOf(key(r))
+	return func(r *scan.Row) bool {
+		k, _ := scan.Text(key(r))
 		return differing[k] != absent
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -127,12 +128,12 @@ type cohortCondition struct {
 }
 
 // Bind returns the condition for events: it evaluates all persons when it is bound.
-func (c *cohortCondition) Bind(b *binder) func(*row) bool {
+func (c *cohortCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	return b.PersonSet(c.negated, c.bindPerson(b))
 }
 
 // bindPerson returns the condition for stored persons.
-func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
+func (c *cohortCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.IDs))
 	for i, id := range c.IDs {
 		tests[i] = bindCohort(b, id)
@@ -148,7 +149,7 @@ const membershipSize = 144
 
 // bindCohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
 // flags, so that a cohort has the same members for flags and for queries.
-func bindCohort(b *binder, id int64) func(*capture.StoredPerson) bool {
+func bindCohort(b *scan.Binder, id int64) func(*capture.StoredPerson) bool {
 	// The cohort may refer to static cohorts, the members of which are read now.
 	static, selected := map[capture.UUID][]int64{}, map[int64]bool{}
 	collectCohorts(b.Project, id, selected)

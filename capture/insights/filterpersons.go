@@ -5,12 +5,13 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // personCondition is a condition that can be evaluated for a stored person without an event.
 type personCondition interface {
-	bindPerson(b *binder) func(*capture.StoredPerson) bool
+	bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool
 }
 
 // readPersonFilters reads filters that must be evaluable without events.
@@ -47,7 +48,7 @@ func everyCondition(c condition, one func(condition) bool) bool {
 
 // bindPersonConditions returns a tree of conditions, all of which are personConditions, as a test
 // of stored persons.
-func bindPersonConditions(b *binder, c condition) func(*capture.StoredPerson) bool {
+func bindPersonConditions(b *scan.Binder, c condition) func(*capture.StoredPerson) bool {
 	return combineConditions(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
 }
 
@@ -76,10 +77,10 @@ func combineConditions[T any](c condition, one func(condition) func(T) bool) fun
 
 // bindGroupConditions returns filters on groups as a test. A group of another type than that of a
 // filter has no properties for it.
-func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
+func bindGroupConditions(b *scan.Binder, filters allOf) func(*capture.Group) bool {
 	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
 		cond := c.(*groupPropertyCondition)
-		test := cond.bindTest(b.run)
+		test := cond.bindTest(b.Run)
 		return func(g *capture.Group) bool {
 			raw := ""
 			if g.Type == cond.groupType {

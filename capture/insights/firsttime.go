@@ -1,12 +1,15 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/port"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // firstTime is the tally of first-time maths: it counts persons or groups in the bucket of their
 // first event. Because that event may be before the range, it scans all time.
 type firstTime struct {
 	c      *counting
-	person func(*row) (uint32, bool)
+	person func(*scan.Row) (uint32, bool)
 	// matching uses the first event that passes the filters; otherwise an actor counts only if the
 	// first event of all passes them.
 	matching bool
@@ -25,7 +28,7 @@ type firstEvent struct {
 }
 
 // firstTime returns a tally of first-time math and extends the scan to all time.
-func (m *measure) firstTime(b *binder, c *counting) tally {
+func (m *measure) firstTime(b *scan.Binder, c *counting) tally {
 	c.from = 0
 	b.Needs.Columns |= port.IDs
 	return &firstTime{c: c, base: c.series.BindName(b), person: b.Actor(m.Group), matching: m.Basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
@@ -33,7 +36,7 @@ func (m *measure) firstTime(b *binder, c *counting) tally {
 
 // seeFirst keeps the event if it is earlier than the first event of its actor so far. Events with
 // the same time are ordered by id.
-func (t *firstTime) seeFirst(w *row, passes func() bool) error {
+func (t *firstTime) seeFirst(w *scan.Row, passes func() bool) error {
 	who, ok := t.person(w)
 	if !ok || !t.base.MatchesConditions(w) || t.c.measuring && w.Batch.Time[w.Index] < t.c.since {
 		return nil
@@ -73,12 +76,12 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 }
 
 // add is not used: counting.see calls seeFirst instead.
-func (t *firstTime) add(*row, int, int) error { return nil }
+func (t *firstTime) add(*scan.Row, int, int) error { return nil }
 
 // points counts each actor in the bucket of the first event, for each breakdown value of that
 // event.
 func (t *firstTime) points(n int) ([][]float64, error) {
-	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
+	out := scan.Rows(n, t.c.buckets(), func(int) float64 { return 0 })
 	for _, f := range t.firsts {
 		bucket := 0
 		if t.c.display != total {

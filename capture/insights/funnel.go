@@ -7,11 +7,12 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // funnelKinds are the kinds of queries about funnels.
-var funnelKinds = []kind{
+var funnelKinds = []scan.Kind{
 	{Name: "FunnelsQuery", Parse: parseFunnel},
 }
 
@@ -34,7 +35,7 @@ type funnelQuery struct {
 	groupType  int
 	// actor is the value of funnelAggregateByHogQL, which replaces the person or group; nil: not
 	// used.
-	actor func(*binder) getter
+	actor func(*scan.Binder) scan.Getter
 
 	// viz is funnelVizType and order is funnelOrderType.
 	viz, order string
@@ -77,7 +78,7 @@ const (
 )
 
 // parseFunnel parses a FunnelsQuery.
-func parseFunnel(n document.Node, p *port.Project) plan { return readFunnel(n, p) }
+func parseFunnel(n document.Node, p *port.Project) scan.Plan { return readFunnel(n, p) }
 
 // readFunnel is parseFunnel with the concrete type, which the actors of funnels need.
 func readFunnel(n document.Node, p *port.Project) *funnelQuery {
@@ -85,7 +86,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 		conditions: queryConditions(n, p),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
-		groupType:  readGroupType(n),
+		groupType:  scan.ReadGroupType(n),
 		steps:      readEntities(n.Get("series"), p, maxSteps),
 		split:      readSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}

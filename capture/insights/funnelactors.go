@@ -6,16 +6,17 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) actorFinder
-	Options(*run) (map[string]any, error)
+	ActorFinder(document.Node) scan.ActorFinder
+	Options(*scan.Run) (map[string]any, error)
 } = (*funnelQuery)(nil)
 
 // ActorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
-func (q *funnelQuery) ActorFinder(n document.Node) actorFinder {
+func (q *funnelQuery) ActorFinder(n document.Node) scan.ActorFinder {
 	if q.actor != nil {
 		n.Get("source").Fail(document.NotSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
@@ -25,7 +26,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) actorFinder {
 	}
 	find := parse(n)
 	texts, anyValue := parseBreakdownValue(n.Get("funnelStepBreakdown"))
-	return func(r *run) (*actorSet, error) {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
 			return nil, err
@@ -34,7 +35,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{GroupType: q.groupType}
+		out := &scan.ActorSet{GroupType: q.groupType}
 		// last prevents an actor with several breakdown values from being added again.
 		last := -1
 		err = find(f, func(actor, value uint32) error {
@@ -43,7 +44,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) actorFinder {
 			}
 			last = int(actor)
 			out.Members = append(out.Members, f.actors.Member(r, actor))
-			return r.Reserve(memberSize)
+			return r.Reserve(scan.MemberSize)
 		})
 		out.Sort()
 		return out, err
@@ -125,7 +126,7 @@ func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
 }
 
 // Options returns the breakdown values of a funnel, by which its actors can be selected.
-func (q *funnelQuery) Options(r *run) (map[string]any, error) {
+func (q *funnelQuery) Options(r *scan.Run) (map[string]any, error) {
 	// Without a breakdown there are no values to select.
 	if q.split.Kind == "" {
 		return map[string]any{"breakdown": nil}, nil
@@ -138,27 +139,27 @@ func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []option{}
+	list := []scan.Option{}
 	top, rest := sums.Ranked(moreConverted, (*funnelTally).merge)
 	for _, g := range top {
 		name, id := f.label(g.Value, false)
 		list = append(list, f.option(name, id))
 	}
 	if rest != nil {
-		list = append(list, option{Label: "Other (i.e. all remaining values)", Value: "Other"})
+		list = append(list, scan.Option{Label: "Other (i.e. all remaining values)", Value: "Other"})
 	}
 	return map[string]any{"breakdown": list}, nil
 }
 
 // option returns the option for a breakdown value. name is a string or a list of strings, as
 // returned by label.
-func (f *funnelRun) option(name, id any) option {
+func (f *funnelRun) option(name, id any) scan.Option {
 	texts, ok := name.([]string)
 	if !ok {
-		return option{Label: name.(string), Value: id}
+		return scan.Option{Label: name.(string), Value: id}
 	}
 	if slices.Equal(texts, []string{""}) {
-		return option{Label: "None (i.e. no value)", Value: id}
+		return scan.Option{Label: "None (i.e. no value)", Value: id}
 	}
-	return option{Label: strings.Join(texts, "::"), Value: id}
+	return scan.Option{Label: strings.Join(texts, "::"), Value: id}
 }

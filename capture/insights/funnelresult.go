@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -42,7 +43,7 @@ type funnelLine struct {
 }
 
 // Run computes the funnel in the form that funnelVizType selects.
-func (q *funnelQuery) Run(r *run) (*port.Result, error) {
+func (q *funnelQuery) Run(r *scan.Run) (*port.Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (f *funnelRun) isGrouped() bool { return f.split.Kind != "" }
 
 // stepSums returns the counts of each breakdown value.
 func (f *funnelRun) stepSums() (*groupedSums[*funnelTally], error) {
-	sums := newGroupedSums(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
+	sums := newGroupedSums(f.Run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	return sums, f.eachReached(func(_, value uint32, times []int64) error {
 		gaps := 0
 		err := sums.Add(value, func(t *funnelTally) { gaps += t.add(times) })
@@ -166,7 +167,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 				s.Name = "Completed 1 step"
 			}
 		case e.Action != 0:
-			s.ActionID, s.Name = e.Action, e.Label(f.run)
+			s.ActionID, s.Name = e.Action, e.Label(f.Run)
 		}
 		s.Average, s.Median = t.times(i)
 		out[i] = s
@@ -177,7 +178,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 // trends returns one line, or with a breakdown one for each value in the order of the values.
 func (f *funnelRun) trends() (any, error) {
 	n := f.period.Len()
-	sums := newGroupedSums(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
+	sums := newGroupedSums(f.Run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
 	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
 		return sums.Add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
 	})
@@ -212,10 +213,10 @@ func (f *funnelRun) trends() (any, error) {
 // lines returns the lines of the result, and checks the limit of their total size.
 func (f *funnelRun) lines(conversions []*conversion) ([]funnelLine, error) {
 	cells := len(conversions) * f.period.Len()
-	if cells > maxCells {
-		return nil, tooManyCells()
+	if cells > scan.MaxCells {
+		return nil, scan.TooManyCells()
 	}
-	if err := f.Reserve(answerCell*int64(cells) + rowSize*int64(len(conversions))); err != nil {
+	if err := f.Reserve(scan.AnswerCell*int64(cells) + scan.RowSize*int64(len(conversions))); err != nil {
 		return nil, err
 	}
 	days, labels := f.period.Days(), f.period.Labels(f.period.From, f.period.To)

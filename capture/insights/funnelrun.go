@@ -3,37 +3,38 @@ package insights
 import (
 	"math"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // funnelRun is one run of a funnel: the events of the actors that can be a step or an exclusion.
 type funnelRun struct {
 	*funnelQuery
-	*run
+	*scan.Run
 	// period is the range of the funnel, with buckets for trends.
-	period *period
+	period *scan.Period
 	// actors numbers the actors, and values the breakdown values.
-	actors *actors
+	actors *scan.ActorNumbers
 	values *numberer
 	// acts are the events by actor.
-	acts *chains[occurrence]
+	acts *scan.Chains[occurrence]
 
 	// exclusions are those of the query, without their entities.
 	exclusions []exclusion
 }
 
 // read scans the events of the funnel's range and collects those that can matter, by actor.
-func (q *funnelQuery) read(r *run) (*funnelRun, error) {
-	period, err := r.PeriodOf(q.dates, bucketing{Unit: q.interval, Single: q.viz != funnelTrends})
+func (q *funnelQuery) read(r *scan.Run) (*funnelRun, error) {
+	period, err := r.PeriodOf(q.dates, scan.Bucketing{Unit: q.interval, Single: q.viz != funnelTrends})
 	if err != nil {
 		return nil, err
 	}
-	f := &funnelRun{funnelQuery: q, run: r, period: period, acts: newChains[occurrence](occurrenceSize, r.Reserve)}
+	f := &funnelRun{funnelQuery: q, Run: r, period: period, acts: scan.NewChains[occurrence](occurrenceSize, r.Reserve)}
 	for _, x := range q.exclusions {
 		f.exclusions = append(f.exclusions, x.exclusion)
 	}
 	s := port.Scan{From: period.From.UnixMicro(), To: period.To.UnixMicro(), Columns: port.IDs}
-	b := &binder{run: r, From: s.From, To: s.To}
+	b := &scan.Binder{Run: r, From: s.From, To: s.To}
 	// Bind everything before the scan, since binding determines which columns are needed.
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
@@ -50,7 +51,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	if strict {
 		s.Names = nil
 	}
-	return f, b.ScanBound(s, func(row *row) error {
+	return f, b.ScanBound(s, func(row *scan.Row) error {
 		match := uint32(0)
 		for i, m := range marks {
 			if m.Matches(row) {
@@ -84,7 +85,7 @@ func (q *funnelQuery) bit(mark int) uint32 {
 }
 
 // marks binds the steps and the exclusions, in the order of bit.
-func (q *funnelQuery) marks(b *binder) []*matcher {
+func (q *funnelQuery) marks(b *scan.Binder) []*matcher {
 	var out []*matcher
 	for i := range q.steps {
 		out = append(out, q.steps[i].Bind(b))
@@ -96,7 +97,7 @@ func (q *funnelQuery) marks(b *binder) []*matcher {
 }
 
 // bindActors returns the actors of the funnel for a scan.
-func (q *funnelQuery) bindActors(b *binder) *actors {
+func (q *funnelQuery) bindActors(b *scan.Binder) *scan.ActorNumbers {
 	if q.actor != nil {
 		return b.ActorsBy(q.actor(b))
 	}
@@ -119,7 +120,7 @@ type stamp struct{ time, id int64 }
 func (s stamp) before(o stamp) bool { return s.time < o.time || s.time == o.time && s.id < o.id }
 
 // clearUnlessFirst clears the bit of the step, unless the event is the first of its actor.
-func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
+func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *scan.Row) uint32 {
 	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.Batch.Time[r.Index], r.Batch.ID[r.Index]}) {
 		return match
 	}
@@ -128,7 +129,7 @@ func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
 
 // firsts scans the events before the end of the range for steps that count only the first event of
 // an actor. The math first_time_for_user ignores the filters of the step.
-func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
+func (f *funnelRun) firsts(b *scan.Binder) ([]*firstEvents, error) {
 	var out []*firstEvents
 	for i := range f.steps {
 		step := f.steps[i].BindName
@@ -139,11 +140,11 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 		default:
 			continue
 		}
-		history := &binder{run: f.run, From: math.MinInt64, To: b.To}
+		history := &scan.Binder{Run: f.Run, From: math.MinInt64, To: b.To}
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.ScanBound(port.Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: port.IDs}, func(r *row) error {
+		err := history.ScanBound(port.Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: port.IDs}, func(r *scan.Row) error {
 			if !m.Matches(r) {
 				return nil
 			}
@@ -163,12 +164,12 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 
 // numberIn returns the number function for the actors in another scan. Each scan numbers groups on
 // its own, so the numbers are mapped by their keys.
-func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
+func (f *funnelRun) numberIn(b *scan.Binder) func(*scan.Row) (uint32, bool) {
 	a := f.bindActors(b)
 	if a.Keys == nil {
 		return a.Number
 	}
-	return func(r *row) (uint32, bool) {
+	return func(r *scan.Row) (uint32, bool) {
 		n, ok := a.Number(r)
 		if !ok {
 			return 0, false
@@ -183,7 +184,7 @@ func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 func (f *firstEvents) see(actor uint32, order stamp, reserve func(int64) error) error {
 	if before := len(f.at); int(actor) >= before {
 		var err error
-		if f.at, err = growTo(f.at, actor, 16, reserve); err != nil {
+		if f.at, err = scan.Grow(f.at, actor, 16, reserve); err != nil {
 			return err
 		}
 		for i := before; i < len(f.at); i++ {

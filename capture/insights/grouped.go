@@ -1,6 +1,10 @@
 package insights
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // group is the sum of one breakdown value of a result.
 type group[T any] struct {
@@ -14,7 +18,7 @@ type group[T any] struct {
 // groupedSums sums actors by the values of a split. For a split by cohorts, an actor counts for
 // each cohort in its set.
 type groupedSums[T any] struct {
-	run    *run
+	run    *scan.Run
 	split  *split
 	values *numberer
 	// make returns an empty sum.
@@ -26,7 +30,7 @@ type groupedSums[T any] struct {
 }
 
 // newGroupedSums returns sums without any values.
-func newGroupedSums[T any](r *run, s *split, values *numberer, size int, create func() T) *groupedSums[T] {
+func newGroupedSums[T any](r *scan.Run, s *split, values *numberer, size int, create func() T) *groupedSums[T] {
 	return &groupedSums[T]{r, s, values, create, int64(size), map[uint32]T{}}
 }
 

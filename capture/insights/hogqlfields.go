@@ -8,12 +8,13 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // cellOf returns the value of a field for an event.
-type cellOf func(*row) hogql.Value
+type cellOf func(*scan.Row) hogql.Value
 
 // hogqlField is a field of events in HogQL (§2.9.6). It is found by the first name of its path;
 // rest are the other names.
@@ -21,40 +22,40 @@ type hogqlField struct {
 	// typ returns the type of the field, and false if the path does not exist.
 	typ func(rest []string) (hogql.Type, bool)
 	// bind returns the function that reads the field.
-	bind func(b *binder, rest []string) cellOf
+	bind func(b *scan.Binder, rest []string) cellOf
 }
 
 // simpleField returns a field that has no fields below it.
-func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
+func simpleField(t hogql.Type, bind func(b *scan.Binder) cellOf) hogqlField {
 	return hogqlField{
 		typ:  func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
-		bind: func(b *binder, _ []string) cellOf { return bind(b) },
+		bind: func(b *scan.Binder, _ []string) cellOf { return bind(b) },
 	}
 }
 
 // columnField returns a field that is a column of a batch.
 func columnField(t hogql.Type, c port.Columns, value cellOf) hogqlField {
-	return simpleField(t, func(b *binder) cellOf {
+	return simpleField(t, func(b *scan.Binder) cellOf {
 		b.Needs.Columns |= c
 		return value
 	})
 }
 
 // propertyField returns a field that is a property of the event.
-func propertyField(value func(b *binder) getter) hogqlField {
-	return simpleField(hogql.PropertyType, func(b *binder) cellOf {
+func propertyField(value func(b *scan.Binder) scan.Getter) hogqlField {
+	return simpleField(hogql.PropertyType, func(b *scan.Binder) cellOf {
 		raw := value(b)
-		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
+		return func(r *scan.Row) hogql.Value { return hogql.Property(raw(r)) }
 	})
 }
 
 // nestedProperty returns the value of a property (rest has one name) or of a member below it. raw
 // is the property.
-func nestedProperty(raw getter, rest []string) cellOf {
+func nestedProperty(raw scan.Getter, rest []string) cellOf {
 	if len(rest) == 1 {
-		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
+		return func(r *scan.Row) hogql.Value { return hogql.Property(raw(r)) }
 	}
-	return func(r *row) hogql.Value { return hogql.PropertyAt(raw(r), rest[1:]) }
+	return func(r *scan.Row) hogql.Value { return hogql.PropertyAt(raw(r), rest[1:]) }
 }
 
 // hogqlFields are the fields of events by the first name. Add new fields here.
@@ -65,21 +66,21 @@ var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_i
 
 func init() {
 	hogqlFields = map[string]hogqlField{
-		"uuid":           columnField(hogql.UUIDType, port.UUIDs, func(r *row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
-		"event":          columnField(hogql.TextType, port.Names, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
-		"timestamp":      columnField(hogql.TimeType, 0, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.Time[r.Index]) }),
-		"created_at":     columnField(hogql.TimeType, port.CreatedAt, func(r *row) hogql.Value { return hogql.TimeOf(r.Batch.CreatedAt[r.Index]) }),
-		"distinct_id":    columnField(hogql.TextType, port.DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
-		"elements_chain": columnField(hogql.TextType, port.Elements, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
-		"person_mode":    columnField(hogql.TextType, port.Modes, func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
+		"uuid":           columnField(hogql.UUIDType, port.UUIDs, func(r *scan.Row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
+		"event":          columnField(hogql.TextType, port.Names, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
+		"timestamp":      columnField(hogql.TimeType, 0, func(r *scan.Row) hogql.Value { return hogql.TimeOf(r.Batch.Time[r.Index]) }),
+		"created_at":     columnField(hogql.TimeType, port.CreatedAt, func(r *scan.Row) hogql.Value { return hogql.TimeOf(r.Batch.CreatedAt[r.Index]) }),
+		"distinct_id":    columnField(hogql.TextType, port.DistinctIDs, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
+		"elements_chain": columnField(hogql.TextType, port.Elements, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
+		"person_mode":    columnField(hogql.TextType, port.Modes, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
 		"person_id":      simpleField(hogql.UUIDType, personText),
-		"team_id": simpleField(hogql.IntType, func(b *binder) cellOf {
-			return func(*row) hogql.Value { return hogql.IntOf(b.Project.ID) }
+		"team_id": simpleField(hogql.IntType, func(b *scan.Binder) cellOf {
+			return func(*scan.Row) hogql.Value { return hogql.IntOf(b.Project.ID) }
 		}),
-		"properties": {typ: propertiesType, bind: func(b *binder, rest []string) cellOf {
+		"properties": {typ: propertiesType, bind: func(b *scan.Binder, rest []string) cellOf {
 			if len(rest) == 0 {
 				b.Needs.Columns |= port.Properties
-				return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
+				return func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
 			}
 			return nestedProperty(b.EventProperty(rest[0]), rest)
 		}},
@@ -88,20 +89,20 @@ func init() {
 	}
 	// Properties that are fields of their own.
 	for _, name := range []string{"$session_id", "$window_id"} {
-		hogqlFields[name] = propertyField(func(b *binder) getter { return b.EventProperty(name) })
+		hogqlFields[name] = propertyField(func(b *scan.Binder) scan.Getter { return b.EventProperty(name) })
 	}
-	for i := range maxGroupTypes {
-		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *binder) getter { return b.GroupKey(i) })
-		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return bindGroupField(b, i, rest) }}
+	for i := range scan.MaxGroupTypes {
+		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *scan.Binder) scan.Getter { return b.GroupKey(i) })
+		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *scan.Binder, rest []string) cellOf { return bindGroupField(b, i, rest) }}
 	}
 }
 
 // personText returns the UUID of the event's person. The string of each person is created only on
 // first use.
-func personText(b *binder) cellOf {
+func personText(b *scan.Binder) cellOf {
 	person := b.People()
 	var texts []string
-	return func(r *row) hogql.Value {
+	return func(r *scan.Row) hogql.Value {
 		n := person(r)
 		for int(n) >= len(texts) {
 			texts = append(texts, make([]string, len(texts)+1024)...)
@@ -130,7 +131,7 @@ func personField(rest []string) (hogql.Type, bool) {
 }
 
 // bindPersonField returns the function that reads a field below person.
-func bindPersonField(b *binder, rest []string) cellOf {
+func bindPersonField(b *scan.Binder, rest []string) cellOf {
 	switch {
 	case rest[0] == "id":
 		return personText(b)
@@ -140,15 +141,15 @@ func bindPersonField(b *binder, rest []string) cellOf {
 		return personCreated(b)
 	case len(rest) > 1:
 		return nestedProperty(b.PersonProperty(rest[1]), rest[1:])
-	case b.Mode == modeOverrideJoined || b.Mode == modeDisabled:
+	case b.Mode == scan.ModeOverrideJoined || b.Mode == scan.ModeDisabled:
 		return profileText(b)
 	}
 	b.Needs.Columns |= port.PersonProperties
-	return func(r *row) hogql.Value { return hogql.TextOf(r.Batch.PersonProperties[r.Index]) }
+	return func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.PersonProperties[r.Index]) }
 }
 
 // profileText returns the properties of the event's person as JSON, with their current values.
-func profileText(b *binder) cellOf {
+func profileText(b *scan.Binder) cellOf {
 	texts := map[capture.UUID]string{}
 	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		text := p.Properties.String()
@@ -159,7 +160,7 @@ func profileText(b *binder) cellOf {
 		return nil
 	})
 	person := b.People()
-	return func(r *row) hogql.Value {
+	return func(r *scan.Row) hogql.Value {
 		if text, ok := texts[b.PersonID(person(r))]; ok {
 			return hogql.TextOf(text)
 		}
@@ -168,12 +169,12 @@ func profileText(b *binder) cellOf {
 }
 
 // personCreated returns when the event's person was created; null if the person no longer exists.
-func personCreated(b *binder) cellOf {
+func personCreated(b *scan.Binder) cellOf {
 	person := b.People()
-	if b.Mode != modeNoOverride {
+	if b.Mode != scan.ModeNoOverride {
 		// The reader returns this time together with the persons.
 		b.Needs.Columns |= port.PeopleCreated
-		return func(r *row) hogql.Value {
+		return func(r *scan.Row) hogql.Value {
 			if p := b.Reader.Person(person(r)); p.Exists {
 				return hogql.TimeOf(p.CreatedAt)
 			}
@@ -187,7 +188,7 @@ func personCreated(b *binder) cellOf {
 		created[p.UUID] = p.CreatedAt.UnixMicro()
 		return b.Reserve(64)
 	})
-	return func(r *row) hogql.Value {
+	return func(r *scan.Row) hogql.Value {
 		if at, ok := created[b.PersonID(person(r))]; ok {
 			return hogql.TimeOf(at)
 		}
@@ -209,7 +210,7 @@ func groupField(rest []string) (hogql.Type, bool) {
 
 // bindGroupField returns the function that reads a field of the event's group of a type; null if there
 // is no such group.
-func bindGroupField(b *binder, groupType int, rest []string) cellOf {
+func bindGroupField(b *scan.Binder, groupType int, rest []string) cellOf {
 	key := b.GroupKey(groupType)
 	// A single property does not need the other data of the groups.
 	if rest[0] == "properties" && len(rest) > 1 {
@@ -224,8 +225,8 @@ func bindGroupField(b *binder, groupType int, rest []string) cellOf {
 		values[g.Key] = v
 		return nil
 	}))
-	return func(r *row) hogql.Value {
-		k, _ := textOf(key(r))
+	return func(r *scan.Row) hogql.Value {
+		k, _ := scan.Text(key(r))
 		return values[k]
 	}
 }
@@ -238,20 +239,20 @@ func sessionField(rest []string) (hogql.Type, bool) {
 	if rest[0] == "$start_timestamp" || rest[0] == "$end_timestamp" {
 		return hogql.TimeType.Nullable(), true
 	}
-	_, ok := sessionValues[rest[0]]
+	_, ok := scan.SessionValues[rest[0]]
 	return hogql.PropertyType, ok || rest[0] == "id"
 }
 
 // bindSessionField returns the function that reads a field of the event's session; null if the event
 // has no session.
-func bindSessionField(b *binder, rest []string) cellOf {
+func bindSessionField(b *scan.Binder, rest []string) cellOf {
 	id := b.EventProperty("$session_id")
 	if rest[0] == "id" {
-		return func(r *row) hogql.Value { return hogql.Property(id(r)) }
+		return func(r *scan.Row) hogql.Value { return hogql.Property(id(r)) }
 	}
 	// Sessions are read when the field is bound.
 	sessions := b.Sessions()
-	return func(r *row) hogql.Value {
+	return func(r *scan.Row) hogql.Value {
 		s := sessions[id(r)]
 		switch {
 		case s == nil:
@@ -261,7 +262,7 @@ func bindSessionField(b *binder, rest []string) cellOf {
 		case rest[0] == "$end_timestamp":
 			return hogql.TimeOf(s.End)
 		}
-		return hogql.Property(sessionValues[rest[0]](s))
+		return hogql.Property(scan.SessionValues[rest[0]](s))
 	}
 }
 
@@ -306,7 +307,7 @@ func cohortResolver(p *port.Project, people ...string) func(path []string, cohor
 
 // bindEventRow returns a function that converts an event to a row for compiled expressions. filters is
 // the value of {filters}; it may be nil if no expression uses it.
-func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, filters func(*row) bool) func(*row) *hogql.Row {
+func bindEventRow(b *scan.Binder, scope *hogql.Scope, extra map[string]hogqlField, filters func(*scan.Row) bool) func(*scan.Row) *hogql.Row {
 	var cells []cellOf
 	for _, f := range scope.Fields() {
 		switch {
@@ -324,9 +325,9 @@ func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, fi
 	// The id orders rows with the same time.
 	b.Needs.Columns |= port.IDs
 	// The row is reused: it reads fields from the current event when an expression fetches them.
-	var event *row
+	var event *scan.Row
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}
-	return func(r *row) *hogql.Row {
+	return func(r *scan.Row) *hogql.Row {
 		event = r
 		out.Time, out.ID = r.Batch.Time[r.Index], r.Batch.ID[r.Index]
 		return out
@@ -334,6 +335,6 @@ func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, fi
 }
 
 // boolCell returns a condition as a field.
-func boolCell(holds func(*row) bool) cellOf {
-	return func(r *row) hogql.Value { return hogql.BoolOf(holds(r)) }
+func boolCell(holds func(*scan.Row) bool) cellOf {
+	return func(r *scan.Row) hogql.Value { return hogql.BoolOf(holds(r)) }
 }

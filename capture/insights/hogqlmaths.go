@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -43,7 +44,7 @@ func readExpression(n document.Node, p *port.Project, aggregate bool) *expressio
 
 // setEvalErr records an error of evaluating an expression. The scan continues until the end of the
 // batch and then fails.
-func setEvalErr(b *binder, err error, x *expression) {
+func setEvalErr(b *scan.Binder, err error, x *expression) {
 	if err != nil && b.Fault == nil {
 		b.Fault = withAttr(err, x.Attr)
 	}
@@ -51,15 +52,15 @@ func setEvalErr(b *binder, err error, x *expression) {
 
 // program returns a function that evaluates an expression without aggregates for an event. It
 // returns nil after a compile error.
-func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value) {
+func (x *expression) program(b *scan.Binder) func(*scan.Row) (*hogql.Program, hogql.Value) {
 	scope := eventScope(x.Project, nil)
-	program, err := x.Compile(scope, hogqlContext(b.run))
+	program, err := x.Compile(scope, hogqlContext(b.Run))
 	if err != nil {
 		b.SetErr(withAttr(err, x.Attr))
 		return nil
 	}
 	fill := bindEventRow(b, scope, nil, nil)
-	return func(r *row) (*hogql.Program, hogql.Value) {
+	return func(r *scan.Row) (*hogql.Program, hogql.Value) {
 		v, err := program.Eval(fill(r))
 		setEvalErr(b, err, x)
 		return program, v
@@ -75,9 +76,9 @@ func hogqlFilter(n document.Node, p *port.Project) condition {
 type hogqlCondition struct{ *expression }
 
 // Bind returns the condition for a run.
-func (c *hogqlCondition) Bind(b *binder) func(*row) bool {
+func (c *hogqlCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	eval := c.program(b)
-	return func(r *row) bool {
+	return func(r *scan.Row) bool {
 		if eval == nil {
 			return false
 		}
@@ -88,11 +89,11 @@ func (c *hogqlCondition) Bind(b *binder) func(*row) bool {
 
 // hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
 // string, "" for null.
-func hogqlValue(n document.Node, p *port.Project) func(b *binder) getter {
+func hogqlValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Getter {
 	x := readExpression(n, p, false)
-	return func(b *binder) getter {
+	return func(b *scan.Binder) scan.Getter {
 		eval := x.program(b)
-		return func(r *row) string {
+		return func(r *scan.Row) string {
 			if eval == nil {
 				return ""
 			}
@@ -107,7 +108,7 @@ func hogqlValue(n document.Node, p *port.Project) func(b *binder) getter {
 }
 
 // hogqlContext returns the context in which the expressions of a run are compiled.
-func hogqlContext(r *run) hogql.Context {
+func hogqlContext(r *scan.Run) hogql.Context {
 	return hogql.Context{Now: r.Now, Zone: r.Zone, WeekStart: r.Project.WeekStart, Reserve: r.Reserve, Check: r.Context.Err}
 }
 

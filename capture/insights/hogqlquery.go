@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -27,7 +28,7 @@ type hogqlQuery struct {
 }
 
 // parseHogQL parses a HogQLQuery and compiles it to report errors.
-func parseHogQL(n document.Node, p *port.Project) plan {
+func parseHogQL(n document.Node, p *port.Project) scan.Plan {
 	q := &hogqlQuery{text: n.Get("query").Text("")}
 	if n.Get("query").IsAbsent() {
 		n.Get("query").Fail(document.Required, "This field is required.")
@@ -93,13 +94,13 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 }
 
 // Run feeds the rows of the table to the compiled query and encodes its result.
-func (q *hogqlQuery) Run(r *run) (*port.Result, error) {
+func (q *hogqlQuery) Run(r *scan.Run) (*port.Result, error) {
 	scope := hogqlScope(r.Project, q.statement.Table)
 	query, err := q.statement.Compile(scope, q.context(hogqlContext(r)))
 	if err != nil {
 		return nil, withAttr(err, "query__query")
 	}
-	b := &binder{run: r}
+	b := &scan.Binder{Run: r}
 	switch q.statement.Table {
 	case "events":
 		err = q.scanEvents(b, query, scope)
@@ -129,7 +130,7 @@ func (q *hogqlQuery) Run(r *run) (*port.Result, error) {
 
 // scanEvents adds the events to a query, restricted to the names and times that the query can
 // match.
-func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scope) error {
+func (q *hogqlQuery) scanEvents(b *scan.Binder, query *hogql.Query, scope *hogql.Scope) error {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64) // the range of {filters}, in microseconds; both bounds are inclusive
 	if q.from.Form != calendar.NoDate && q.from.Form != calendar.AllTime {
 		from = b.Calendar().Resolve(q.from, b.Now).UnixMicro()
@@ -144,11 +145,11 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 		s.From, s.To = max(s.From, from), min(s.To, to)
 	}
 	setRange(b, s)
-	holds := func(*row) bool { return true }
+	holds := func(*scan.Row) bool { return true }
 	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
 		holds = q.filters.Bind(b)
 	}
-	fill := bindEventRow(b, scope, nil, func(r *row) bool {
+	fill := bindEventRow(b, scope, nil, func(r *scan.Row) bool {
 		at := r.Batch.Time[r.Index]
 		return from <= at && at <= to && holds(r)
 	})
@@ -172,7 +173,7 @@ type metadataError struct {
 
 // parseMetadata parses a HogQLMetadata. It parses the query as a HogQLQuery, and distinguishes
 // errors of the text, which are the result, from errors of other members, which are faults.
-func parseMetadata(n document.Node, p *port.Project) plan {
+func parseMetadata(n document.Node, p *port.Project) scan.Plan {
 	if language := n.Get("language").Text("hogQL"); language != "hogQL" {
 		n.Get("language").Fail(document.NotSupported, "The language %s is not supported.", document.Describe(language))
 	}
@@ -193,7 +194,7 @@ func parseMetadata(n document.Node, p *port.Project) plan {
 }
 
 // Run returns the error of the text. It does not read any events.
-func (m *metadata) Run(*run) (*port.Result, error) {
+func (m *metadata) Run(*scan.Run) (*port.Result, error) {
 	errors := []metadataError{}
 	if m.fault != nil {
 		errors = append(errors, metadataError{m.fault.Start, m.fault.End, m.fault.Detail})

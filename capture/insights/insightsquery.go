@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -54,7 +55,7 @@ func Parse(query json.RawMessage, p *port.Project) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.mode = n.Get("modifiers").Object().Get("personsOnEventsMode").Choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
+	q.mode = n.Get("modifiers").Object().Get("personsOnEventsMode").Choice("", scan.ModeOverrideOnEvents, scan.ModeOverrideJoined, scan.ModeDisabled, scan.ModeNoOverride)
 	// A misspelled member is reported before other faults, since it is often their cause.
 	if fault := n.Tracker.FindMisspelled(); fault != nil {
 		return nil, fault
@@ -91,8 +92,8 @@ func (q *Query) Run(ctx context.Context, s port.Source, o port.Options) (result 
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(ctx, reader, q.project, o)
-	r.Mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
+	r := scan.NewRun(ctx, reader, q.project, o)
+	r.Mode = cmp.Or(q.mode, q.project.PersonMode, scan.ModeOverrideOnEvents)
 	// Close the reader even if the plan panics.
 	defer func() {
 		if err = errors.Join(err, reader.Close()); err != nil {
@@ -119,6 +120,6 @@ type Query struct {
 	Issues []port.Issue
 	// mode is modifiers.personsOnEventsMode of the query, empty if absent.
 	project *port.Project
-	plan    plan
+	plan    scan.Plan
 	mode    string
 }

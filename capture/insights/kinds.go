@@ -1,10 +1,14 @@
 package insights
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // kinds are all kinds of queries that are supported (§2.1). To add a kind, add it to the table of
 // its subject. The table is set in init because queries inside of other queries are found in it.
-var kinds []kind
+var kinds []scan.Kind
 
 func init() {
 	kinds = slices.Concat(trendsKinds, lifecycleKinds, funnelKinds, retentionKinds, trialKinds, statsKinds, sqlKinds(findKind))
@@ -21,10 +25,10 @@ func Kinds() []string {
 }
 
 // findKind returns the kind with a name.
-func findKind(name string) (kind, bool) {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.Name == name })
+func findKind(name string) (scan.Kind, bool) {
+	i := slices.IndexFunc(kinds, func(k scan.Kind) bool { return k.Name == name })
 	if i < 0 {
-		return kind{}, false
+		return scan.Kind{}, false
 	}
 	return kinds[i], true
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // lifecycleKinds are the kinds of queries about lifecycle and stickiness.
-var lifecycleKinds = []kind{
+var lifecycleKinds = []scan.Kind{
 	{Name: "LifecycleQuery", Parse: parseLifecycle},
 	{Name: "StickinessQuery", Parse: parseStickiness},
 }
@@ -36,7 +37,7 @@ const (
 )
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
-func parseLifecycle(n document.Node, p *port.Project) plan {
+func parseLifecycle(n document.Node, p *port.Project) scan.Plan {
 	l := &lifecycle{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	series := n.Get("series")
 	if list, _ := series.Value.([]any); len(list) > 1 {
@@ -58,7 +59,7 @@ type stay struct {
 }
 
 // Run counts the persons by status and bucket. Dormant persons are counted as negative numbers.
-func (l *lifecycle) Run(r *run) (*port.Result, error) {
+func (l *lifecycle) Run(r *scan.Run) (*port.Result, error) {
 	p, err := r.Period(l.dates, l.interval)
 	if err != nil {
 		return nil, err
@@ -67,10 +68,10 @@ func (l *lifecycle) Run(r *run) (*port.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Reserve(answerCell * int64(len(lifecycleStatuses)*p.Len())); err != nil {
+	if err := r.Reserve(scan.AnswerCell * int64(len(lifecycleStatuses)*p.Len())); err != nil {
 		return nil, err
 	}
-	data := makeRows(len(lifecycleStatuses), p.Len(), func(int) float64 { return 0 })
+	data := scan.Rows(len(lifecycleStatuses), p.Len(), func(int) float64 { return 0 })
 	for _, s := range stays {
 		if s.status == statusDormant {
 			data[s.status][s.bucket]--
@@ -82,8 +83,8 @@ func (l *lifecycle) Run(r *run) (*port.Result, error) {
 	results := make([]*lifecycleRow, len(data))
 	for i, points := range data {
 		results[i] = &lifecycleRow{
-			Status: lifecycleStatuses[i], Data: toNumbers(points), Days: p.Days(), Labels: p.Labels(p.From, p.To),
-			Count: number(sum(points)), Label: label + " - " + lifecycleStatuses[i],
+			Status: lifecycleStatuses[i], Data: scan.Numbers(points), Days: p.Days(), Labels: p.Labels(p.From, p.To),
+			Count: scan.Number(scan.Sum(points)), Label: label + " - " + lifecycleStatuses[i],
 			Action: l.entity.Describe(r, 0, p.Instants()),
 		}
 		// Results always have the math total, whatever the query has.
@@ -95,18 +96,18 @@ func (l *lifecycle) Run(r *run) (*port.Result, error) {
 
 // lifecycleRow is one row of the result: a status.
 type lifecycleRow struct {
-	Action *action  `json:"action"`
-	Status string   `json:"status"`
-	Data   []number `json:"data"`
-	Days   []string `json:"days"`
-	Labels []string `json:"labels"`
-	Count  number   `json:"count"`
-	Label  string   `json:"label"`
+	Action *action       `json:"action"`
+	Status string        `json:"status"`
+	Data   []scan.Number `json:"data"`
+	Days   []string      `json:"days"`
+	Labels []string      `json:"labels"`
+	Count  scan.Number   `json:"count"`
+	Label  string        `json:"label"`
 }
 
 // stays returns the status of each person in the buckets of the range. It scans one bucket before
 // the range, to recognize persons that return, and one after it.
-func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
+func (l *lifecycle) stays(r *scan.Run, p *scan.Period) ([]stay, error) {
 	if p.Len() == 0 {
 		return nil, nil
 	}
@@ -152,16 +153,16 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 
 // createdAt returns when the person with a number was created, in microseconds since 1970. It
 // returns -1 if persons are those of the time of the event, which have no such time.
-func createdAt(r *run, number uint32) int64 {
-	if r.Mode == modeNoOverride {
+func createdAt(r *scan.Run, number uint32) int64 {
+	if r.Mode == scan.ModeNoOverride {
 		return -1
 	}
 	return r.Reader.Person(number).CreatedAt
 }
 
 // active returns the buckets in which each person has an event, sorted by person and bucket.
-func (l *lifecycle) active(r *run, around *calendar.Buckets) ([]cell, error) {
-	b := &binder{run: r}
+func (l *lifecycle) active(r *scan.Run, around *calendar.Buckets) ([]scan.Cell, error) {
+	b := &scan.Binder{Run: r}
 	b.From, b.To = around.Starts[0], around.End-1
 	m := l.entity.Bind(b)
 	common, person := l.conditions.Bind(b), b.People()
@@ -169,8 +170,8 @@ func (l *lifecycle) active(r *run, around *calendar.Buckets) ([]cell, error) {
 		return nil, b.Err
 	}
 	b.Needs.Columns |= port.PeopleCreated
-	seen := set{Reserve: r.Reserve}
-	w := newRow(&b.Needs)
+	seen := scan.Set{Reserve: r.Reserve}
+	w := scan.NewRow(&b.Needs)
 	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
@@ -179,10 +180,10 @@ func (l *lifecycle) active(r *run, around *calendar.Buckets) ([]cell, error) {
 			}
 			// Events of persons that no longer exist do not count.
 			n := person(w)
-			if r.Mode != modeNoOverride && !r.Reader.Person(n).Exists {
+			if r.Mode != scan.ModeNoOverride && !r.Reader.Person(n).Exists {
 				continue
 			}
-			if err := seen.Put(cell{Value: 0, Bucket: uint32(around.Find(batch.Time[i])), Actor: n}); err != nil {
+			if err := seen.Put(scan.Cell{Value: 0, Bucket: uint32(around.Find(batch.Time[i])), Actor: n}); err != nil {
 				return err
 			}
 		}

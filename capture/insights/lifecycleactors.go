@@ -6,22 +6,23 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) actorFinder
-	Options(*run) (map[string]any, error)
+	ActorFinder(document.Node) scan.ActorFinder
+	Options(*scan.Run) (map[string]any, error)
 } = (*lifecycle)(nil)
 
 // ActorFinder finds the persons with a status in a bucket.
-func (l *lifecycle) ActorFinder(n document.Node) actorFinder {
+func (l *lifecycle) ActorFinder(n document.Node) scan.ActorFinder {
 	status := slices.Index(lifecycleStatuses, n.Get("status").Choice("new", lifecycleStatuses...))
 	if n.Get("day").IsAbsent() {
 		n.Get("day").Fail(document.Required, "Actors of a LifecycleQuery need a day.")
 	}
 	when := calendar.ReadDate(n.Get("day"), false)
-	return func(r *run) (*actorSet, error) {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		p, err := r.Period(l.dates, l.interval)
 		if err != nil {
 			return nil, err
@@ -31,10 +32,10 @@ func (l *lifecycle) ActorFinder(n document.Node) actorFinder {
 			return nil, err
 		}
 		bucket := p.Find(r.Calendar().Resolve(when, r.Now).UnixMicro())
-		out := &actorSet{GroupType: -1}
+		out := &scan.ActorSet{GroupType: -1}
 		for _, s := range stays {
 			if s.bucket == bucket && s.status == status {
-				out.Members = append(out.Members, member{Person: r.PersonID(s.person)})
+				out.Members = append(out.Members, scan.Member{Person: r.PersonID(s.person)})
 			}
 		}
 		return out, nil
@@ -42,13 +43,13 @@ func (l *lifecycle) ActorFinder(n document.Node) actorFinder {
 }
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) actorFinder
-	Options(*run) (map[string]any, error)
+	ActorFinder(document.Node) scan.ActorFinder
+	Options(*scan.Run) (map[string]any, error)
 } = (*stickiness)(nil)
 
 // ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.
-func (s *stickiness) ActorFinder(n document.Node) actorFinder {
+func (s *stickiness) ActorFinder(n document.Node) scan.ActorFinder {
 	days := n.Get("day").IntInRange(1, calendar.MaxBuckets, 1)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(s.series)-1)), 0))
 	// In a cumulative result, a column includes all larger numbers of intervals.
@@ -58,23 +59,23 @@ func (s *stickiness) ActorFinder(n document.Node) actorFinder {
 	}
 	operator := n.Get("operator").Choice(fallback, "exact", "gte", "lte")
 	attr := fmt.Sprintf("%s__series__%d__math_hogql", n.Get("source").Attr, series)
-	return func(r *run) (*actorSet, error) {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		p, err := r.Period(s.dates, s.interval)
 		if err != nil {
 			return nil, err
 		}
-		active, keys, err := s.activeIn(&binder{run: r}, p, series)
+		active, keys, err := s.activeIn(&scan.Binder{Run: r}, p, series)
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{GroupType: s.series[series].Math.Group}
+		out := &scan.ActorSet{GroupType: s.series[series].Math.Group}
 		for who, n := range active {
 			// Skip the actor unless the number is equal, or the operator permits a larger or
 			// smaller number.
 			if n := int64(n); n != days && (operator != "gte" || n < days) && (operator != "lte" || n > days) {
 				continue
 			}
-			m := member{}
+			m := scan.Member{}
 			switch {
 			case keys == nil:
 				m.Person = r.PersonID(who)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/boundedre"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -94,7 +95,7 @@ func (c *comparison) test() func(raw string, now time.Time) bool {
 func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	if operator == flags.Regex || operator == flags.NotRegex {
 		for _, raw := range c.jsonTexts() {
-			if text, _ := textOf(raw); len(text) > maxPattern {
+			if text, _ := scan.Text(raw); len(text) > maxPattern {
 				c.value.Fail(document.TooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
 				return nil
 			}
@@ -114,7 +115,7 @@ func (c *comparison) property() string { return document.Describe(c.Get("key").V
 
 // bindTest returns the test for one run. If matching a regular expression takes too long, the run
 // fails.
-func (c *comparison) bindTest(r *run) func(raw string) bool {
+func (c *comparison) bindTest(r *scan.Run) func(raw string) bool {
 	if info, ok := c.flagOperator(); ok && (info.Name == flags.Regex || info.Name == flags.NotRegex) {
 		f := c.filter(info.Name)
 		return func(raw string) bool {
@@ -195,10 +196,10 @@ func (c *comparison) cleanedPath() func(raw string) bool {
 		c.value.Fail(document.InvalidInput, "Operator %q of the property %s takes one value.", c.operator, document.Describe(c.Get("key").Value))
 		return nil
 	}
-	v, _ := textOf(texts[0])
+	v, _ := scan.Text(texts[0])
 	v = clean(c.paths, v)
 	return func(raw string) bool {
-		t, ok := textOf(raw)
+		t, ok := scan.Text(raw)
 		return ok && clean(c.paths, t) == v
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -107,7 +108,7 @@ func TestOperators(t *testing.T) {
 		{"is_cleaned_path_exact", `"/users/7"`, `"/teams/8"`, false},
 	} {
 		p := &port.Project{Location: plaintest.Zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
-		r := newRun(t.Context(), nil, p, port.Options{Now: plaintest.Instant(t, "2020-03-12T14:30:45Z")})
+		r := scan.NewRun(t.Context(), nil, p, port.Options{Now: plaintest.Instant(t, "2020-03-12T14:30:45Z")})
 		n, fault := document.Decode(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
 		c := readComparison(n, p, eventFilterSettings("x"))
 		if *fault != nil {

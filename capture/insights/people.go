@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -24,19 +25,19 @@ type personPropertyCondition struct {
 
 // Bind uses the properties at the time of the event or the current ones, according to the mode of
 // the run.
-func (c *personPropertyCondition) Bind(b *binder) func(*row) bool {
-	test := c.bindTest(b.run)
-	if c.key == "distinct_id" || b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
+func (c *personPropertyCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+	test := c.bindTest(b.Run)
+	if c.key == "distinct_id" || b.Mode == scan.ModeOverrideJoined || b.Mode == scan.ModeDisabled {
 		return b.PersonSet(test(""), c.bindPerson(b))
 	}
 	b.Needs.Columns |= port.PersonProperties
 	slot := b.Needs.Person.Slot(c.key)
-	return func(r *row) bool { return test(r.PersonProperty(slot)) }
+	return func(r *scan.Row) bool { return test(r.PersonProperty(slot)) }
 }
 
 // bindPerson returns the condition for stored persons, with their current properties.
-func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
-	test := c.bindTest(b.run)
+func (c *personPropertyCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
+	test := c.bindTest(b.Run)
 	if c.key == "distinct_id" {
 		negative := c.isNegative()
 		return func(p *capture.StoredPerson) bool { // for a positive operator one id must match; for a negative one, every id
@@ -51,6 +52,6 @@ func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPers
 
 // sessionFilter parses a filter on a value of the event's session.
 func sessionFilter(n document.Node, p *port.Project) condition {
-	key := readSessionName(n.Get("key"), readKey(n))
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.SessionValue(key) }}
+	key := scan.ReadSessionName(n.Get("key"), readKey(n))
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter { return b.SessionValue(key) }}
 }

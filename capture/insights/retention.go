@@ -10,11 +10,12 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // retentionKinds are the kinds of queries about retention.
-var retentionKinds = []kind{
+var retentionKinds = []scan.Kind{
 	{Name: "RetentionQuery", Parse: parseRetention},
 }
 
@@ -37,7 +38,7 @@ type retentionQuery struct {
 }
 
 // parseRetention parses a RetentionQuery.
-func parseRetention(n document.Node, p *port.Project) plan { return readRetention(n, p) }
+func parseRetention(n document.Node, p *port.Project) scan.Plan { return readRetention(n, p) }
 
 // retentionPeriods are the values of the member period.
 var retentionPeriods = map[string]calendar.Interval{"Hour": calendar.Hour, "Day": calendar.Day, "Week": calendar.Week, "Month": calendar.Month}
@@ -55,7 +56,7 @@ func readRetention(n document.Node, p *port.Project) *retentionQuery {
 		conditions: queryConditions(n, p),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   retentionPeriods[f.Get("period").Choice("Day", "Hour", "Day", "Week", "Month")],
-		groupType:  readGroupType(n),
+		groupType:  scan.ReadGroupType(n),
 		split:      readSplit(n.Get("breakdownFilter").Object(), p, 1, "event", "person", "cohort"),
 	}
 	q.sameEntities = bytes.Equal(q.target.Node.Raw(), q.returning.Node.Raw())
@@ -94,12 +95,12 @@ func retentionEntity(n document.Node, p *port.Project) entity {
 // retentionRun is one run of a RetentionQuery. Its buckets are the rows.
 type retentionRun struct {
 	*retentionQuery
-	*run
+	*scan.Run
 	*calendar.Buckets
-	actors *actors
+	actors *scan.ActorNumbers
 	values *numberer
 	// acts are the completed presences by actor.
-	acts *chains[presence]
+	acts *scan.Chains[presence]
 	// open is, by actor, the presence that is still being counted. There may be several presences
 	// for an interval, since events arrive in any order; joinPresences merges them.
 	open []presence
@@ -108,7 +109,7 @@ type retentionRun struct {
 }
 
 // rows returns the intervals that are rows of the result.
-func (q *retentionQuery) rows(r *run) (*calendar.Buckets, error) {
+func (q *retentionQuery) rows(r *scan.Run) (*calendar.Buckets, error) {
 	c := r.Calendar()
 	end := c.Next(q.interval, c.StartOf(q.interval, r.DateTo(q.dates, q.interval)))
 	begin := c.SubtractIntervals(q.interval, end, q.intervals)
@@ -123,19 +124,19 @@ func (q *retentionQuery) rows(r *run) (*calendar.Buckets, error) {
 }
 
 // read scans the events and collects in which intervals actors have target and returning events.
-func (q *retentionQuery) read(r *run) (*retentionRun, error) {
+func (q *retentionQuery) read(r *scan.Run) (*retentionRun, error) {
 	rows, err := q.rows(r)
 	if err != nil {
 		return nil, err
 	}
-	f := &retentionRun{retentionQuery: q, run: r, Buckets: rows, acts: newChains[presence](presenceSize+4, r.Reserve)}
-	if rows.Len()*q.rule.columns > maxCells {
-		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
+	f := &retentionRun{retentionQuery: q, Run: r, Buckets: rows, acts: scan.NewChains[presence](presenceSize+4, r.Reserve)}
+	if rows.Len()*q.rule.columns > scan.MaxCells {
+		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", scan.MaxCells)
 	}
 	if rows.Len() == 0 {
 		return f, nil
 	}
-	b := &binder{run: r, From: rows.Starts[0], To: rows.End - 1}
+	b := &scan.Binder{Run: r, From: rows.Starts[0], To: rows.End - 1}
 	target, returning := q.target.Bind(b), q.returning.Bind(b)
 	holds := q.conditions.Bind(b)
 	f.actors = b.Actors(q.groupType)
@@ -145,7 +146,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}
 	}
 	// addRow counts an event as target event, returning event, or both.
-	addRow := func(row *row) error {
+	addRow := func(row *scan.Row) error {
 		p := presence{target: target.Matches(row)}
 		returns := p.target
 		if !q.sameEntities {
@@ -186,7 +187,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 // add counts an event in the open presence of the actor, if it is for the same interval and value;
 // otherwise it begins a new one.
 func (f *retentionRun) add(actor uint32, p presence) (err error) {
-	if f.open, err = growTo(f.open, actor, presenceSize, f.Reserve); err != nil {
+	if f.open, err = scan.Grow(f.open, actor, presenceSize, f.Reserve); err != nil {
 		return err
 	}
 	last := &f.open[actor]
@@ -249,13 +250,13 @@ type retentionRow struct {
 
 // retentionCell is a cell of a row; column 0 is the interval of the row itself.
 type retentionCell struct {
-	Count  int64   `json:"count"`
-	Amount *number `json:"aggregation_value,omitempty"`
-	Label  string  `json:"label"`
+	Count  int64        `json:"count"`
+	Amount *scan.Number `json:"aggregation_value,omitempty"`
+	Label  string       `json:"label"`
 }
 
 // Run computes the cells for each breakdown value.
-func (q *retentionQuery) Run(r *run) (*port.Result, error) {
+func (q *retentionQuery) Run(r *scan.Run) (*port.Result, error) {
 	f, err := q.read(r)
 	if err != nil {
 		return nil, err
@@ -275,7 +276,7 @@ func (q *retentionQuery) Run(r *run) (*port.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.Reserve(answerCell * int64(f.Len()*q.rule.columns)); err != nil {
+		if err := f.Reserve(scan.AnswerCell * int64(f.Len()*q.rule.columns)); err != nil {
 			return nil, err
 		}
 		result.Results = f.table(out, sum, nil)
@@ -285,10 +286,10 @@ func (q *retentionQuery) Run(r *run) (*port.Result, error) {
 	if rest != nil {
 		top = append(top, *rest)
 	}
-	if f.Len()*q.rule.columns*len(top) > maxCells {
-		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", maxCells)
+	if f.Len()*q.rule.columns*len(top) > scan.MaxCells {
+		return nil, document.NewFault(document.TooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", scan.MaxCells)
 	}
-	if err := f.Reserve(answerCell * int64(f.Len()*q.rule.columns*len(top))); err != nil {
+	if err := f.Reserve(scan.AnswerCell * int64(f.Len()*q.rule.columns*len(top))); err != nil {
 		return nil, err
 	}
 	for _, g := range top {
@@ -306,7 +307,7 @@ func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
 	if f.amounts != nil {
 		size *= 2
 	}
-	sums := newGroupedSums(f.run, &f.split, f.values, size, func() *retentionCells {
+	sums := newGroupedSums(f.Run, &f.split, f.values, size, func() *retentionCells {
 		c := newRetentionCells(n, k)
 		if f.amounts != nil {
 			c.amounts = make([]float64, n*k)
@@ -365,7 +366,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 			if f.amounts.average && n > 0 {
 				sum /= float64(n)
 			}
-			row.Values[k].Amount = (*number)(&sum)
+			row.Values[k].Amount = (*scan.Number)(&sum)
 		}
 		to = append(to, row)
 	}

@@ -6,21 +6,22 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) actorFinder
-	Options(*run) (map[string]any, error)
+	ActorFinder(document.Node) scan.ActorFinder
+	Options(*scan.Run) (map[string]any, error)
 } = (*retentionQuery)(nil)
 
 // ActorFinder finds the actors in a row of retention, with the columns in which each returned.
-func (q *retentionQuery) ActorFinder(n document.Node) actorFinder {
+func (q *retentionQuery) ActorFinder(n document.Node) scan.ActorFinder {
 	if n.Get("interval").IsAbsent() {
 		n.Get("interval").Fail(document.Required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
 	rowIndex := int(n.Get("interval").IntInRange(0, calendar.MaxBuckets, 0))
 	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
-	return func(r *run) (*actorSet, error) {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
 			return nil, err
@@ -29,7 +30,7 @@ func (q *retentionQuery) ActorFinder(n document.Node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
-		out := &actorSet{GroupType: q.groupType}
+		out := &scan.ActorSet{GroupType: q.groupType}
 		// each yields the breakdown values of an actor one after the other; an actor is added only
 		// once.
 		last := -1
@@ -46,7 +47,7 @@ func (q *retentionQuery) ActorFinder(n document.Node) actorFinder {
 			m.Appearances = append(m.Appearances, columns...)
 			slices.Sort(m.Appearances)
 			m.Appearances = slices.Compact(m.Appearances)
-			return r.Reserve(memberSize + 8*int64(len(columns)))
+			return r.Reserve(scan.MemberSize + 8*int64(len(columns)))
 		})
 		out.Sort()
 		return out, err
@@ -78,14 +79,14 @@ func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uin
 }
 
 // Options returns the rows of retention, by which its actors can be selected.
-func (q *retentionQuery) Options(r *run) (map[string]any, error) {
+func (q *retentionQuery) Options(r *scan.Run) (map[string]any, error) {
 	rows, err := q.rows(r)
 	if err != nil {
 		return nil, err
 	}
-	list := []option{}
+	list := []scan.Option{}
 	for i := range rows.Len() {
-		list = append(list, option{Label: periodNames[q.interval] + " " + strconv.Itoa(i), Value: i})
+		list = append(list, scan.Option{Label: periodNames[q.interval] + " " + strconv.Itoa(i), Value: i})
 	}
 	return map[string]any{"interval": list}, nil
 }

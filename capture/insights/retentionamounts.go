@@ -1,13 +1,16 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/internal/document"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // This file sums a property of the events that retention counts, if aggregationType requests it.
 
 // retentionAmount defines the property that is summed. Missing values and values that are not
 // numbers count as 0.
 type retentionAmount struct {
-	bindValue func(b *binder) getter
+	bindValue func(b *scan.Binder) scan.Getter
 	// average divides the sum of a cell by its number of actors.
 	average bool
 	// within also counts returning events in the interval of the row, if they are after the first
@@ -29,7 +32,7 @@ func readRetentionAmount(f document.Node) *retentionAmount {
 	}
 	target, returning := f.Get("targetEntity"), f.Get("returningEntity")
 	return &retentionAmount{
-		bindValue: func(b *binder) getter {
+		bindValue: func(b *scan.Binder) scan.Getter {
 			if isPerson {
 				return b.PersonProperty(property)
 			}
@@ -60,12 +63,12 @@ const eventAmountSize = 32
 // amounts are the values of the property that a run has read.
 type amounts struct {
 	*retentionAmount
-	value getter
+	value scan.Getter
 	byKey map[amountKey][]eventAmount
 }
 
 // add stores the value of an event.
-func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
+func (a *amounts) add(f *retentionRun, w *scan.Row, actor uint32, p presence) error {
 	// Events before the first row have no cell.
 	if p.interval == 0 {
 		return nil

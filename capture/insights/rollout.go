@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -46,7 +47,7 @@ const maxRolloutMetrics = 20
 
 // parseRollout parses a GuardedRolloutQuery. A fault in a metric is recorded in the metric and does
 // not affect the other metrics.
-func parseRollout(n document.Node, p *port.Project) plan {
+func parseRollout(n document.Node, p *port.Project) scan.Plan {
 	q := &rolloutQuery{
 		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
 		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
@@ -63,7 +64,7 @@ func parseRollout(n document.Node, p *port.Project) plan {
 		n.Get("arms").Fail(document.InvalidInput, "Expected the treatment and the control, or nothing.")
 	}
 	if g := n.Get("group_type_index"); !g.IsAbsent() {
-		index := int(g.IntInRange(0, maxGroupTypes-1, 0))
+		index := int(g.IntInRange(0, scan.MaxGroupTypes-1, 0))
 		q.group = &index
 	}
 	for _, m := range n.Get("metrics").List(maxRolloutMetrics) {
@@ -114,7 +115,7 @@ type population struct {
 	*experimentRun
 	q *rolloutQuery
 	// response is the property with the variant that a client reported.
-	response getter
+	response scan.Getter
 	// first is, by entity, the time of the first exposure; nil until setAnchors has replaced the
 	// times of the entities.
 	first     []int64
@@ -122,7 +123,7 @@ type population struct {
 }
 
 // Run reads the exposures and computes each metric for the two arms.
-func (q *rolloutQuery) Run(r *run) (*port.Result, error) {
+func (q *rolloutQuery) Run(r *scan.Run) (*port.Result, error) {
 	x := trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
@@ -168,7 +169,7 @@ func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
 	f.b.Needs.Columns |= port.DistinctIDs
 	f.response = f.b.EventProperty("$feature_flag_response")
-	return f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *row) error {
+	return f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *scan.Row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -202,15 +203,15 @@ func (f *population) read() error {
 }
 
 // reportedArm returns the arm that a client reported, and whether the exposure counts.
-func (f *population) reportedArm(r *row) (int, bool) {
+func (f *population) reportedArm(r *scan.Row) (int, bool) {
 	raw := f.response(r)
 	if f.q.variants == nil {
-		if text, _ := textOf(raw); text == "true" {
+		if text, _ := scan.Text(raw); text == "true" {
 			return treatment, true
 		}
 		return control, true
 	}
-	text, _ := textOf(raw)
+	text, _ := scan.Text(raw)
 	arm := slices.Index(f.q.variants, text)
 	return arm, arm >= 0
 }
@@ -270,7 +271,7 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
-	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *row) error {
+	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *scan.Row) error {
 		actor, e := own.entity(r)
 		if at := r.Batch.Time[r.Index]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
 			return nil

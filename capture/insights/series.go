@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -86,7 +87,7 @@ func (e *entity) Kind() string {
 }
 
 // Label returns the name of the event or the action.
-func (e *entity) Label(r *run) string {
+func (e *entity) Label(r *scan.Run) string {
 	switch {
 	case e.Action != 0:
 		if a, ok := r.Project.Actions[e.Action]; ok {
@@ -104,11 +105,11 @@ type matcher struct {
 	// Names are the permitted event names; nil permits any.
 	Names []string
 	// Holds are the other conditions; nil is always true.
-	Holds func(*row) bool
+	Holds func(*scan.Row) bool
 }
 
 // MatchesConditions reports whether an event with one of the names satisfies the other conditions.
-func (m *matcher) MatchesConditions(r *row) bool { return m.Holds == nil || m.Holds(r) }
+func (m *matcher) MatchesConditions(r *scan.Row) bool { return m.Holds == nil || m.Holds(r) }
 
 // MatchesName reports whether an event has one of the names.
 func (m *matcher) MatchesName(b *port.Batch, i int) bool {
@@ -116,19 +117,19 @@ func (m *matcher) MatchesName(b *port.Batch, i int) bool {
 }
 
 // Matches reports whether the event of a row belongs to the entity.
-func (m *matcher) Matches(r *row) bool {
+func (m *matcher) Matches(r *scan.Row) bool {
 	return m.MatchesName(r.Batch, r.Index) && m.MatchesConditions(r)
 }
 
 // Bind binds the entity with its own filters. Conditions of the whole query are bound separately,
 // once for all series.
-func (e *entity) Bind(b *binder) *matcher { return e.bindWith(b, e.Conditions) }
+func (e *entity) Bind(b *scan.Binder) *matcher { return e.bindWith(b, e.Conditions) }
 
 // BindName binds the entity without its filters. First-time maths use it to find the first event.
-func (e *entity) BindName(b *binder) *matcher { return e.bindWith(b, nil) }
+func (e *entity) BindName(b *scan.Binder) *matcher { return e.bindWith(b, nil) }
 
 // bindWith binds the event or action of the entity with other filters.
-func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
+func (e *entity) bindWith(b *scan.Binder, conditions allOf) *matcher {
 	m := &matcher{}
 	if e.Event != nil {
 		m.Names = append([]string{*e.Event}, e.MoreEvents...)
@@ -162,7 +163,7 @@ func eventNames(ms ...*matcher) []string {
 
 // bindAction returns the steps of an action as a condition, and the names of the events that they can
 // match; nil means any name.
-func bindAction(b *binder, id int64, n document.Node) (condition, []string) {
+func bindAction(b *scan.Binder, id int64, n document.Node) (condition, []string) {
 	a, ok := b.Project.Actions[id]
 	if !ok {
 		b.Err = document.NewFault(document.InvalidInput, n.Attr+"__id", "Action %d does not exist.", id)
@@ -187,7 +188,7 @@ type action struct {
 }
 
 // Describe returns the action of a series. order is its index in the query.
-func (e *entity) Describe(r *run, order int, days []string) *action {
+func (e *entity) Describe(r *scan.Run, order int, days []string) *action {
 	a := &action{ID: e.ID(), Type: e.Kind(), Order: order, Name: e.Label(r), CustomName: e.CustomName, Properties: map[string]any{}, Days: days}
 	// The name in the query takes precedence.
 	if e.name != nil {
@@ -195,7 +196,7 @@ func (e *entity) Describe(r *run, order int, days []string) *action {
 	}
 	a.Math, a.MathProperty, a.MathHogQL = e.Node.Get("math").OptionalText(), e.Node.Get("math_property").OptionalText(), e.Node.Get("math_hogql").OptionalText()
 	if index := e.Node.Get("math_group_type_index"); !index.IsAbsent() {
-		i := index.IntInRange(0, maxGroupTypes-1, 0)
+		i := index.IntInRange(0, scan.MaxGroupTypes-1, 0)
 		a.MathGroupIndex = &i
 	}
 	return a

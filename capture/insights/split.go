@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -18,7 +19,7 @@ type split struct {
 	// Kind is the type of the properties, or "cohort".
 	Kind string
 	// parts are the properties.
-	parts []func(*binder) getter
+	parts []func(*scan.Binder) scan.Getter
 	// normalize removes trailing characters of URLs.
 	normalize bool
 	// limit is the number of values of the result; the rest is summed.
@@ -115,32 +116,32 @@ func (s *split) Cohort(id []string) int {
 // numberer assigns numbers to the breakdown values of events. 0 is the value of which all parts are
 // empty. For a split by cohorts, a value is a set of cohorts.
 type numberer struct {
-	*stringTable
-	Number func(*row) uint32
+	*scan.Strings
+	Number func(*scan.Row) uint32
 }
 
 // separator separates the parts of a value. In JSON strings it is escaped.
 const separator = "\x00"
 
 // newNumberer binds a split for a run.
-func newNumberer(b *binder, s *split) *numberer {
-	n := &numberer{stringTable: newStringTable(b.Reserve)}
+func newNumberer(b *scan.Binder, s *split) *numberer {
+	n := &numberer{Strings: scan.NewStrings(b.Reserve)}
 	if s.Kind == "" {
-		n.Number = func(*row) uint32 { return 0 }
+		n.Number = func(*scan.Row) uint32 { return 0 }
 		return n
 	}
 	if s.IsByCohort() {
 		n.Number = cohortSets(b, n, s.Cohorts)
 		return n
 	}
-	getters := make([]getter, len(s.parts))
+	getters := make([]scan.Getter, len(s.parts))
 	for i, of := range s.parts {
 		getters[i] = of(b)
 	}
 	// The first number, 0, is for the value of empty parts.
-	_, _ = n.stringTable.Number(strings.Repeat(separator, len(getters)-1))
+	_, _ = n.Strings.Number(strings.Repeat(separator, len(getters)-1))
 	var scratch []byte
-	n.Number = func(r *row) uint32 {
+	n.Number = func(r *scan.Row) uint32 {
 		if len(getters) == 1 {
 			return countText(b, n, s.text(getters[0](r)))
 		}
@@ -157,8 +158,8 @@ func newNumberer(b *binder, s *split) *numberer {
 }
 
 // countText returns the number of a value, and limits the number of values.
-func countText(b *binder, n *numberer, text string) uint32 {
-	number, err := n.stringTable.Number(text)
+func countText(b *scan.Binder, n *numberer, text string) uint32 {
+	number, err := n.Strings.Number(text)
 	if err == nil && len(n.All) > maxBreakdownValues {
 		err = document.NewFault(document.TooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
 	}
@@ -168,7 +169,7 @@ func countText(b *binder, n *numberer, text string) uint32 {
 
 // text returns a property in the form of a breakdown value; "" if it is missing.
 func (s *split) text(raw string) string {
-	text, ok := textOf(raw)
+	text, ok := scan.Text(raw)
 	if ok && s.normalize {
 		if text = strings.TrimRight(text, "/?#"); text == "" {
 			return "/"
@@ -179,17 +180,17 @@ func (s *split) text(raw string) string {
 
 // cohortSets returns a function that returns the number of the set of cohorts that contain an
 // event's person. The string of a set has one byte for each cohort, '1' if it contains the person.
-func cohortSets(b *binder, n *numberer, cohorts []splitCohort) func(*row) uint32 {
-	tests := make([]func(*row) bool, len(cohorts))
+func cohortSets(b *scan.Binder, n *numberer, cohorts []splitCohort) func(*scan.Row) uint32 {
+	tests := make([]func(*scan.Row) bool, len(cohorts))
 	for i, c := range cohorts {
 		if c.ID == 0 {
-			tests[i] = func(*row) bool { return true }
+			tests[i] = func(*scan.Row) bool { return true }
 		} else {
 			tests[i] = (&cohortCondition{IDs: []int64{c.ID}}).Bind(b)
 		}
 	}
 	set := make([]byte, len(cohorts))
-	return func(r *row) uint32 {
+	return func(r *scan.Row) uint32 {
 		for i, in := range tests {
 			set[i] = '0'
 			if in(r) {

@@ -1,10 +1,12 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
+
 // sqlKinds returns the kinds of queries whose results are rows. find returns the kind with a name,
 // for queries inside of other queries.
-func sqlKinds(find func(name string) (kind, bool)) []kind {
+func sqlKinds(find func(name string) (scan.Kind, bool)) []scan.Kind {
 	s := sources{find}
-	out := []kind{
+	out := []scan.Kind{
 		{Name: "HogQLQuery", Parse: parseHogQL},
 		{Name: "HogQLMetadata", Parse: parseMetadata},
 		{Name: "EventsQuery", Parse: s.parseEvents},
@@ -13,7 +15,7 @@ func sqlKinds(find func(name string) (kind, bool)) []kind {
 		{Name: "InsightActorsQueryOptions", Parse: s.parseOptions},
 	}
 	for _, name := range actorsQueryKinds {
-		out = append(out, kind{Name: name, Parse: s.parseActorsSource})
+		out = append(out, scan.Kind{Name: name, Parse: s.parseActorsSource})
 	}
 	return out
 }

@@ -6,17 +6,18 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
 // all.
-func scanHogQL(b *binder, s port.Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
+func scanHogQL(b *scan.Binder, s port.Scan, query *hogql.Query, holds func(*scan.Row) bool, fill func(*scan.Row) *hogql.Row) error {
 	if b.Err != nil {
 		return b.Err
 	}
 	s.Columns = b.Needs.Columns
-	w := newRow(&b.Needs)
+	w := scan.NewRow(&b.Needs)
 	return b.Scan(s, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
@@ -43,7 +44,7 @@ func scanHogQL(b *binder, s port.Scan, query *hogql.Query, holds func(*row) bool
 
 // encodeRows encodes rows as a JSON list of lists. show has encoders for columns whose values are
 // not encoded in their own form; it may be nil.
-func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+func encodeRows(r *scan.Run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
 	// counted is the memory that is already reserved for out.
 	out, counted := []byte{'['}, 0
 	for i, row := range rows {
@@ -79,7 +80,7 @@ func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(
 }
 
 // setRange sets the binder's range to that of a scan; it determines which sessions are read.
-func setRange(b *binder, s port.Scan) {
+func setRange(b *scan.Binder, s port.Scan) {
 	// The limits leave room for adding a day around the range without overflow.
 	const far = math.MaxInt64 / 4
 	b.From, b.To = max(s.From, -far), min(s.To, far)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -23,7 +24,7 @@ func hogqlScope(p *port.Project, table string) *hogql.Scope {
 }
 
 // scanPersons adds all persons to a query.
-func scanPersons(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
+func scanPersons(b *scan.Binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
 	// Bind the cohorts that the query refers to.
 	cohorts := map[string]func(*capture.StoredPerson) bool{}
 	for _, f := range scope.Fields() {
@@ -47,9 +48,9 @@ func scanPersons(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*ca
 }
 
 // scanGroups adds all groups of all types to a query.
-func scanGroups(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
+func scanGroups(b *scan.Binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
 	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
-	for groupType := range maxGroupTypes {
+	for groupType := range scan.MaxGroupTypes {
 		n := int64(0)
 		err := b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error {
 			r := fill(g)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -24,7 +25,7 @@ type stickiness struct {
 }
 
 // parseStickiness parses a StickinessQuery.
-func parseStickiness(n document.Node, p *port.Project) plan {
+func parseStickiness(n document.Node, p *port.Project) scan.Plan {
 	s := &stickiness{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
 	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
 		m := n.Get("series").List(maxSeries)[i]
@@ -33,7 +34,7 @@ func parseStickiness(n document.Node, p *port.Project) plan {
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.Get("math").Text("") == "hogql" {
-			s.series = append(s.series, measuredSeries{entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: anyPeople, Named: hogqlValue(m.Get("math_hogql"), p)}})
+			s.series = append(s.series, measuredSeries{entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: scan.AnyPeople, Named: hogqlValue(m.Get("math_hogql"), p)}})
 			continue
 		}
 		s.series = append(s.series, measuredSeries{entity: e, Math: readMeasure(m, p)})
@@ -59,24 +60,24 @@ func parseStickiness(n document.Node, p *port.Project) plan {
 
 // stickinessRow is one row of the result: a series in one period.
 type stickinessRow struct {
-	Action       *action  `json:"action"`
-	Label        string   `json:"label"`
-	Count        number   `json:"count"`
-	Data         []number `json:"data"`
-	Labels       []string `json:"labels"`
-	Days         []int    `json:"days"`
-	Compare      bool     `json:"compare,omitempty"`
-	CompareLabel string   `json:"compare_label,omitempty"`
+	Action       *action       `json:"action"`
+	Label        string        `json:"label"`
+	Count        scan.Number   `json:"count"`
+	Data         []scan.Number `json:"data"`
+	Labels       []string      `json:"labels"`
+	Days         []int         `json:"days"`
+	Compare      bool          `json:"compare,omitempty"`
+	CompareLabel string        `json:"compare_label,omitempty"`
 }
 
 // Run computes each series for the period, and for the previous one if they are compared.
-func (s *stickiness) Run(r *run) (*port.Result, error) {
+func (s *stickiness) Run(r *scan.Run) (*port.Result, error) {
 	current, err := r.Period(s.dates, s.interval)
 	if err != nil {
 		return nil, err
 	}
 	// labels are the values of compare_label.
-	periods, labels := []*period{current}, []string{""}
+	periods, labels := []*scan.Period{current}, []string{""}
 	if s.compare {
 		before, err := r.PreviousPeriod(current, s.dates, s.compareTo)
 		if err != nil {
@@ -97,7 +98,7 @@ func (s *stickiness) Run(r *run) (*port.Result, error) {
 				return err
 			})
 			if err == nil {
-				err = r.Reserve(answerCell * int64(p.Len()))
+				err = r.Reserve(scan.AnswerCell * int64(p.Len()))
 			}
 			if err != nil {
 				return nil, err
@@ -110,7 +111,7 @@ func (s *stickiness) Run(r *run) (*port.Result, error) {
 }
 
 // row returns the row of a series: by number of intervals, how many actors are active in as many.
-func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stickinessRow {
+func (s *stickiness) row(r *scan.Run, p *scan.Period, i int, active map[uint32]int) *stickinessRow {
 	n := p.Len()
 	points := make([]float64, n)
 	for _, intervals := range active {
@@ -123,7 +124,7 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 		}
 	}
 	e := &s.series[i].entity
-	row := &stickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: number(len(active)), Data: toNumbers(points), Labels: []string{}, Days: []int{}}
+	row := &stickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: scan.Number(len(active)), Data: scan.Numbers(points), Labels: []string{}, Days: []int{}}
 	for i := range n {
 		unit := string(s.interval)
 		if i > 0 {
@@ -140,15 +141,15 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 
 // active returns the number of intervals in which each actor is active. Actors without active
 // intervals are not included.
-func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
-	active, _, err := s.activeIn(&binder{run: r}, p, i)
+func (s *stickiness) active(r *scan.Run, p *scan.Period, i int) (map[uint32]int, error) {
+	active, _, err := s.activeIn(&scan.Binder{Run: r}, p, i)
 	return active, err
 }
 
 // activeIn is like active, and also returns the keys of the actors; they are nil if the actors are
 // persons.
-func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *stringTable, error) {
-	r := b.run
+func (s *stickiness) activeIn(b *scan.Binder, p *scan.Period, i int) (map[uint32]int, *scan.Strings, error) {
+	r := b.Run
 	b.From, b.To = p.CountedRange()
 	m := s.series[i].Bind(b)
 	common := s.conditions.Bind(b)
@@ -157,8 +158,8 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 		return nil, nil, b.Err
 	}
 	// counts are the events of each actor in each bucket.
-	counts := map[cell]uint32{}
-	w := newRow(&b.Needs)
+	counts := map[scan.Cell]uint32{}
+	w := scan.NewRow(&b.Needs)
 	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		// Memory is reserved batch by batch.
 		before := len(counts)
@@ -169,7 +170,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 				continue
 			}
 			if who, ok := actor(w); ok {
-				counts[cell{Value: 0, Bucket: uint32(bucket), Actor: who}]++
+				counts[scan.Cell{Value: 0, Bucket: uint32(bucket), Actor: who}]++
 			}
 		}
 		return r.Reserve(40 * int64(len(counts)-before))
@@ -193,15 +194,15 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 
 // actor returns the function that numbers the actors of a series: persons, groups, or the values of
 // an expression. The string table has the keys of actors that are not persons.
-func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *stringTable) {
+func (s *stickiness) actor(b *scan.Binder, i int) (func(*scan.Row) (uint32, bool), *scan.Strings) {
 	m := &s.series[i].Math
 	if m.Basis == "hogql" {
 		in := b.NewInterner(m.Named(b))
-		return in.Number, in.stringTable
+		return in.Number, in.Strings
 	}
 	number := b.Actor(m.Group)
 	if m.Group < 0 {
 		return number, nil
 	}
-	return number, b.GroupsOf[m.Group].stringTable
+	return number, b.GroupsOf[m.Group].Strings
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -150,7 +151,7 @@ func TestSums_Retention(t *testing.T) {
 				t.Fatal(*fault)
 			}
 			reader, _ := m.Open(t.Context(), 1)
-			c, err := find(newRun(t.Context(), reader, p, port.Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)}))
+			c, err := find(scan.NewRun(t.Context(), reader, p, port.Options{Now: time.Date(2020, 6, 1, 0, 0, 0, 0, time.UTC)}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +187,7 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 		delete(query, "trendsFilter")
 
 		query["kind"] = "StickinessQuery"
-		sum := number(0)
+		sum := scan.Number(0)
 		for _, n := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
 			sum += n
 		}
@@ -196,7 +197,7 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 
 		query["kind"] = "LifecycleQuery"
 		delete(series[0].(map[string]any), "math")
-		sums := make([]number, len(daily))
+		sums := make([]scan.Number, len(daily))
 		for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
 			for i, n := range row.Data {
 				sums[i] += max(n, 0)

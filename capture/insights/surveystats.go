@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -32,7 +33,7 @@ type surveyStats struct {
 }
 
 // parseSurveyStats parses a SurveyStatsQuery.
-func parseSurveyStats(n document.Node, _ *port.Project) plan {
+func parseSurveyStats(n document.Node, _ *port.Project) scan.Plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.Get("surveys").List(maxSurveys) {
 		q.windows[s.Get("id").Text("")] = [2]int64{calendar.ReadInstant(s.Get("from")).UnixMicro(), calendar.ReadInstant(s.Get("to")).UnixMicro()}
@@ -52,10 +53,10 @@ type surveyCount struct {
 
 // surveyRates are percentages of the surveys that were shown, with two decimals.
 type surveyRates struct {
-	Response        number `json:"response_rate"`
-	Dismissal       number `json:"dismissal_rate"`
-	PeopleResponse  number `json:"unique_users_response_rate"`
-	PeopleDismissal number `json:"unique_users_dismissal_rate"`
+	Response        scan.Number `json:"response_rate"`
+	Dismissal       scan.Number `json:"dismissal_rate"`
+	PeopleResponse  scan.Number `json:"unique_users_response_rate"`
+	PeopleDismissal scan.Number `json:"unique_users_dismissal_rate"`
 }
 
 // surveyTally counts events with one name. Times are in microseconds since 1970.
@@ -74,7 +75,7 @@ type submission struct {
 
 // surveyRun is one run of a surveyStats query.
 type surveyRun struct {
-	*run
+	*scan.Run
 	// tallies are by index of surveyEvents.
 	tallies [3]surveyTally
 	// sent are the latest events of answers, by survey and submission id.
@@ -89,8 +90,8 @@ const (
 
 // Run counts the events. Answers that were sent in parts are counted when all events have been
 // read.
-func (q *surveyStats) Run(r *run) (*port.Result, error) {
-	f := &surveyRun{run: r, sent: map[string]submission{}}
+func (q *surveyStats) Run(r *scan.Run) (*port.Result, error) {
+	f := &surveyRun{Run: r, sent: map[string]submission{}}
 	for i := range f.tallies {
 		f.tallies[i].people = map[uint32]struct{}{}
 	}
@@ -119,11 +120,11 @@ func (q *surveyStats) read(f *surveyRun) error {
 	for _, w := range q.windows {
 		from, to = min(from, w[0]), max(to, w[1])
 	}
-	b := &binder{run: f.run}
+	b := &scan.Binder{Run: f.Run}
 	person := b.People()
 	survey, partial, answer := b.EventProperty("$survey_id"), b.EventProperty("$survey_partially_completed"), b.EventProperty("$survey_submission_id")
-	return b.ScanBound(port.Scan{From: from, To: to, Names: surveyEvents, Columns: port.Names | port.IDs}, func(r *row) error {
-		id, _ := textOf(survey(r))
+	return b.ScanBound(port.Scan{From: from, To: to, Names: surveyEvents, Columns: port.Names | port.IDs}, func(r *scan.Row) error {
+		id, _ := scan.Text(survey(r))
 		at := r.Batch.Time[r.Index]
 		if w, ok := q.windows[id]; !ok || at < w[0] || at > w[1] {
 			return nil
@@ -132,11 +133,11 @@ func (q *surveyStats) read(f *surveyRun) error {
 		switch kind {
 		case surveyDismissed:
 			// A survey that was dismissed after a partial answer counts as answered.
-			if text, _ := textOf(partial(r)); text == "true" {
+			if text, _ := scan.Text(partial(r)); text == "true" {
 				return nil
 			}
 		case surveySent:
-			if text, exists := textOf(answer(r)); exists && text != "" {
+			if text, exists := scan.Text(answer(r)); exists && text != "" {
 				return f.addSubmission(id+"/"+text, submission{at, r.Batch.ID[r.Index], person(r)})
 			}
 		}
@@ -209,9 +210,9 @@ func microTime(micros int64) string {
 }
 
 // rateOf returns a percentage with two decimals, 0 if total is 0.
-func rateOf(part, total int) number {
+func rateOf(part, total int) scan.Number {
 	if total == 0 {
 		return 0
 	}
-	return number(math.Round(float64(part)/float64(total)*10_000) / 100)
+	return scan.Number(math.Round(float64(part)/float64(total)*10_000) / 100)
 }

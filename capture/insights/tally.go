@@ -5,23 +5,24 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // number returns a function that returns the value of an event for maths of properties, and false
 // if the property is not a number.
-func (m *measure) number(b *binder) func(*row) (float64, bool) {
-	var value getter
+func (m *measure) number(b *scan.Binder) func(*scan.Row) (float64, bool) {
+	var value scan.Getter
 	switch {
 	case m.kind == "person_properties":
 		value = b.PersonProperty(m.property)
 	case m.kind == "session_properties":
 		value = b.SessionValue(m.property)
 	case m.property == "$time":
-		return func(r *row) (float64, bool) { return float64(r.Batch.Time[r.Index]) / 1e6 * m.multiplier, true }
+		return func(r *scan.Row) (float64, bool) { return float64(r.Batch.Time[r.Index]) / 1e6 * m.multiplier, true }
 	default:
 		value = b.EventProperty(m.property)
 	}
-	return func(r *row) (float64, bool) {
+	return func(r *scan.Row) (float64, bool) {
 		f, ok := document.NumberOf(value(r))
 		return f * m.multiplier, ok
 	}
@@ -36,7 +37,7 @@ type events struct {
 }
 
 // add counts an event. The first argument may be nil.
-func (t *events) add(_ *row, value, bucket int) error {
+func (t *events) add(_ *scan.Row, value, bucket int) error {
 	if bucket < 0 {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (t *events) add(_ *row, value, bucket int) error {
 
 // points returns the counts.
 func (t *events) points(values int) ([][]float64, error) {
-	return makeRows(values, t.buckets, func(at int) float64 {
+	return scan.Rows(values, t.buckets, func(at int) float64 {
 		if at >= len(t.counts) {
 			return 0
 		}
@@ -65,7 +66,7 @@ func (t *events) points(values int) ([][]float64, error) {
 // values is the tally of the maths that aggregate a property.
 type values struct {
 	c       *counting
-	number  func(*row) (float64, bool)
+	number  func(*scan.Row) (float64, bool)
 	fold    string
 	buckets int
 	// cells are value by value and bucket by bucket.
@@ -143,7 +144,7 @@ func quantile(sorted []float64, p float64) float64 {
 }
 
 // add adds the value of an event, unless the event has no number.
-func (t *values) add(w *row, value, bucket int) error {
+func (t *values) add(w *scan.Row, value, bucket int) error {
 	x, ok := t.number(w)
 	if !ok || bucket < 0 {
 		return nil
@@ -166,7 +167,7 @@ func (t *values) add(w *row, value, bucket int) error {
 
 // points returns the results.
 func (t *values) points(n int) ([][]float64, error) {
-	return makeRows(n, t.buckets, func(at int) float64 {
+	return scan.Rows(n, t.buckets, func(at int) float64 {
 		if at >= len(t.cells) {
 			return 0
 		}
@@ -177,18 +178,18 @@ func (t *values) points(n int) ([][]float64, error) {
 // perActor is the tally of the maths that aggregate the number of events of each actor.
 type perActor struct {
 	c      *counting
-	actor  func(*row) (uint32, bool)
+	actor  func(*scan.Row) (uint32, bool)
 	fold   string
-	counts map[cell]uint32
+	counts map[scan.Cell]uint32
 }
 
 // add counts an event of an actor.
-func (t *perActor) add(w *row, value, bucket int) error {
+func (t *perActor) add(w *scan.Row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
 		return nil
 	}
-	at := cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor}
+	at := scan.Cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor}
 	count, exists := t.counts[at]
 	if !exists {
 		if err := t.c.Reserve(40); err != nil {
@@ -209,7 +210,7 @@ func (t *perActor) points(n int) ([][]float64, error) {
 	for at, count := range t.counts {
 		cells[int(at.Value)*buckets+int(at.Bucket)].put(float64(count), keep)
 	}
-	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
+	return scan.Rows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
 }
 
 // floor rounds down.

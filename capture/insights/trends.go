@@ -5,12 +5,13 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // trendsKinds are the kinds of queries about trends.
-var trendsKinds = []kind{
+var trendsKinds = []scan.Kind{
 	{Name: "TrendsQuery", Parse: parseTrends},
 }
 
@@ -31,7 +32,7 @@ type trends struct {
 }
 
 // parseTrends parses a TrendsQuery.
-func parseTrends(n document.Node, p *port.Project) plan {
+func parseTrends(n document.Node, p *port.Project) scan.Plan {
 	t := &trends{
 		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
@@ -42,7 +43,7 @@ func parseTrends(n document.Node, p *port.Project) plan {
 		t.series = append(t.series, measuredSeries{e, readMeasure(n.Get("series").List(maxSeries)[i], p)})
 	}
 	n.RejectMembers("conversionGoal")
-	n.Get("aggregation_group_type_index").IntInRange(0, maxGroupTypes-1, 0)
+	n.Get("aggregation_group_type_index").IntInRange(0, scan.MaxGroupTypes-1, 0)
 	compare := n.Get("compareFilter").Object()
 	t.compare = compare.Get("compare").Boolean() && t.dates.From.Form != calendar.AllTime
 	t.compareTo = calendar.ReadRelativeDate(compare.Get("compare_to"))
@@ -65,8 +66,8 @@ func parseTrends(n document.Node, p *port.Project) plan {
 }
 
 // current returns the period of the query.
-func (t *trends) current(r *run) (*period, error) {
-	return r.PeriodOf(t.dates, bucketing{Unit: t.interval, Single: t.display == total})
+func (t *trends) current(r *scan.Run) (*scan.Period, error) {
+	return r.PeriodOf(t.dates, scan.Bucketing{Unit: t.interval, Single: t.display == total})
 }
 
 // currentLabel returns compare_label of the current period.
@@ -78,9 +79,9 @@ func (t *trends) currentLabel() string {
 }
 
 // count computes all series in a period.
-func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
+func (t *trends) count(r *scan.Run, p *scan.Period) ([][]valuePoints, error) {
 	out := make([][]valuePoints, len(t.series))
-	b := &binder{run: r}
+	b := &scan.Binder{Run: r}
 	b.From, b.To = p.CountedRange()
 	scans := make([]*counting, len(t.series))
 	values := t.breakdown.Bind(b)
@@ -110,7 +111,7 @@ func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 
 // bins finds the minimum and maximum of each series whose breakdown has numeric bins. That needs a
 // scan of its own.
-func (t *trends) bins(r *run, b *binder, scans []*counting) error {
+func (t *trends) bins(r *scan.Run, b *scan.Binder, scans []*counting) error {
 	if t.breakdown == nil || !t.breakdown.HasBins() {
 		return nil
 	}

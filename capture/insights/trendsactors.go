@@ -7,16 +7,17 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) actorFinder
-	Options(*run) (map[string]any, error)
+	ActorFinder(document.Node) scan.ActorFinder
+	Options(*scan.Run) (map[string]any, error)
 } = (*trends)(nil)
 
 // ActorFinder finds the actors of one bucket of a series.
-func (t *trends) ActorFinder(n document.Node) actorFinder {
+func (t *trends) ActorFinder(n document.Node) scan.ActorFinder {
 	dayNode := n.Get("day")
 	switch {
 	case t.display == total && !dayNode.IsAbsent():
@@ -28,7 +29,7 @@ func (t *trends) ActorFinder(n document.Node) actorFinder {
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(t.series)-1)), 0))
 	previous := n.Get("compare").Choice("current", "current", "previous") == "previous"
 	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
-	return func(r *run) (*actorSet, error) {
+	return func(r *scan.Run) (*scan.ActorSet, error) {
 		p, err := t.current(r)
 		if err != nil {
 			return nil, err
@@ -45,22 +46,22 @@ func (t *trends) ActorFinder(n document.Node) actorFinder {
 		}
 		// The day is outside of the range, so there are no actors.
 		if bucket < 0 || bucket >= max(1, p.Len()) || p.Len() == 0 {
-			return &actorSet{GroupType: t.series[series].Math.Group}, nil
+			return &scan.ActorSet{GroupType: t.series[series].Math.Group}, nil
 		}
 		return t.collectActors(r, p, series, bucket, texts, anyValue)
 	}
 }
 
 // collectActors scans the events of one series and returns the actors of a bucket.
-func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []string, anyValue bool) (*actorSet, error) {
-	b := &binder{run: r}
+func (t *trends) collectActors(r *scan.Run, p *scan.Period, series, bucket int, texts []string, anyValue bool) (*scan.ActorSet, error) {
+	b := &scan.Binder{Run: r}
 	b.From, b.To = p.CountedRange()
 	values, common := t.breakdown.Bind(b), t.conditions.BindOrNil(b)
 	// In addition to what the series needs, members have distinct ids and ids of events.
 	b.Needs.Columns |= port.DistinctIDs | port.IDs
 	c := t.series[series].begin(b, t, p, common, values)
 	// The collector replaces the tally of the series. Everything else is as for the result.
-	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.Actor(t.series[series].Math.Group)}
+	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[scan.Cell]*scan.Member{}, actor: b.Actor(t.series[series].Math.Group)}
 	found.prepare(b, &t.series[series].Math)
 	if b.Err != nil {
 		return nil, b.Err
@@ -82,7 +83,7 @@ func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []st
 // matchValue returns a function that reports whether the breakdown value with a number is selected
 // by texts. The value "other" selects all values that are not among the rows of the result, which
 // have to be counted for that.
-func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []string, anyValue bool) (func(value int) bool, error) {
+func (t *trends) matchValue(r *scan.Run, p *scan.Period, series int, c *counting, texts []string, anyValue bool) (func(value int) bool, error) {
 	if t.breakdown == nil || anyValue {
 		return func(int) bool { return true }, nil
 	}
@@ -90,7 +91,7 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 		return func(v int) bool {
 			text := "all"
 			if id := t.breakdown.Cohorts[v]; id != 0 {
-				text = string(document.Node{Value: json.Number(formatNumber(float64(id)))}.Raw())
+				text = string(document.Node{Value: json.Number(scan.FormatNumber(float64(id)))}.Raw())
 			}
 			return text == texts[0] || texts[0] == "0" && text == "all"
 		}, nil

@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // trendsAnswer builds the result of a trends query from its counts (§2.4.4 to §2.4.6).
 type trendsAnswer struct {
 	*trends
-	run     *run
+	run     *scan.Run
 	periods []trendsPeriod
 	// more is true if breakdown values were left out or summed.
 	more bool
@@ -24,7 +25,7 @@ type trendsAnswer struct {
 
 // trendsPeriod is the current period, or the one that it is compared with.
 type trendsPeriod struct {
-	*period
+	*scan.Period
 	// label is compare_label, empty without a comparison.
 	label  string
 	series [][]valuePoints
@@ -34,29 +35,29 @@ type trendsPeriod struct {
 
 // trendsRow is a row of the result. Members that a row does not have are nil.
 type trendsRow struct {
-	Action         any       `json:"action"`
-	Label          string    `json:"label"`
-	Count          number    `json:"count"`
-	Data           []number  `json:"data"`
-	Labels         *[]string `json:"labels,omitempty"`
-	Days           []string  `json:"days"`
-	Aggregated     *number   `json:"aggregated_value,omitempty"`
-	BreakdownValue any       `json:"breakdown_value,omitempty"`
-	Compare        bool      `json:"compare,omitempty"`
-	CompareLabel   string    `json:"compare_label,omitempty"`
+	Action         any           `json:"action"`
+	Label          string        `json:"label"`
+	Count          scan.Number   `json:"count"`
+	Data           []scan.Number `json:"data"`
+	Labels         *[]string     `json:"labels,omitempty"`
+	Days           []string      `json:"days"`
+	Aggregated     *scan.Number  `json:"aggregated_value,omitempty"`
+	BreakdownValue any           `json:"breakdown_value,omitempty"`
+	Compare        bool          `json:"compare,omitempty"`
+	CompareLabel   string        `json:"compare_label,omitempty"`
 }
 
 // reserveRows reserves memory for rows of the result and checks the limit of cells.
-func (a *trendsAnswer) reserveRows(rows int, p *period) error {
+func (a *trendsAnswer) reserveRows(rows int, p *scan.Period) error {
 	cells := rows
 	if a.display != total {
 		cells *= p.Len()
 	}
 	// The limit applies to all rows of the result together.
-	if a.cells += cells; a.cells > maxCells {
-		return tooManyCells()
+	if a.cells += cells; a.cells > scan.MaxCells {
+		return scan.TooManyCells()
 	}
-	return a.run.Reserve(answerCell*int64(cells) + rowSize*int64(rows))
+	return a.run.Reserve(scan.AnswerCell*int64(cells) + scan.RowSize*int64(rows))
 }
 
 // limitRows sorts the breakdown values and sums those beyond the limit into one row, unless the
@@ -67,7 +68,7 @@ func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	}
 	// Values with a null are last; then by sum, descending; then by value.
 	slices.SortFunc(rows, func(x, y valuePoints) int {
-		return cmp.Or(cmp.Compare(x.value.Rank(), y.value.Rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.Texts, y.value.Texts))
+		return cmp.Or(cmp.Compare(x.value.Rank(), y.value.Rank()), cmp.Compare(scan.Sum(y.points), scan.Sum(x.points)), slices.Compare(x.value.Texts, y.value.Texts))
 	})
 	if len(rows) <= a.breakdown.Limit {
 		return rows
@@ -147,24 +148,24 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *tre
 
 // row returns the members that rows of series and rows of formulas have in common.
 func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
-	row := &trendsRow{Data: []number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
+	row := &trendsRow{Data: []scan.Number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
 	if a.breakdown != nil {
 		row.BreakdownValue = a.displayValue(c.value)
 	}
 	if a.display == total {
-		n := number(0)
+		n := scan.Number(0)
 		if len(c.points) > 0 {
-			n = number(c.points[0])
+			n = scan.Number(c.points[0])
 		}
 		row.Aggregated = &n
 		return row
 	}
 	labels := p.labels
-	row.Data, row.Days, row.Labels = toNumbers(c.points), p.days, &labels
+	row.Data, row.Days, row.Labels = scan.Numbers(c.points), p.days, &labels
 	// The count is the sum of the buckets, or for cumulative displays the last bucket.
-	row.Count = number(sum(c.points))
+	row.Count = scan.Number(scan.Sum(c.points))
 	if a.display == cumulative && len(c.points) > 0 {
-		row.Count = number(c.points[len(c.points)-1])
+		row.Count = scan.Number(c.points[len(c.points)-1])
 	}
 	return row
 }

@@ -1,7 +1,9 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
+
 // begin returns the tally of the measure and binds what it needs.
-func (m *measure) begin(b *binder, c *counting) tally {
+func (m *measure) begin(b *scan.Binder, c *counting) tally {
 	buckets := c.buckets()
 	switch m.Basis {
 	case "values":
@@ -21,7 +23,7 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	case "window":
 		return m.window(b, c)
 	case "perActor":
-		return &perActor{c: c, actor: b.Actor(m.Group), fold: m.fold, counts: map[cell]uint32{}}
+		return &perActor{c: c, actor: b.Actor(m.Group), fold: m.fold, counts: map[scan.Cell]uint32{}}
 	case "first", "firstMatching":
 		return m.firstTime(b, c)
 	case "hogql":
@@ -31,8 +33,8 @@ func (m *measure) begin(b *binder, c *counting) tally {
 }
 
 // begin returns the counting of a series, ready to scan.
-func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
-	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
+func (m *measuredSeries) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *valueReader) *counting {
+	c := &counting{Run: b.Run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
 	c.from, c.to = p.CountedRange()
 	c.since = c.from
 	c.index.Limit = maxBreakdownValues

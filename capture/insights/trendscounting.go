@@ -1,6 +1,9 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/internal/document"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // display is the form of a series' result.
 type display uint8
@@ -25,14 +28,14 @@ const worldMap = "WorldMap"
 
 // counting computes one series in one period.
 type counting struct {
-	*run
+	*scan.Run
 	series    *measuredSeries
 	display   display
-	period    *period
+	period    *scan.Period
 	from, to  int64 // range of the events that are read
 	since     int64 // start of the events that count
 	matcher   *matcher
-	common    func(*row) bool
+	common    func(*scan.Row) bool
 	values    *valueReader
 	binOf     []bins // by part of the breakdown
 	ranges    []span // of the numbers, by part of the breakdown
@@ -55,7 +58,7 @@ func (c *counting) use(t tally) {
 }
 
 // see counts an event.
-func (c *counting) see(w *row) error {
+func (c *counting) see(w *scan.Row) error {
 	if !c.matcher.MatchesName(w.Batch, w.Index) {
 		return nil
 	}
@@ -77,12 +80,12 @@ func (c *counting) see(w *row) error {
 }
 
 // passes reports whether an event satisfies all conditions.
-func (c *counting) passes(w *row) bool {
+func (c *counting) passes(w *scan.Row) bool {
 	return c.matcher.MatchesConditions(w) && (c.common == nil || c.common(w))
 }
 
 // bucketOf returns the bucket of an event; displays with a single number have one bucket.
-func (c *counting) bucketOf(w *row) int {
+func (c *counting) bucketOf(w *scan.Row) int {
 	if c.display == total {
 		return 0
 	}
@@ -91,7 +94,7 @@ func (c *counting) bucketOf(w *row) int {
 }
 
 // eachValue calls do with the number of each breakdown value of an event.
-func (c *counting) eachValue(w *row, do func(value int) error) error {
+func (c *counting) eachValue(w *scan.Row, do func(value int) error) error {
 	if c.values == nil {
 		return do(0)
 	}
@@ -124,8 +127,8 @@ func (c *counting) buckets() int {
 
 // checkSize returns an error if there are more breakdown values than a result may have cells.
 func (c *counting) checkSize(values int) error {
-	if values*c.buckets() > maxCells {
-		return tooManyCells()
+	if values*c.buckets() > scan.MaxCells {
+		return scan.TooManyCells()
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func (c *counting) isVisible(value int, points []float64) bool {
 		return true
 	}
 	_, first := c.tally.(*firstTime)
-	return c.index.InRange[value] && (!first || sum(points) > 0)
+	return c.index.InRange[value] && (!first || scan.Sum(points) > 0)
 }
 
 // sumUp makes points cumulative.
@@ -184,7 +187,7 @@ func sumUp(points []float64) {
 type tally interface {
 	// add adds an event. value is the number of the breakdown value; bucket is -1 for an event
 	// outside of the buckets.
-	add(w *row, value, bucket int) error
+	add(w *scan.Row, value, bucket int) error
 	// points returns the results: for each of the values, a number for each bucket.
 	points(values int) ([][]float64, error)
 }
@@ -192,12 +195,12 @@ type tally interface {
 // firstTally is implemented by tallies that need all events of the series' name, before the
 // conditions are evaluated. passes evaluates the conditions.
 type firstTally interface {
-	seeFirst(w *row, passes func() bool) error
+	seeFirst(w *scan.Row, passes func() bool) error
 }
 
 // measure extends the ranges of the binned properties by an event. Ranges are found in a scan
 // before the one that counts.
-func (c *counting) measure(w *row) {
+func (c *counting) measure(w *scan.Row) {
 	if c.ranges == nil {
 		c.ranges = make([]span, len(c.values.Parts))
 	}
@@ -228,7 +231,7 @@ func (c *counting) makeBins() {
 		}
 		b.Edges[n] = s.Max + 0.01
 		for k := range n {
-			b.Texts = append(b.Texts, "["+formatNumber(b.Edges[k])+","+formatNumber(b.Edges[k+1])+"]")
+			b.Texts = append(b.Texts, "["+scan.FormatNumber(b.Edges[k])+","+scan.FormatNumber(b.Edges[k+1])+"]")
 		}
 	}
 }

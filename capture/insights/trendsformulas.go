@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // applyFormulas computes the rows of the formulas from the series.
@@ -45,7 +47,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 			v.series[i] = row.points
 		}
 	}
-	if err := a.reserveRows(len(union), p.period); err != nil {
+	if err := a.reserveRows(len(union), p.Period); err != nil {
 		return nil, err
 	}
 	counts := make([]valuePoints, len(union))
@@ -61,7 +63,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 		if a.display == total {
 			row.Data = nil
 		} else {
-			row.Count = number(sum(c.points))
+			row.Count = scan.Number(scan.Sum(c.points))
 		}
 		rows[k] = row
 	}
@@ -76,9 +78,9 @@ func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 	slices.SortStableFunc(rows, func(x, y valuePoints) int {
 		// With a comparison, values are ordered only by their sum and label.
 		if a.compare {
-			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.Texts, "::"), strings.Join(y.value.Texts, "::")))
+			return cmp.Or(cmp.Compare(scan.Sum(y.points), scan.Sum(x.points)), natural(strings.Join(x.value.Texts, "::"), strings.Join(y.value.Texts, "::")))
 		}
-		return cmp.Or(cmp.Compare(formulaRank(x.value), formulaRank(y.value)), cmp.Compare(sum(y.points), sum(x.points)),
+		return cmp.Or(cmp.Compare(formulaRank(x.value), formulaRank(y.value)), cmp.Compare(scan.Sum(y.points), scan.Sum(x.points)),
 			slices.Compare(y.points, x.points), slices.Compare(y.value.Texts, x.value.Texts))
 	})
 }

@@ -4,14 +4,15 @@ import (
 	"math"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // hogqlTally is the tally of an aggregate expression.
 type hogqlTally struct {
 	*expression
-	b           *binder
+	b           *scan.Binder
 	aggregation *hogql.Aggregation
-	fill        func(*row) *hogql.Row
+	fill        func(*scan.Row) *hogql.Row
 	buckets     int
 	// cells are the states of the aggregation, value by value and bucket by bucket; nil for a cell
 	// without events.
@@ -20,10 +21,10 @@ type hogqlTally struct {
 
 // newHogqlTally returns the tally of the expression. After a compile error it returns a tally that is not
 // used.
-func newHogqlTally(x *expression, b *binder, c *counting) tally {
+func newHogqlTally(x *expression, b *scan.Binder, c *counting) tally {
 	buckets := c.buckets()
 	scope := eventScope(x.Project, nil)
-	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.run))
+	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.Run))
 	if err != nil {
 		b.SetErr(withAttr(err, x.Attr))
 		return &events{c: c, buckets: buckets}
@@ -32,7 +33,7 @@ func newHogqlTally(x *expression, b *binder, c *counting) tally {
 }
 
 // add adds an event to the aggregation of a cell.
-func (t *hogqlTally) add(w *row, value, bucket int) error {
+func (t *hogqlTally) add(w *scan.Row, value, bucket int) error {
 	if bucket < 0 {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (t *hogqlTally) add(w *row, value, bucket int) error {
 // without events.
 func (t *hogqlTally) points(values int) ([][]float64, error) {
 	var fault error
-	all := makeRows(values, t.buckets, func(at int) float64 {
+	all := scan.Rows(values, t.buckets, func(at int) float64 {
 		if at >= len(t.cells) || t.cells[at] == nil {
 			return 0
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -29,7 +30,7 @@ type measure struct {
 	// aggregate is the expression of the math hogql.
 	aggregate *expression
 	// Named is the expression for the actor that the math hogql has in stickiness.
-	Named func(*binder) getter
+	Named func(*scan.Binder) scan.Getter
 }
 
 // folds are the functions that aggregate numbers.
@@ -65,7 +66,7 @@ func readMeasure(n document.Node, p *port.Project) measure {
 	case ok:
 		m.Basis, m.days = preset.Basis, preset.days
 		if index := n.Get("math_group_type_index"); !index.IsAbsent() {
-			m.Group = int(index.IntInRange(0, maxGroupTypes-1, 0))
+			m.Group = int(index.IntInRange(0, scan.MaxGroupTypes-1, 0))
 		} else if name == "unique_group" {
 			index.Fail(document.Required, "unique_group needs math_group_type_index.")
 		}

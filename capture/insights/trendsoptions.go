@@ -3,31 +3,33 @@ package insights
 import (
 	"slices"
 	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // Options returns the values by which the actors of a trend can be selected (§2.9.4): its series,
 // buckets and breakdown values.
-func (t *trends) Options(r *run) (map[string]any, error) {
+func (t *trends) Options(r *scan.Run) (map[string]any, error) {
 	p, err := t.current(r)
 	if err != nil {
 		return nil, err
 	}
 	// Members that do not apply remain null.
 	out := map[string]any{"breakdown": nil, "breakdowns": nil, "compare": nil}
-	series := []option{}
+	series := []scan.Option{}
 	for i := range t.series {
-		series = append(series, option{Label: t.series[i].Label(r), Value: i})
+		series = append(series, scan.Option{Label: t.series[i].Label(r), Value: i})
 	}
 	out["series"] = series
 	if t.display != total {
-		days := []option{}
+		days := []scan.Option{}
 		for i, label := range p.Labels(p.From, p.To) {
-			days = append(days, option{Label: label, Value: p.Start(i).Format(time.RFC3339)})
+			days = append(days, scan.Option{Label: label, Value: p.Start(i).Format(time.RFC3339)})
 		}
 		out["day"] = days
 	}
 	if t.compare {
-		out["compare"] = []option{{Label: "Current", Value: "current"}, {Label: "Previous", Value: "previous"}}
+		out["compare"] = []scan.Option{{Label: "Current", Value: "current"}, {Label: "Previous", Value: "previous"}}
 	}
 	if t.breakdown == nil {
 		return out, nil
@@ -36,21 +38,21 @@ func (t *trends) Options(r *run) (map[string]any, error) {
 }
 
 // valueOptions adds the breakdown values of the result to out.
-func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
+func (t *trends) valueOptions(r *scan.Run, p *scan.Period, out map[string]any) error {
 	// The values are those of the result, so compute it.
 	answer := &trendsAnswer{trends: t, run: r}
 	if err := answer.add(p, ""); err != nil {
 		return err
 	}
 	// There is one list of values for each part of the breakdown.
-	lists := make([][]option, max(1, len(t.breakdown.Parts)))
+	lists := make([][]scan.Option, max(1, len(t.breakdown.Parts)))
 	for _, rows := range answer.periods[0].series {
 		for _, row := range rows {
 			for i, text := range row.value.Texts {
-				o := option{Label: text, Value: text}
+				o := scan.Option{Label: text, Value: text}
 				switch {
 				case t.breakdown.ByCohort:
-					o = option{Label: answer.valueLabel(row.value), Value: answer.displayValue(row.value)}
+					o = scan.Option{Label: answer.valueLabel(row.value), Value: answer.displayValue(row.value)}
 				case text == nullValue:
 					o.Label = "None (i.e. no value)"
 				case text == otherValue:

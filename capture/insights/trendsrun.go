@@ -1,9 +1,12 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/port"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // Run computes the period, and the previous one if they are compared.
-func (t *trends) Run(r *run) (*port.Result, error) {
+func (t *trends) Run(r *scan.Run) (*port.Result, error) {
 	current, err := t.current(r)
 	if err != nil {
 		return nil, err
@@ -34,7 +37,7 @@ func (t *trends) Run(r *run) (*port.Result, error) {
 }
 
 // add computes a period and retains only what the result needs of it.
-func (a *trendsAnswer) add(p *period, label string) error {
+func (a *trendsAnswer) add(p *scan.Period, label string) error {
 	var series [][]valuePoints
 	err := a.run.ReleaseAfter(func() (err error) {
 		if series, err = a.count(a.run, p); err != nil {
@@ -54,7 +57,7 @@ func (a *trendsAnswer) add(p *period, label string) error {
 	if err != nil {
 		return err
 	}
-	result := trendsPeriod{period: p, label: label, series: series}
+	result := trendsPeriod{Period: p, label: label, series: series}
 	if a.display != total {
 		result.days, result.labels, result.instants = p.Days(), p.Labels(p.From, p.To), p.Instants()
 	}

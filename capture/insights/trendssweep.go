@@ -1,9 +1,12 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/port"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
 
 // sweep reads the events for some series. Series with the same time range share one scan.
-func sweep(r *run, b *binder, scans []*counting) error {
+func sweep(r *scan.Run, b *scan.Binder, scans []*counting) error {
 	// stretches are the series by time range.
 	stretches := map[[2]int64]*scanGroup{}
 	for _, c := range scans {
@@ -14,7 +17,7 @@ func sweep(r *run, b *binder, scans []*counting) error {
 		stretches[at].add(c)
 	}
 	for at, s := range stretches {
-		w := newRow(&b.Needs)
+		w := scan.NewRow(&b.Needs)
 		err := r.Scan(port.Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 			return s.see(w, batch)
 		})
@@ -43,7 +46,7 @@ func (s *scanGroup) add(c *counting) {
 }
 
 // see counts a batch for all series of the group.
-func (s *scanGroup) see(w *row, batch *port.Batch) error {
+func (s *scanGroup) see(w *scan.Row, batch *port.Batch) error {
 	for _, c := range s.bare {
 		if err := c.countBatch(batch); err != nil {
 			return err

@@ -1,5 +1,7 @@
 package insights
 
+import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
+
 // figures are the numbers that a metric has for one entity (experiments.md §1.13).
 type figures struct {
 	// value is the value of the metric, or the numerator of a ratio; below is the denominator;
@@ -16,7 +18,7 @@ type measurer interface {
 	// bind binds the metric and returns the matchers of the events that can count.
 	bind(f *experimentRun) []*matcher
 	// see counts an event of an exposed entity. Events may arrive in any order.
-	see(r *row, actor uint32, e *exposedEntity) error
+	see(r *scan.Row, actor uint32, e *exposedEntity) error
 	// finish sets the figures of the entities when all events have been read.
 	finish(f *experimentRun, out []figures) error
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -25,10 +26,10 @@ func (x trial) variant(key string) int {
 	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
 }
 
-// groupType returns the group type that the experiment is about, anyPeople if it is about persons.
+// groupType returns the group type that the experiment is about, scan.AnyPeople if it is about persons.
 func (x trial) groupType() int {
 	if x.GroupType == nil {
-		return anyPeople
+		return scan.AnyPeople
 	}
 	return *x.GroupType
 }
@@ -128,7 +129,7 @@ func readFlag(x *experiments.Experiment, n document.Node) {
 		n.Fail(document.Required, "A query without an experiment_id needs the variants of its flag.")
 	}
 	if index := filters.Get("aggregation_group_type_index"); !index.IsAbsent() {
-		i := int(index.IntInRange(0, maxGroupTypes-1, 0))
+		i := int(index.IntInRange(0, scan.MaxGroupTypes-1, 0))
 		x.GroupType = &i
 	}
 }

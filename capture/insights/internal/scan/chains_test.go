@@ -1,11 +1,11 @@
-package insights
+package scan
 
 import "testing"
 
 // The memory for the values of one actor is counted while they are processed.
 func TestChains_OneActorIsCounted(t *testing.T) {
 	held, most := int64(0), int64(0)
-	c := newChains[int64](8, func(n int64) error {
+	c := NewChains[int64](8, func(n int64) error {
 		held += n
 		most = max(most, held)
 		return nil

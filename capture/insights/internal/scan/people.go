@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"github.com/bunting-flags/bunting/capture"
@@ -7,18 +7,18 @@ import (
 
 // People returns a function that returns the number of an event's person. Numbers begin at 0 and
 // are the same in all scans of a run.
-func (b *binder) People() func(*row) uint32 {
-	if b.Mode == modeNoOverride {
+func (b *Binder) People() func(*Row) uint32 {
+	if b.Mode == ModeNoOverride {
 		b.Needs.Columns |= port.PeopleAtEvent
-		return func(r *row) uint32 { return b.numberAtEvent(r.Batch.PersonAtEvent[r.Index]) }
+		return func(r *Row) uint32 { return b.numberAtEvent(r.Batch.PersonAtEvent[r.Index]) }
 	}
 	b.Needs.Columns |= port.People
-	return func(r *row) uint32 { return r.Batch.Person[r.Index] }
+	return func(r *Row) uint32 { return r.Batch.Person[r.Index] }
 }
 
 // PersonSet evaluates test for all persons, with their current properties, and returns the result
 // for the person of an event. fallback is the result for persons that no longer exist.
-func (b *binder) PersonSet(fallback bool, test func(*capture.StoredPerson) bool) func(*row) bool {
+func (b *Binder) PersonSet(fallback bool, test func(*capture.StoredPerson) bool) func(*Row) bool {
 	differing := map[capture.UUID]bool{} // persons whose result is not fallback
 	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		if test(p) == fallback {
@@ -29,7 +29,7 @@ func (b *binder) PersonSet(fallback bool, test func(*capture.StoredPerson) bool)
 	})
 	person := b.People()
 	var cached []uint8 // by number: 0 not determined, 1 false, 2 true
-	return func(r *row) bool {
+	return func(r *Row) bool {
 		n := person(r)
 		for int(n) >= len(cached) {
 			_ = b.Reserve(int64(len(cached) + 1024)) // checked after the batch
@@ -46,14 +46,14 @@ func (b *binder) PersonSet(fallback bool, test func(*capture.StoredPerson) bool)
 }
 
 // ReadProfiles calls yield for all persons of the project, unless binding has failed already.
-func (b *binder) ReadProfiles(yield func(*capture.StoredPerson) error) {
+func (b *Binder) ReadProfiles(yield func(*capture.StoredPerson) error) {
 	if b.Err == nil {
 		b.Err = b.Reader.Profiles(b.Context, nil, yield)
 	}
 }
 
 // ReadGroups calls yield for all groups of a type, unless binding has failed already.
-func (b *binder) ReadGroups(groupType int, yield func(key, properties string) error) {
+func (b *Binder) ReadGroups(groupType int, yield func(key, properties string) error) {
 	if b.Err == nil {
 		b.Err = b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error { return yield(g.Key, g.Properties.String()) })
 	}

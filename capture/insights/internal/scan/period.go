@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"time"
@@ -6,18 +6,18 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 )
 
-// period is a date range with resolved dates (§3.1.2) and its buckets.
-type period struct {
+// Period is a date range with resolved dates (§3.1.2) and its buckets.
+type Period struct {
 	From, To time.Time
 	// first is the time from which events count (§3.1.3). It may be before from, since the first
 	// bucket may begin earlier. Events count up to to, inclusive.
 	first time.Time
-	bucketing
+	Bucketing
 	*calendar.Buckets
 }
 
-// bucketing defines how a period is divided.
-type bucketing struct {
+// Bucketing defines how a period is divided.
+type Bucketing struct {
 	Unit calendar.Interval
 	// exact is true if events count from the start of the period instead of that of the first
 	// bucket.
@@ -28,20 +28,20 @@ type bucketing struct {
 
 // CountedRange returns the range of events that count, in microseconds since 1970; both bounds are
 // inclusive.
-func (p *period) CountedRange() (from, to int64) { return p.first.UnixMicro(), p.To.UnixMicro() }
+func (p *Period) CountedRange() (from, to int64) { return p.first.UnixMicro(), p.To.UnixMicro() }
 
 // Calendar returns the calendar of the project.
-func (r *run) Calendar() calendar.Calendar {
+func (r *Run) Calendar() calendar.Calendar {
 	return calendar.Calendar{Zone: r.Zone, WeekStart: r.Project.WeekStart}
 }
 
 // Period resolves a date range and divides it into intervals.
-func (r *run) Period(d calendar.Range, i calendar.Interval) (*period, error) {
-	return r.PeriodOf(d, bucketing{Unit: i})
+func (r *Run) Period(d calendar.Range, i calendar.Interval) (*Period, error) {
+	return r.PeriodOf(d, Bucketing{Unit: i})
 }
 
 // PeriodOf is like period for results that may need a single bucket only. It sets how.exact itself.
-func (r *run) PeriodOf(d calendar.Range, how bucketing) (*period, error) {
+func (r *Run) PeriodOf(d calendar.Range, how Bucketing) (*Period, error) {
 	i := how.Unit
 	from, err := r.DateFrom(d, i)
 	if err != nil {
@@ -52,9 +52,9 @@ func (r *run) PeriodOf(d calendar.Range, how bucketing) (*period, error) {
 }
 
 // newPeriod returns the period between two instants.
-func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error) {
+func (r *Run) newPeriod(how Bucketing, from, to time.Time) (p *Period, err error) {
 	c := r.Calendar()
-	p = &period{From: from, To: to, bucketing: how, first: from}
+	p = &Period{From: from, To: to, Bucketing: how, first: from}
 	switch {
 	case how.exact:
 	case how.Unit == calendar.Week:
@@ -76,7 +76,7 @@ var firstEver = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DateFrom resolves the start of a range (§3.1.2): 7 days ago by default, and for "all" the first
 // event. A relative date is cut to the start of the day or hour, unless the interval is a minute.
-func (r *run) DateFrom(d calendar.Range, i calendar.Interval) (time.Time, error) {
+func (r *Run) DateFrom(d calendar.Range, i calendar.Interval) (time.Time, error) {
 	c := r.Calendar()
 	week := calendar.Date{Form: calendar.Relative, Count: 7, Unit: 'd'}
 	switch d.From.Form {
@@ -103,7 +103,7 @@ func (r *run) DateFrom(d calendar.Range, i calendar.Interval) (time.Time, error)
 
 // DateTo resolves the end of a range (§3.1.2): now by default. Unless the dates are explicit, it is
 // extended to the end of the day, or for short intervals to the end of the interval.
-func (r *run) DateTo(d calendar.Range, i calendar.Interval) time.Time {
+func (r *Run) DateTo(d calendar.Range, i calendar.Interval) time.Time {
 	c := r.Calendar()
 	t := r.Now
 	if d.To.Form != calendar.NoDate {
@@ -124,7 +124,7 @@ func (r *run) DateTo(d calendar.Range, i calendar.Interval) time.Time {
 
 // PreviousPeriod returns the period with which p is compared (§3.1.4). to is compare_to; if it is a
 // relative date, the period is moved back by it, otherwise by the length of p.
-func (r *run) PreviousPeriod(p *period, d calendar.Range, to calendar.Date) (*period, error) {
+func (r *Run) PreviousPeriod(p *Period, d calendar.Range, to calendar.Date) (*Period, error) {
 	c := r.Calendar()
 	// Compute with local times, so that a change of the clock does not shift the period.
 	f, t := c.Clock(p.From), c.Clock(p.To)
@@ -138,7 +138,7 @@ func (r *run) PreviousPeriod(p *period, d calendar.Range, to calendar.Date) (*pe
 	case d.From.Form == calendar.Relative && d.From.Edge == "Start" && d.From.Count == 0 && edge != calendar.Hour && edge != calendar.Day && d.To.Form == calendar.NoDate:
 		end := p.From
 		start := c.StartOf(edge, end.Add(-time.Microsecond))
-		return r.newPeriod(p.bucketing, start, end.Add(-time.Microsecond))
+		return r.newPeriod(p.Bucketing, start, end.Add(-time.Microsecond))
 	case p.Interval == calendar.Minute:
 		from, until = f.Add(-length), f
 	default:
@@ -154,7 +154,7 @@ func (r *run) PreviousPeriod(p *period, d calendar.Range, to calendar.Date) (*pe
 			until = atTimeOf(until, t)
 		}
 	}
-	return r.newPeriod(p.bucketing, c.Local(from), c.Local(until))
+	return r.newPeriod(p.Bucketing, c.Local(from), c.Local(until))
 }
 
 // atTimeOf returns the day of d with the time of day of t, both local times.

@@ -1,22 +1,22 @@
-package insights
+package scan
 
 import (
 	"cmp"
 	"slices"
 )
 
-// set is a set of cells, as a hash table with open addressing and linear probing. In the table the
+// Set is a set of cells, as a hash table with open addressing and linear probing. In the table the
 // bucket of an entry is one more than that of its cell, so that a zero bucket marks a free entry.
-type set struct {
+type Set struct {
 	// The length of table is zero or a power of two.
-	table []cell
+	table []Cell
 	// Len is the number of cells.
 	Len     int
 	Reserve func(int64) error
 }
 
 // Put adds a cell. It does nothing if the set already contains the cell.
-func (s *set) Put(c cell) error {
+func (s *Set) Put(c Cell) error {
 	// The table is at most three quarters full, so that find always meets a free entry.
 	if 4*(s.Len+1) > 3*len(s.table) {
 		if err := s.grow(); err != nil {
@@ -35,7 +35,7 @@ func (s *set) Put(c cell) error {
 
 // find returns the index of an entry, or of the free entry where it would be inserted. The bucket
 // of c is that of an entry, not of a cell.
-func (s *set) find(c cell) uint64 {
+func (s *Set) find(c Cell) uint64 {
 	mask := uint64(len(s.table) - 1)
 	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
 	h := (uint64(c.Actor)<<32 | uint64(c.Bucket)<<12 ^ uint64(c.Value)) * 0x9E3779B97F4A7C15
@@ -47,13 +47,13 @@ func (s *set) find(c cell) uint64 {
 }
 
 // grow doubles the table and inserts all entries again.
-func (s *set) grow() error {
+func (s *Set) grow() error {
 	size := max(1024, 2*len(s.table))
 	if err := s.Reserve(12 * int64(size-len(s.table))); err != nil {
 		return err
 	}
 	old := s.table
-	s.table = make([]cell, size)
+	s.table = make([]Cell, size)
 	for _, c := range old {
 		if c.Bucket != 0 {
 			s.table[s.find(c)] = c
@@ -63,7 +63,7 @@ func (s *set) grow() error {
 }
 
 // Each calls visit for all cells, in no particular order.
-func (s *set) Each(visit func(cell)) {
+func (s *Set) Each(visit func(Cell)) {
 	for _, c := range s.table {
 		if c.Bucket != 0 {
 			c.Bucket--
@@ -73,14 +73,14 @@ func (s *set) Each(visit func(cell)) {
 }
 
 // Sorted returns all cells, sorted by value, actor and bucket.
-func (s *set) Sorted() []cell {
-	all := make([]cell, 0, s.Len)
-	s.Each(func(c cell) { all = append(all, c) })
-	slices.SortFunc(all, func(a, b cell) int {
+func (s *Set) Sorted() []Cell {
+	all := make([]Cell, 0, s.Len)
+	s.Each(func(c Cell) { all = append(all, c) })
+	slices.SortFunc(all, func(a, b Cell) int {
 		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Actor, b.Actor), cmp.Compare(a.Bucket, b.Bucket))
 	})
 	return all
 }
 
-// cell identifies an actor in a bucket of a breakdown value.
-type cell struct{ Value, Bucket, Actor uint32 }
+// Cell identifies an actor in a bucket of a breakdown value.
+type Cell struct{ Value, Bucket, Actor uint32 }

@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// keys are the names of the members of JSON objects that a query reads. The index of a name is its
+// Keys are the names of the members of JSON objects that a query reads. The index of a name is its
 // slot.
-type keys struct {
+type Keys struct {
 	Names []string
 	// quoted are the names in quotes, for the fast path. It is empty if a name has a character that
 	// JSON may escape, or if there are more than fewKeys names.
@@ -24,7 +24,7 @@ const fewKeys = 3
 
 // Slot returns the index at which extract stores the value of a name, and adds the name if it is
 // new.
-func (k *keys) Slot(name string) int {
+func (k *Keys) Slot(name string) int {
 	if i := slices.Index(k.Names, name); i >= 0 {
 		return i
 	}
@@ -44,7 +44,7 @@ func isPlainKey(name string) bool {
 
 // Extract stores the values of the names in out, as JSON text, or "" for a name that does not
 // exist. If object is not a JSON object, all values are "". Values are substrings of object.
-func (k *keys) Extract(object string, out []string) {
+func (k *Keys) Extract(object string, out []string) {
 	if len(k.quoted) == 0 || strings.IndexByte(object, '\\') >= 0 {
 		k.extractAll(object, out)
 		return
@@ -110,7 +110,7 @@ func isOutermost(object string, end int) bool {
 }
 
 // extractAll is extract without the fast path: it goes through the members one by one.
-func (k *keys) extractAll(object string, out []string) {
+func (k *Keys) extractAll(object string, out []string) {
 	clear(out)
 	// remaining is used to stop after the last name.
 	remaining := len(k.Names)
@@ -146,7 +146,7 @@ func (k *keys) extractAll(object string, out []string) {
 }
 
 // find returns the slot of a name as it is written in the object, -1 if the query does not read it.
-func (k *keys) find(name string) int {
+func (k *Keys) find(name string) int {
 	if strings.IndexByte(name, '\\') >= 0 {
 		name = wire.Unquote(`"` + name + `"`)
 	}
@@ -220,9 +220,9 @@ func skipValue(s string, i int) int {
 	return i
 }
 
-// textOf returns a property as a string (§3.2.2), and false if it is missing. raw must be JSON
+// Text returns a property as a string (§3.2.2), and false if it is missing. raw must be JSON
 // text, or "".
-func textOf(raw string) (string, bool) {
+func Text(raw string) (string, bool) {
 	if document.IsMissing(raw) {
 		return "", false
 	}
@@ -254,8 +254,8 @@ func numberText(raw string) string {
 	if err != nil {
 		return raw
 	}
-	return formatNumber(f)
+	return FormatNumber(f)
 }
 
-// formatNumber returns the shortest decimal form of a number.
-func formatNumber(f float64) string { return string(hogql.AppendFloat(nil, f)) }
+// FormatNumber returns the shortest decimal form of a number.
+func FormatNumber(f float64) string { return string(hogql.AppendFloat(nil, f)) }

@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"encoding/json"
@@ -8,14 +8,14 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
-// textOf and document.NumberOf (§3.2.2).
+// Text and document.NumberOf (§3.2.2).
 func TestTextAndNumber(t *testing.T) {
 	for raw, want := range map[string]string{
 		`"a"`: "a", `"a\"b"`: `a"b`, `10.0`: "10", `1.50`: "1.5", `1e3`: "1000", `true`: "true", `false`: "false",
 		`1e21`: "1e+21", `1e20`: "100000000000000000000", `0.0000001`: "1e-7", `0.000001`: "0.000001", `-0`: "0",
 		`9007199254740993`: "9007199254740993", `[1, 2]`: "[1,2]", `{"b": 1, "a": "x y"}`: `{"b":1,"a":"x y"}`, `""`: "",
 	} {
-		if got, ok := textOf(raw); !ok || got != want {
+		if got, ok := Text(raw); !ok || got != want {
 			t.Errorf("text of %s: %q, %t; want %q", raw, got, ok, want)
 		}
 	}
@@ -37,7 +37,7 @@ func FuzzExtract(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, object string) {
-		k := keys{}
+		k := Keys{}
 		k.Slot("a")
 		k.Slot("b")
 		out := make([]string, 2)

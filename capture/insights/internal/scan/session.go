@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// session is the set of events with one $session_id (§3.2.5).
-type session struct { // start and end are in microseconds since 1970
+// Session is the set of events with one $session_id (§3.2.5).
+type Session struct { // start and end are in microseconds since 1970
 	Start, End int64 // microseconds since 1970
 	pageviews  int64
 	// entry and exit are the first and the last URL.
@@ -27,29 +27,29 @@ type sessionURL struct {
 }
 
 // Seconds returns the duration of the session in seconds, rounded down.
-func (s *session) Seconds() int64 { return (s.End - s.Start) / 1e6 }
+func (s *Session) Seconds() int64 { return (s.End - s.Start) / 1e6 }
 
-// sessionValues are the values of sessions that filters and breakdowns can use, as JSON text. Add
+// SessionValues are the values of sessions that filters and breakdowns can use, as JSON text. Add
 // new values here.
-var sessionValues = map[string]func(s *session) string{
-	"$session_duration":  func(s *session) string { return strconv.FormatInt(s.Seconds(), 10) },
-	"$start_timestamp":   func(s *session) string { return timeText(s.Start) },
-	"$end_timestamp":     func(s *session) string { return timeText(s.End) },
-	"$entry_current_url": func(s *session) string { return s.entry.url },
-	"$exit_current_url":  func(s *session) string { return s.exit.url },
-	"$entry_pathname":    func(s *session) string { return pathOf(s.entry.url) },
-	"$pageview_count":    func(s *session) string { return strconv.FormatInt(s.pageviews, 10) },
+var SessionValues = map[string]func(s *Session) string{
+	"$session_duration":  func(s *Session) string { return strconv.FormatInt(s.Seconds(), 10) },
+	"$start_timestamp":   func(s *Session) string { return TimeText(s.Start) },
+	"$end_timestamp":     func(s *Session) string { return TimeText(s.End) },
+	"$entry_current_url": func(s *Session) string { return s.entry.url },
+	"$exit_current_url":  func(s *Session) string { return s.exit.url },
+	"$entry_pathname":    func(s *Session) string { return pathOf(s.entry.url) },
+	"$pageview_count":    func(s *Session) string { return strconv.FormatInt(s.pageviews, 10) },
 }
 
-// timeText returns a time in microseconds as a JSON string.
-func timeText(micros int64) string {
+// TimeText returns a time in microseconds as a JSON string.
+func TimeText(micros int64) string {
 	return `"` + time.UnixMicro(micros).UTC().Format(time.RFC3339Nano) + `"`
 }
 
 // pathOf returns the path of a URL as a JSON string, "" if the URL is missing or invalid. Both have
 // the form of JSON text.
 func pathOf(raw string) string {
-	text, ok := textOf(raw)
+	text, ok := Text(raw)
 	if !ok {
 		return ""
 	}
@@ -60,9 +60,9 @@ func pathOf(raw string) string {
 	return wire.Quote(cmp.Or(u.Path, "/"))
 }
 
-// readSessionName validates the name of a value of sessions and returns it.
-func readSessionName(n document.Node, name string) string {
-	if _, ok := sessionValues[name]; !ok && !n.HasFailed() {
+// ReadSessionName validates the name of a value of sessions and returns it.
+func ReadSessionName(n document.Node, name string) string {
+	if _, ok := SessionValues[name]; !ok && !n.HasFailed() {
 		n.Fail(document.NotSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
 	}
 	return name

@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import "github.com/bunting-flags/bunting/capture/insights/port"
 
@@ -6,12 +6,12 @@ import "github.com/bunting-flags/bunting/capture/insights/port"
 // collects them, so needs are complete only when everything is bound.
 type needs struct {
 	Columns       port.Columns
-	event, Person keys
+	event, Person Keys
 }
 
-// row is the current event of a scan. Its properties are extracted from JSON when the first of them
+// Row is the current event of a scan. Its properties are extracted from JSON when the first of them
 // is read.
-type row struct {
+type Row struct {
 	needs *needs
 	Batch *port.Batch
 	Index int
@@ -21,19 +21,19 @@ type row struct {
 	eventRead, personRead bool
 }
 
-// newRow returns a row for the properties that are needed. All conditions must be bound.
-func newRow(n *needs) *row {
-	return &row{needs: n, event: make([]string, len(n.event.Names)), person: make([]string, len(n.Person.Names))}
+// NewRow returns a row for the properties that are needed. All conditions must be bound.
+func NewRow(n *needs) *Row {
+	return &Row{needs: n, event: make([]string, len(n.event.Names)), person: make([]string, len(n.Person.Names))}
 }
 
 // MoveTo makes event i of a batch the current event.
-func (r *row) MoveTo(b *port.Batch, i int) {
+func (r *Row) MoveTo(b *port.Batch, i int) {
 	r.Batch, r.Index = b, i
 	r.eventRead, r.personRead = false, false
 }
 
 // property returns the event's property in a slot as JSON text, "" if it is absent.
-func (r *row) property(slot int) string {
+func (r *Row) property(slot int) string {
 	if !r.eventRead {
 		r.needs.event.Extract(r.Batch.Properties[r.Index], r.event)
 		r.eventRead = true
@@ -42,7 +42,7 @@ func (r *row) property(slot int) string {
 }
 
 // PersonProperty returns the person's property in a slot, as it was after the event.
-func (r *row) PersonProperty(slot int) string {
+func (r *Row) PersonProperty(slot int) string {
 	if !r.personRead {
 		r.needs.Person.Extract(r.Batch.PersonProperties[r.Index], r.person)
 		r.personRead = true
@@ -50,6 +50,6 @@ func (r *row) PersonProperty(slot int) string {
 	return r.person[slot]
 }
 
-// getter returns a value of an event as JSON text, "" if it is absent. The string may refer to
+// Getter returns a value of an event as JSON text, "" if it is absent. The string may refer to
 // memory of the batch.
-type getter func(*row) string
+type Getter func(*Row) string

@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 
 // GroupProperty returns a property of the event's group, with its current value. It reads all
 // groups of the type when it is bound.
-func (b *binder) GroupProperty(groupType int, name string) getter {
+func (b *Binder) GroupProperty(groupType int, name string) Getter {
 	values := map[string]string{}
-	one, value := keys{Names: []string{name}}, make([]string, 1)
+	one, value := Keys{Names: []string{name}}, make([]string, 1)
 	b.ReadGroups(groupType, func(key, properties string) error {
 		if one.Extract(properties, value); value[0] == "" {
 			return nil
@@ -23,15 +23,15 @@ func (b *binder) GroupProperty(groupType int, name string) getter {
 		return nil
 	})
 	key := b.GroupKey(groupType)
-	return func(r *row) string {
-		k, _ := textOf(key(r))
+	return func(r *Row) string {
+		k, _ := Text(key(r))
 		return values[k]
 	}
 }
 
 // profileProperty returns a property of the event's person, with its current value. It reads all
 // persons when it is bound.
-func (b *binder) profileProperty(name string) getter {
+func (b *Binder) profileProperty(name string) Getter {
 	values := map[capture.UUID]string{}
 	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		value, ok := p.Properties.Get(name)
@@ -45,16 +45,16 @@ func (b *binder) profileProperty(name string) getter {
 		return nil
 	})
 	person := b.People()
-	return func(r *row) string { return values[b.PersonID(person(r))] }
+	return func(r *Row) string { return values[b.PersonID(person(r))] }
 }
 
 // PersonProperty returns the getter of a person property, according to the mode of the run: the
 // value at the time of the event or the current one.
-func (b *binder) PersonProperty(name string) getter {
-	if b.Mode == modeOverrideJoined || b.Mode == modeDisabled {
+func (b *Binder) PersonProperty(name string) Getter {
+	if b.Mode == ModeOverrideJoined || b.Mode == ModeDisabled {
 		return b.profileProperty(name)
 	}
 	b.Needs.Columns |= port.PersonProperties
 	slot := b.Needs.Person.Slot(name)
-	return func(r *row) string { return r.PersonProperty(slot) }
+	return func(r *Row) string { return r.PersonProperty(slot) }
 }

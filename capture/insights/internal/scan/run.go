@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// run is the state of one run of a query. It is used by one goroutine.
-type run struct {
+// Run is the state of one run of a query. It is used by one goroutine.
+type Run struct {
 	Context context.Context
 	Reader  port.Reader
 	Project *port.Project
@@ -35,9 +35,9 @@ type run struct {
 	WantIDs bool
 }
 
-// newRun returns a run with the defaults for the time zone and the limits.
-func newRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Options) *run {
-	r := &run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress}
+// NewRun returns a run with the defaults for the time zone and the limits.
+func NewRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Options) *Run {
+	r := &Run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress}
 	if r.Zone == nil {
 		r.Zone = time.UTC
 	}
@@ -52,7 +52,7 @@ func newRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Opt
 
 // Reserve adds bytes to the memory that the query uses; a negative number releases memory. It fails
 // if the memory exceeds the limit. Sizes are estimates.
-func (r *run) Reserve(bytes int64) error {
+func (r *Run) Reserve(bytes int64) error {
 	r.Reserved += bytes
 	if r.Reserved > r.limits.Memory {
 		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
@@ -61,14 +61,14 @@ func (r *run) Reserve(bytes int64) error {
 }
 
 // ReserveRetained is like reserve for memory that is in use until the query ends.
-func (r *run) ReserveRetained(bytes int64) error {
+func (r *Run) ReserveRetained(bytes int64) error {
 	r.Retained += bytes
 	return r.Reserve(bytes)
 }
 
 // ReleaseAfter runs work and then releases the memory that work reserved, except for retained
 // memory. After work, only its result may be in use.
-func (r *run) ReleaseAfter(work func() error) error {
+func (r *Run) ReleaseAfter(work func() error) error {
 	before := r.Reserved - r.Retained
 	err := work()
 	r.Reserved = before + r.Retained
@@ -77,7 +77,7 @@ func (r *run) ReleaseAfter(work func() error) error {
 
 // Scan reads events and calls yield for each batch. It counts events and memory, reports the
 // progress, and checks the context between batches.
-func (r *run) Scan(s port.Scan, yield func(*port.Batch) error) error {
+func (r *Run) Scan(s port.Scan, yield func(*port.Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (r *run) Scan(s port.Scan, yield func(*port.Batch) error) error {
 
 // Explain returns the cause of the context's cancellation, if the context is canceled, instead of
 // the errors that this caused; otherwise err.
-func (r *run) Explain(err error) error {
+func (r *Run) Explain(err error) error {
 	if e := r.Context.Err(); e != nil {
 		return fmt.Errorf("insights: %w", context.Cause(r.Context))
 	}
@@ -119,22 +119,22 @@ func (r *run) Explain(err error) error {
 // and which of the person's properties are used.
 const (
 	// The default: the current person, with the properties at the time of the event.
-	modeOverrideOnEvents = "person_id_override_properties_on_events"
+	ModeOverrideOnEvents = "person_id_override_properties_on_events"
 	// The current person with its current properties.
-	modeOverrideJoined = "person_id_override_properties_joined"
-	modeDisabled       = "disabled" // the same as modeOverrideJoined
+	ModeOverrideJoined = "person_id_override_properties_joined"
+	ModeDisabled       = "disabled" // the same as ModeOverrideJoined
 	// The person and the properties at the time of the event.
-	modeNoOverride = "person_id_no_override_properties_on_events"
+	ModeNoOverride = "person_id_no_override_properties_on_events"
 )
 
-// personNumbers numbers persons as they were at the time of their events, for modeNoOverride.
+// personNumbers numbers persons as they were at the time of their events, for ModeNoOverride.
 type personNumbers struct {
 	byUUID map[capture.UUID]uint32
 	uuids  []capture.UUID
 }
 
 // numberAtEvent returns the number of a person at the time of an event.
-func (r *run) numberAtEvent(id capture.UUID) uint32 {
+func (r *Run) numberAtEvent(id capture.UUID) uint32 {
 	n, ok := r.EventPersons.byUUID[id]
 	if !ok {
 		if r.EventPersons.byUUID == nil {
@@ -149,8 +149,8 @@ func (r *run) numberAtEvent(id capture.UUID) uint32 {
 }
 
 // PersonID returns the UUID of the person with a number.
-func (r *run) PersonID(number uint32) capture.UUID {
-	if r.Mode == modeNoOverride {
+func (r *Run) PersonID(number uint32) capture.UUID {
+	if r.Mode == ModeNoOverride {
 		return r.EventPersons.uuids[number]
 	}
 	return r.Reader.Person(number).UUID
@@ -158,7 +158,7 @@ func (r *run) PersonID(number uint32) capture.UUID {
 
 // CheckContext returns the error of the context if the query was cancelled. To be cheap, it checks
 // only for every 4096th actor.
-func (r *run) CheckContext(actor uint32) error {
+func (r *Run) CheckContext(actor uint32) error {
 	if actor&0xfff == 0 {
 		return r.Context.Err()
 	}

@@ -1,10 +1,10 @@
-package insights
+package scan
 
 import "github.com/bunting-flags/bunting/capture/insights/port"
 
-// binder binds the conditions and values of a query for one run.
-type binder struct {
-	*run
+// Binder binds the conditions and values of a query for one run.
+type Binder struct {
+	*Run
 	Needs needs
 	// Err is the first error of binding. It is also set by functions that are called during a scan
 	// and cannot return an error.
@@ -12,20 +12,20 @@ type binder struct {
 	// From and To are the range of the query in microseconds, around which sessions are read.
 	From, To int64
 	// sessionsByID is nil until sessions have been read.
-	sessionsByID map[string]*session
+	sessionsByID map[string]*Session
 	// GroupsOf are the numbers of groups by type; nil for types that are not counted.
-	GroupsOf [maxGroupTypes]*interner
+	GroupsOf [MaxGroupTypes]*Interner
 }
 
 // EventProperty returns the getter of a property of the event.
-func (b *binder) EventProperty(name string) getter {
+func (b *Binder) EventProperty(name string) Getter {
 	b.Needs.Columns |= port.Properties
 	slot := b.Needs.event.Slot(name)
-	return func(r *row) string { return r.property(slot) }
+	return func(r *Row) string { return r.property(slot) }
 }
 
 // SetErr records an error of binding or evaluating, unless an earlier one is recorded.
-func (b *binder) SetErr(err error) {
+func (b *Binder) SetErr(err error) {
 	if b.Err == nil {
 		b.Err = err
 	}
@@ -33,12 +33,12 @@ func (b *binder) SetErr(err error) {
 
 // ScanBound scans the columns that the binder needs, in addition to those of s, and calls yield for
 // each event. It ends with the first error of the binder, also if it occurs during the scan.
-func (b *binder) ScanBound(s port.Scan, yield func(r *row) error) error {
+func (b *Binder) ScanBound(s port.Scan, yield func(r *Row) error) error {
 	if b.Err != nil {
 		return b.Err
 	}
 	s.Columns |= b.Needs.Columns
-	r := newRow(&b.Needs)
+	r := NewRow(&b.Needs)
 	return b.Scan(s, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
@@ -50,5 +50,5 @@ func (b *binder) ScanBound(s port.Scan, yield func(r *row) error) error {
 	})
 }
 
-// maxGroupTypes is the number of group types that a project may have.
-const maxGroupTypes = 5
+// MaxGroupTypes is the number of group types that a project may have.
+const MaxGroupTypes = 5

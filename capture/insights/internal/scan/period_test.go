@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 // A range that ends with a named day includes the whole day, for every interval (§3.1.2).
 func TestDates_RangesOfDaysByName(t *testing.T) {
 	now := plaintest.Instant(t, "2020-03-12T14:30:45Z")
-	r := newRun(t.Context(), nil, &port.Project{Location: plaintest.Zone(t, "Europe/Berlin")}, port.Options{Now: now})
+	r := NewRun(t.Context(), nil, &port.Project{Location: plaintest.Zone(t, "Europe/Berlin")}, port.Options{Now: now})
 	for _, tt := range []struct{ dates, from, to string }{
 		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
 		{`{"date_from": "today", "date_to": "today"}`, "2020-03-11T23:00:00Z", "2020-03-12T22:59:59.999999Z"},
@@ -57,7 +57,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, calendar.Week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, calendar.Day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
-		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
+		r := NewRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
 		n, fault := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.Period(calendar.ReadRange(n), tt.interval)
 		if err != nil || *fault != nil {
@@ -90,7 +90,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"this year":                        {`{"date_from":"yStart"}`, calendar.Month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, calendar.Minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
-		r := newRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
+		r := NewRun(t.Context(), nil, &port.Project{}, port.Options{Now: plaintest.Instant(t, now)})
 		n, _ := document.Decode(json.RawMessage(tt.dates), "query__dateRange")
 		var to calendar.Date
 		if tt.to != "" {

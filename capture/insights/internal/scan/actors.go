@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"strconv"
@@ -6,39 +6,39 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
-// actors assigns consecutive numbers, from 0, to the actors that a query counts: persons, groups of
+// ActorNumbers assigns consecutive numbers, from 0, to the actors that a query counts: persons, groups of
 // a type, or the values of an expression.
-type actors struct {
+type ActorNumbers struct {
 	// Number returns the number of an event's actor, and false if the event has no actor.
-	Number func(*row) (uint32, bool)
+	Number func(*Row) (uint32, bool)
 	// Keys are the keys of the actors by number; nil if the actors are persons.
-	Keys *stringTable
+	Keys *Strings
 }
 
-// anyPeople is the group type that stands for persons: actors with it are persons, not groups.
-const anyPeople = -1
+// AnyPeople is the group type that stands for persons: actors with it are persons, not groups.
+const AnyPeople = -1
 
-// readGroupType reads aggregation_group_type_index; it returns anyPeople if that is absent.
-func readGroupType(n document.Node) int {
-	return int(n.Get("aggregation_group_type_index").IntInRange(0, maxGroupTypes-1, anyPeople))
+// ReadGroupType reads aggregation_group_type_index; it returns AnyPeople if that is absent.
+func ReadGroupType(n document.Node) int {
+	return int(n.Get("aggregation_group_type_index").IntInRange(0, MaxGroupTypes-1, AnyPeople))
 }
 
-// Actors returns the actors of a group type: persons for anyPeople, otherwise the groups of that
+// Actors returns the actors of a group type: persons for AnyPeople, otherwise the groups of that
 // type.
-func (b *binder) Actors(groupType int) *actors {
-	if groupType != anyPeople {
+func (b *Binder) Actors(groupType int) *ActorNumbers {
+	if groupType != AnyPeople {
 		return b.ActorsBy(b.GroupKey(groupType))
 	}
 	person := b.People()
-	return &actors{Number: func(r *row) (uint32, bool) { return person(r), true }}
+	return &ActorNumbers{Number: func(r *Row) (uint32, bool) { return person(r), true }}
 }
 
 // ActorsBy returns actors that are the distinct values of a getter. Events for which the value is
 // missing or empty have no actor.
-func (b *binder) ActorsBy(value getter) *actors {
-	keys := newStringTable(b.Reserve)
-	return &actors{Keys: keys, Number: func(r *row) (uint32, bool) {
-		key, _ := textOf(value(r))
+func (b *Binder) ActorsBy(value Getter) *ActorNumbers {
+	keys := NewStrings(b.Reserve)
+	return &ActorNumbers{Keys: keys, Number: func(r *Row) (uint32, bool) {
+		key, _ := Text(value(r))
 		if key == "" {
 			return 0, false
 		}
@@ -51,7 +51,7 @@ func (b *binder) ActorsBy(value getter) *actors {
 // Actor returns a function that returns the number of the actor of an event: the person, or the
 // group of a type if groupType is not negative. It returns false for an event without such a group.
 // The numbers of groups are shared by all series of the binder.
-func (b *binder) Actor(groupType int) func(*row) (uint32, bool) {
+func (b *Binder) Actor(groupType int) func(*Row) (uint32, bool) {
 	if groupType >= 0 {
 		if b.GroupsOf[groupType] == nil {
 			b.GroupsOf[groupType] = b.NewInterner(b.EventProperty("$group_" + strconv.Itoa(groupType)))
@@ -59,16 +59,16 @@ func (b *binder) Actor(groupType int) func(*row) (uint32, bool) {
 		return b.GroupsOf[groupType].Number
 	}
 	person := b.People()
-	return func(r *row) (uint32, bool) { return person(r), true }
+	return func(r *Row) (uint32, bool) { return person(r), true }
 }
 
 // BindInterned returns a function that numbers the distinct strings of a value. It returns false if
 // the value is missing or empty.
-func (b *binder) BindInterned(value getter) func(*row) (uint32, bool) {
+func (b *Binder) BindInterned(value Getter) func(*Row) (uint32, bool) {
 	return b.NewInterner(value).Number
 }
 
 // NewInterner returns an interner for a value, without any strings.
-func (b *binder) NewInterner(value getter) *interner {
-	return &interner{newStringTable(b.Reserve), value}
+func (b *Binder) NewInterner(value Getter) *Interner {
+	return &Interner{NewStrings(b.Reserve), value}
 }

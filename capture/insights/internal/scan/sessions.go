@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"strings"
@@ -10,10 +10,10 @@ import (
 
 // SessionValue returns the getter of a value of the event's session. The value is absent for events
 // without a session.
-func (b *binder) SessionValue(name string) getter {
-	id, value := b.EventProperty("$session_id"), sessionValues[name]
+func (b *Binder) SessionValue(name string) Getter {
+	id, value := b.EventProperty("$session_id"), SessionValues[name]
 	sessions := b.Sessions()
-	return func(r *row) string {
+	return func(r *Row) string {
 		if s := sessions[id(r)]; s != nil {
 			return value(s)
 		}
@@ -26,15 +26,15 @@ const aroundSessions = 24 * time.Hour
 
 // Sessions returns the sessions around the binder's range, by $session_id as JSON text. It scans
 // them on the first call.
-func (b *binder) Sessions() map[string]*session {
+func (b *Binder) Sessions() map[string]*Session {
 	if b.sessionsByID != nil || b.Err != nil {
 		return b.sessionsByID
 	}
-	b.sessionsByID = map[string]*session{}
+	b.sessionsByID = map[string]*Session{}
 	n := &needs{}
 	// This scan has its own needs, since it runs while the conditions of the query are being bound.
 	id, url := n.event.Slot("$session_id"), n.event.Slot("$current_url")
-	r := newRow(n)
+	r := NewRow(n)
 	around := aroundSessions.Microseconds()
 	b.Err = b.Scan(port.Scan{From: b.From - around, To: b.To + around, Columns: port.Names | port.Properties | port.IDs}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
@@ -52,14 +52,14 @@ func (b *binder) Sessions() map[string]*session {
 
 // addToSession extends a session by an event. Events may arrive in any order. Strings of the batch
 // are copied before they are stored.
-func (b *binder) addToSession(key, url string, batch *port.Batch, i int) error {
+func (b *Binder) addToSession(key, url string, batch *port.Batch, i int) error {
 	at := batch.Time[i]
 	s := b.sessionsByID[key]
 	if s == nil {
 		if err := b.Reserve(int64(len(key)) + 200); err != nil {
 			return err
 		}
-		s = &session{Start: at, End: at}
+		s = &Session{Start: at, End: at}
 		b.sessionsByID[strings.Clone(key)] = s
 	}
 	s.Start, s.End = min(s.Start, at), max(s.End, at)

@@ -1,4 +1,4 @@
-package insights
+package scan
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 )
 
-// chains collects values for each actor until all events are read. The values are stored in the
+// Chains collects values for each actor until all events are read. The values are stored in the
 // order in which they arrive, in one arena, and are grouped by actor only in each. Actors are
 // numbers from 0 without large gaps, since there is an entry for each number.
-type chains[T any] struct {
+type Chains[T any] struct {
 	pieces  [][]link[T]
 	counts  []uint32 // by actor: the number of its values
 	count   uint32   // of all values
@@ -26,14 +26,14 @@ type link[T any] struct {
 // pieceBits sets the size of the arena's pieces: each has room for 1<<pieceBits links.
 const pieceBits = 12
 
-// newChains returns an empty chains. size is the size of a link in bytes, by which reserve is
+// NewChains returns an empty chains. size is the size of a link in bytes, by which reserve is
 // called for the memory.
-func newChains[T any](size int64, reserve func(bytes int64) error) *chains[T] {
-	return &chains[T]{size: size, reserve: reserve}
+func NewChains[T any](size int64, reserve func(bytes int64) error) *Chains[T] {
+	return &Chains[T]{size: size, reserve: reserve}
 }
 
 // Add appends a value to those of an actor.
-func (c *chains[T]) Add(actor uint32, value T) error {
+func (c *Chains[T]) Add(actor uint32, value T) error {
 	if c.count&(1<<pieceBits-1) == 0 || int(actor) >= len(c.counts) {
 		if err := c.grow(actor); err != nil {
 			return err
@@ -47,8 +47,8 @@ func (c *chains[T]) Add(actor uint32, value T) error {
 }
 
 // grow makes room for another value and for the count of the actor.
-func (c *chains[T]) grow(actor uint32) (err error) {
-	if c.counts, err = growTo(c.counts, actor, 8, c.reserve); err != nil { // includes the entry of each's list next
+func (c *Chains[T]) grow(actor uint32) (err error) {
+	if c.counts, err = Grow(c.counts, actor, 8, c.reserve); err != nil { // includes the entry of each's list next
 		return err
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
@@ -63,9 +63,9 @@ func (c *chains[T]) grow(actor uint32) (err error) {
 	return nil
 }
 
-// growTo returns list with an element for actor, and reserves memory if it has to grow. size is the
+// Grow returns list with an element for actor, and reserves memory if it has to grow. size is the
 // size of an element in bytes.
-func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64) error) ([]T, error) {
+func Grow[T any](list []T, actor uint32, size int64, reserve func(bytes int64) error) ([]T, error) {
 	if int(actor) < len(list) {
 		return list, nil
 	}
@@ -77,7 +77,7 @@ func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64)
 }
 
 // Longest returns the largest number of values of an actor.
-func (c *chains[T]) Longest() int64 {
+func (c *Chains[T]) Longest() int64 {
 	most := uint32(0)
 	for _, n := range c.counts {
 		most = max(most, n)
@@ -87,7 +87,7 @@ func (c *chains[T]) Longest() int64 {
 
 // Each calls yield for every actor with its values in the order in which they were added, by a
 // counting sort of the links. yield may modify the slice but must not retain it.
-func (c *chains[T]) Each(yield func(actor uint32, values []T) error) error {
+func (c *Chains[T]) Each(yield func(actor uint32, values []T) error) error {
 	one := 2 * c.size * c.Longest() // the values of one actor, in a slice that grows
 	defer func() { _ = c.reserve(-one) }()
 	if err := c.reserve(one); err != nil {
