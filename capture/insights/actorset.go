@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -105,7 +106,7 @@ func parseSelectItem(n document.Node, text string) selectItem {
 		expression = "`group`"
 	}
 	item, err := hogql.ParseItem(expression)
-	failWith(n, err)
+	filter.Fail(n, err)
 	item.Column = text
 	return selectItem{text, item}
 }
@@ -113,16 +114,16 @@ func parseSelectItem(n document.Node, text string) selectItem {
 // sourceText is an expression as it was written, and its place in the query.
 type sourceText struct{ text, attr string }
 
-// withAttrOf is like withAttr for an error of one of several expressions: it finds the place by the
+// withAttrOf is like filter.AtPlace for an error of one of several expressions: it finds the place by the
 // text of the expression, and uses fallback if there is no match.
 func withAttrOf(err error, texts []sourceText, fallback string) error {
 	var e *hogql.Error
 	if errors.As(err, &e) {
 		for _, t := range texts {
 			if t.text == e.In {
-				return withAttr(err, t.attr)
+				return filter.AtPlace(err, t.attr)
 			}
 		}
 	}
-	return withAttr(err, fallback)
+	return filter.AtPlace(err, fallback)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -22,7 +23,7 @@ type actorsQuery struct {
 	order         []hogql.Order
 	hasOrder      bool
 	texts         []sourceText
-	filters       []allOf
+	filters       []filter.AllOf
 	search        string
 	limit, offset int
 }
@@ -56,11 +57,11 @@ func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuer
 	}
 	for _, o := range n.Get("orderBy").List(scan.MaxSelect) {
 		term, err := hogql.ParseOrder(orderByDisplay(o.Text("")))
-		failWith(o, err)
+		filter.Fail(o, err)
 		q.order, q.hasOrder = append(q.order, term), true
 		q.texts = append(q.texts, sourceText{orderByDisplay(o.Text("")), o.Attr})
 	}
-	q.filters = []allOf{readPersonFilters(n.Get("properties"), p), readPersonFilters(n.Get("fixedProperties"), p)}
+	q.filters = []filter.AllOf{filter.ReadForPersons(n.Get("properties"), p), filter.ReadForPersons(n.Get("fixedProperties"), p)}
 	q.search = strings.ToLower(n.Get("search").Text(""))
 	q.limit = int(n.Get("limit").IntInRange(1, hogql.MaxLimit, scan.DefaultRows))
 	q.offset = int(n.Get("offset").IntInRange(0, scan.MaxOffset, 0))
@@ -75,7 +76,7 @@ func (s sources) parsePersons(n document.Node, p *port.Project) scan.Plan {
 	}
 	q := s.parseActors(document.Node{Value: members, Attr: n.Attr, Fault: n.Fault}, p).(*actorsQuery)
 	if cohort := n.Get("cohort"); !cohort.IsAbsent() {
-		q.filters = append(q.filters, allOf{&cohortCondition{IDs: []int64{readCohort(cohort, p)}}})
+		q.filters = append(q.filters, filter.AllOf{&filter.CohortCondition{IDs: []int64{filter.ReadCohort(cohort, p)}}})
 	}
 	return q
 }
@@ -92,7 +93,7 @@ var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc)
 
 // orderByDisplay replaces an order by person or actor with the order by display name.
 func orderByDisplay(order string) string {
-	return orderByPerson.ReplaceAllString(order, displayName+"$1")
+	return orderByPerson.ReplaceAllString(order, filter.DisplayName+"$1")
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.

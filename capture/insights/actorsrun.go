@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -19,10 +20,10 @@ type actorsRun struct {
 	// selects are the expressions for the kind of actors of this run.
 	selects []selectItem
 	query   *hogql.Query
-	columns []actorColumn // of the fields that the query reads
+	columns []filter.ActorColumn // of the fields that the query reads
 	// row and actor are reused for all rows.
 	row   hogql.Row
-	actor actorRow
+	actor filter.ActorRow
 	// holds are the filters on persons.
 	holds []func(*capture.StoredPerson) bool
 }
@@ -65,12 +66,12 @@ func (q *actorsQuery) Run(r *scan.Run) (*port.Result, error) {
 func (f *actorsRun) prepare(groupType int) error {
 	b := &scan.Binder{Run: f.Run}
 	for _, c := range f.filters {
-		f.holds = append(f.holds, bindPersonConditions(b, c))
+		f.holds = append(f.holds, filter.BindPersons(b, c))
 	}
 	if b.Err != nil {
 		return b.Err
 	}
-	f.actor = actorRow{GroupType: groupType, Zone: f.Zone, Display: displayNames(f.Project)}
+	f.actor = filter.ActorRow{GroupType: groupType, Zone: f.Zone, Display: filter.DisplayNames(f.Project)}
 	f.selects = f.actorsQuery.selects
 	if f.groupSelects != nil && groupType != scan.AnyPeople {
 		f.selects = f.groupSelects
@@ -83,17 +84,17 @@ func (f *actorsRun) prepare(groupType int) error {
 	if !f.hasOrder {
 		term, err := hogql.ParseOrder(defaultOrder(f.selects, "created_at", "created_at"))
 		if err != nil {
-			return withAttr(err, "query__orderBy")
+			return filter.AtPlace(err, "query__orderBy")
 		}
 		order = []hogql.Order{term}
 	}
-	scope := actorScope()
+	scope := filter.ActorScope()
 	var err error
-	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogqlContext(f.Run))
+	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, filter.ExpressionContext(f.Run))
 	if err != nil {
 		return withAttrOf(err, f.texts, "query__select")
 	}
-	f.columns = columnsOf(scope)
+	f.columns = filter.ColumnsOf(scope)
 	f.row.Fields = make([]hogql.Value, len(f.columns))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -119,7 +120,7 @@ func readProperty(n document.Node, kind string, property, group document.Node, p
 		index := int(group.IntInRange(0, scan.MaxGroupTypes-1, 0))
 		return func(b *scan.Binder) scan.Getter { return b.GroupProperty(index, name) }
 	case "hogql":
-		return hogqlValue(property, p)
+		return filter.ReadValue(property, p)
 	}
 	n.Get("breakdown_type").Fail(document.NotSupported, "Breakdowns of type %s are not supported.", document.Describe(kind))
 	return nil
@@ -131,7 +132,7 @@ func (b *breakdown) readCohorts(n document.Node, p *port.Project) {
 	b.ByCohort = true
 	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
-		list = n.List(maxFilters)
+		list = n.List(filter.MaxFilters)
 	}
 	for _, id := range list {
 		if text, ok := id.Value.(string); ok && text == "all" {
@@ -139,7 +140,7 @@ func (b *breakdown) readCohorts(n document.Node, p *port.Project) {
 		} else if id.IntInRange(0, 1<<53, 0) == 0 {
 			b.Cohorts = append(b.Cohorts, 0)
 		} else {
-			b.Cohorts = append(b.Cohorts, readCohort(id, p))
+			b.Cohorts = append(b.Cohorts, filter.ReadCohort(id, p))
 		}
 	}
 }
@@ -189,7 +190,7 @@ func (b *breakdown) Bind(dst *scan.Binder) *valueReader {
 		v.Always = append(v.Always, strconv.Itoa(i))
 		in := func(*scan.Row) bool { return true }
 		if id != 0 {
-			in = (&cohortCondition{IDs: []int64{id}}).Bind(dst)
+			in = (&filter.CohortCondition{IDs: []int64{id}}).Bind(dst)
 		}
 		v.cohorts = append(v.cohorts, in)
 	}
@@ -314,7 +315,7 @@ const maxBreakdownValues = 100_000
 func parseBreakdownValue(n document.Node) (texts []string, anyValue bool) {
 	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
-		list = n.List(maxFilters)
+		list = n.List(filter.MaxFilters)
 	}
 	for _, v := range list {
 		text, _ := scan.Text(string(v.Raw()))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -36,7 +37,7 @@ type issuesQuery struct {
 	// err is the error of Issues.Find.
 	err         error
 	fingerprint func(properties string) string
-	conditions  allOf
+	conditions  filter.AllOf
 	dates       calendar.Range
 	// resolution is the number of parts of the time range; 0: without volumes.
 	resolution    int
@@ -59,7 +60,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n document.Node, p *port.Project) scan.Plan {
-	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
+	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: filter.ReadAll(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
 	if n.Get("orderDirection").Choice("DESC", "ASC", "DESC") == "DESC" {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -13,14 +14,14 @@ import (
 
 // eventColumns are the columns of EventsQuery that are more than a field. Columns about persons are
 // encoded when all rows are known, so that only the persons of these rows are read.
-var eventColumns = map[string]hogqlField{
-	"*":                   simpleField(hogql.ObjectType, eventObject),
-	"person":              simpleField(hogql.ObjectType, eventPerson),
-	"person_display_name": simpleField(hogql.ObjectType, eventPerson),
+var eventColumns = map[string]filter.Field{
+	"*":                   filter.NewField(hogql.ObjectType, eventObject),
+	"person":              filter.NewField(hogql.ObjectType, eventPerson),
+	"person_display_name": filter.NewField(hogql.ObjectType, eventPerson),
 }
 
 // eventObject returns the event as a JSON object, the column *.
-func eventObject(b *scan.Binder) cellOf {
+func eventObject(b *scan.Binder) filter.CellOf {
 	b.Needs.Columns |= port.UUIDs | port.Names | port.Properties | port.DistinctIDs | port.Elements | port.CreatedAt | port.Modes
 	// at returns a time in the format of responses.
 	at := func(micros int64) string { return instantText(b.Run, time.UnixMicro(micros)) }
@@ -52,9 +53,9 @@ type owner struct {
 }
 
 // eventPerson returns the owner of an event as a JSON object.
-func eventPerson(b *scan.Binder) cellOf {
+func eventPerson(b *scan.Binder) filter.CellOf {
 	b.Needs.Columns |= port.DistinctIDs
-	person := personText(b)
+	person := filter.PersonText(b)
 	return func(r *scan.Row) hogql.Value {
 		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.Batch.DistinctID[r.Index]})))
 	}
@@ -76,7 +77,7 @@ type elementView struct {
 // elementsJSON encodes an elements chain as a JSON list of its elements.
 func elementsJSON(chain string) json.RawMessage {
 	views := []elementView{}
-	for i, e := range parseChain(chain) {
+	for i, e := range filter.ParseChain(chain) {
 		s := elementView{Tag: e.Tag, Classes: e.Classes, Attributes: map[string]string{}, Order: i}
 		// Attributes that have a member of their own are not repeated in attributes.
 		for name, value := range e.Attributes {

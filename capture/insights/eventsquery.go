@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -27,11 +28,11 @@ type eventsQuery struct {
 	// texts are all expressions, to find the place of an error.
 	texts      []sourceText
 	order      []hogql.Order
-	conditions allOf
+	conditions filter.AllOf
 	// names are the permitted event names; nil: any.
 	names []string
 	// action is the action that events must belong to; nil: any event.
-	action *entity
+	action *filter.Entity
 	// person is the UUID or the number of the person; empty: all persons.
 	person string
 	// actors finds a point of a trend, whose events are listed; nil: all events.
@@ -44,8 +45,8 @@ type eventsQuery struct {
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
 func (s sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
-	q := &eventsQuery{conditions: queryConditions(n, p)}
-	q.conditions = append(q.conditions, readFilters(n.Get("fixedProperties"), p))
+	q := &eventsQuery{conditions: filter.ReadAll(n, p)}
+	q.conditions = append(q.conditions, filter.Read(n.Get("fixedProperties"), p))
 	for _, item := range n.Get("select").List(scan.MaxSelect) {
 		q.selects = append(q.selects, parseSelectItem(item, item.Text("")))
 		q.texts = append(q.texts, sourceText{item.Text(""), item.Attr})
@@ -55,19 +56,19 @@ func (s sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
 	}
 	for _, w := range n.Get("where").List(scan.MaxSelect) {
 		expr, err := hogql.ParseExpr(w.Text(""))
-		failWith(w, err)
+		filter.Fail(w, err)
 		q.texts = append(q.texts, sourceText{w.Text(""), w.Attr})
 		q.where = append(q.where, expr)
 	}
 	for _, o := range n.Get("orderBy").List(scan.MaxSelect) {
 		term, err := hogql.ParseOrder(o.Text(""))
-		failWith(o, err)
+		filter.Fail(o, err)
 		q.texts = append(q.texts, sourceText{o.Text(""), o.Attr})
 		q.order = append(q.order, term)
 	}
 	if len(q.order) == 0 && !n.HasFailed() {
 		term, err := hogql.ParseOrder(defaultOrder(q.selects, "timestamp", "timestamp", "*"))
-		failWith(n.Get("orderBy"), err)
+		filter.Fail(n.Get("orderBy"), err)
 		q.order = []hogql.Order{term}
 	}
 	q.readEvents(n, p)
@@ -79,15 +80,15 @@ func (s sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
 	}
 	// The program is discarded: a run compiles again with its own time and limits.
 	if !n.HasFailed() {
-		_, err := q.compile(eventScope(p, eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
-		failWith(n, withAttrOf(err, q.texts, n.Get("select").Attr))
+		_, err := q.compile(filter.EventScope(p, eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
+		filter.Fail(n, withAttrOf(err, q.texts, n.Get("select").Attr))
 	}
 	return q
 }
 
 // readEvents reads the members that restrict the list to names, an action or a person.
 func (q *eventsQuery) readEvents(n document.Node, p *port.Project) {
-	for _, name := range n.Get("events").List(maxFilters) {
+	for _, name := range n.Get("events").List(filter.MaxFilters) {
 		q.names = append(q.names, name.Text(""))
 	}
 	if event := n.Get("event"); event.Text("") != "" {
@@ -99,7 +100,7 @@ func (q *eventsQuery) readEvents(n document.Node, p *port.Project) {
 		}
 	}
 	if id := n.Get("actionId"); !id.IsAbsent() {
-		action := readEntity(document.Node{Value: map[string]any{"kind": "ActionsNode", "id": id.Value}, Attr: n.Attr, Fault: n.Fault}, p)
+		action := filter.ReadEntity(document.Node{Value: map[string]any{"kind": "ActionsNode", "id": id.Value}, Attr: n.Attr, Fault: n.Fault}, p)
 		q.action = &action
 	}
 	switch id := n.Get("personId"); v := id.Value.(type) {
@@ -124,8 +125,8 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 
 // Run scans the events, adds the matching rows to the HogQL query, and encodes its result.
 func (q *eventsQuery) Run(r *scan.Run) (*port.Result, error) {
-	scope := eventScope(r.Project, eventColumns)
-	query, err := q.compile(scope, hogqlContext(r))
+	scope := filter.EventScope(r.Project, eventColumns)
+	query, err := q.compile(scope, filter.ExpressionContext(r))
 	if err != nil {
 		return nil, withAttrOf(err, q.texts, "query__select")
 	}
@@ -134,7 +135,7 @@ func (q *eventsQuery) Run(r *scan.Run) (*port.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	fill := bindEventRow(b, scope, eventColumns, nil)
+	fill := filter.EventRow(b, scope, eventColumns, nil)
 	// An empty list of names or distinct ids matches no event, so there is no need to scan.
 	if b.Err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
 		err = withAttrOf(scanHogQL(b, s, query, holds, fill), q.texts, "query__select")
@@ -343,7 +344,7 @@ func displayOf(r *scan.Run, v hogql.Value, people map[string]*capture.StoredPers
 	// Without a display property, the distinct id of the event is the name.
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
-		actor := actorRow{GroupType: scan.AnyPeople, Stored: p, Display: displayNames(r.Project)}
+		actor := filter.ActorRow{GroupType: scan.AnyPeople, Stored: p, Display: filter.DisplayNames(r.Project)}
 		if display := actor.DisplayProperty(); display != "" {
 			name = display
 		}

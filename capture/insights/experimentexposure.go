@@ -7,17 +7,18 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // exposure defines which events expose an actor to an experiment (experiments.md §1.3).
 type exposure struct {
-	entity
+	filter.Entity
 	// variant is the name of the property with the key of the variant.
 	variant string
 	// activation is an event that an actor must have as well to be exposed; nil: it is not needed.
-	activation *entity
+	activation *filter.Entity
 	// firstSeen counts an actor with several variants for the first variant; otherwise the actor is
 	// excluded.
 	firstSeen bool
@@ -25,9 +26,9 @@ type exposure struct {
 
 // flagExposures returns the events that expose actors to a flag. SDKs use different names for this
 // event.
-func flagExposures(p *port.Project, flag string) entity {
+func flagExposures(p *port.Project, flag string) filter.Entity {
 	names := capture.Exposures()
-	return entity{Project: p, Event: &names[0], MoreEvents: names[1:], Conditions: allOf{textCondition{"$feature_flag", flag}}}
+	return filter.Entity{Project: p, Event: &names[0], MoreEvents: names[1:], Conditions: filter.AllOf{textCondition{"$feature_flag", flag}}}
 }
 
 // readExposure reads the exposure criteria that are stored with the experiment. n is used only to
@@ -46,27 +47,27 @@ func readCriteria(n document.Node, x trial, p *port.Project) exposure {
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.Get("multiple_variant_handling").Value == "first_seen"}
 	switch {
 	case config.Get("kind").Value == "ActionsNode":
-		e.entity = readEntity(config, p)
+		e.Entity = filter.ReadEntity(config, p)
 	default:
-		name, filters := config.Get("event").Text(""), readFilters(config.Get("properties"), p)
+		name, filters := config.Get("event").Text(""), filter.Read(config.Get("properties"), p)
 		usual := name == "" || slices.Contains(capture.Exposures(), name)
-		e.entity = entity{Project: p, Event: &name}
+		e.Entity = filter.Entity{Project: p, Event: &name}
 		if usual {
-			e.entity, e.variant = flagExposures(p, x.FlagKey), "$feature_flag_response"
+			e.Entity, e.variant = flagExposures(p, x.FlagKey), "$feature_flag_response"
 		}
 		if name != "" { // only the event with this name
 			e.Event, e.MoreEvents = &name, nil
 		}
-		e.entity.Node, e.Conditions = config, append(e.Conditions, filters...)
+		e.Entity.Node, e.Conditions = config, append(e.Conditions, filters...)
 		if activation := criteria.Get("activation_config").Object(); !activation.IsAbsent() && usual {
 			done := activation.Get("event").Text("")
-			e.activation = &entity{Node: activation, Project: p, Event: &done, Conditions: readFilters(activation.Get("properties"), p)}
+			e.activation = &filter.Entity{Node: activation, Project: p, Event: &done, Conditions: filter.Read(activation.Get("properties"), p)}
 		}
 	}
 	tests := criteria.Get("filterTestAccounts")
 	// Test accounts are excluded by default.
 	if tests.IsAbsent() || tests.Boolean() {
-		e.Conditions = append(e.Conditions, testAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p))
+		e.Conditions = append(e.Conditions, filter.ReadTestAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p))
 	}
 	return e
 }
@@ -118,7 +119,7 @@ type experimentRun struct {
 	exposure exposure
 	b        *scan.Binder
 	actors   *scan.ActorNumbers
-	matcher  *matcher
+	matcher  *filter.Matcher
 	// variant returns the index of an event's variant, -1 if it has no variant that counts.
 	variant func(*scan.Row) int
 	// from and to are the range of exposures, in microseconds since 1970.
@@ -176,11 +177,11 @@ func (f *experimentRun) fork() *experimentRun {
 
 // readExposures scans the exposures, and then the activations if they are required.
 func (f *experimentRun) readExposures() error {
-	var activation *matcher
+	var activation *filter.Matcher
 	if f.exposure.activation != nil {
 		activation = f.exposure.activation.Bind(f.b)
 	}
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *scan.Row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: filter.EventNames(f.matcher)}, func(r *scan.Row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -236,12 +237,12 @@ const tupleMark = "\x00\xff"
 
 // activate moves the time of each exposure to the first activation at or after it. Entities without
 // an activation are not exposed.
-func (f *experimentRun) activate(m *matcher) error {
+func (f *experimentRun) activate(m *filter.Matcher) error {
 	if err := f.Reserve(8 * int64(len(f.entities))); err != nil {
 		return err
 	}
 	activated := make([]int64, len(f.entities))
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(m)}, func(r *scan.Row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: filter.EventNames(m)}, func(r *scan.Row) error {
 		if !m.Matches(r) {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -46,7 +47,7 @@ type sideSums struct {
 type side struct {
 	*metricSource
 	// m matches the events, and get is their value; a nil get counts each event as 1.
-	m   *matcher
+	m   *filter.Matcher
 	get scan.Getter
 	// number returns the number of the object that counts only once, such as a session; nil:
 	// every event counts.
@@ -87,11 +88,11 @@ func (s *exactSum) add(v float64) {
 func (s *exactSum) total() float64 { return s.sum + s.lost }
 
 // bind binds the sides. Maths that count distinct objects get a number function.
-func (c *sideSums) bind(f *experimentRun) []*matcher {
+func (c *sideSums) bind(f *experimentRun) []*filter.Matcher {
 	c.f = f
-	var out []*matcher
+	var out []*filter.Matcher
 	for _, s := range c.sides {
-		s.m = s.entity.Bind(f.b)
+		s.m = s.Entity.Bind(f.b)
 		s.counted.Reserve = f.Reserve
 		if s.value != nil {
 			s.get = s.value(f.b)

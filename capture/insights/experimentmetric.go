@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -33,7 +34,7 @@ const (
 // stepsMetric has the steps of a funnel (experiments.md §1.9). The exposure comes before the first
 // step.
 type stepsMetric struct {
-	series []entity
+	series []filter.Entity
 	// order is ordered, unordered or strict.
 	order string
 }
@@ -41,7 +42,7 @@ type stepsMetric struct {
 // returnMetric defines a retention metric (experiments.md §1.11): the share of entities with a
 // completion event in a window of time after a start event.
 type returnMetric struct {
-	start, completion entity
+	start, completion filter.Entity
 	// fromExposure uses the exposure as the start event.
 	fromExposure bool
 	unit         string
@@ -54,7 +55,7 @@ type returnMetric struct {
 // metricSource defines a number that is computed for each entity from its events (experiments.md
 // §1.7).
 type metricSource struct {
-	entity
+	filter.Entity
 	math string
 	// value is the property that the math aggregates; nil for maths that count.
 	value func(b *scan.Binder) scan.Getter
@@ -144,7 +145,7 @@ func readMetricSource(n document.Node, p *port.Project) metricSource {
 		n.Fail(document.Required, "This field is required.")
 		return metricSource{}
 	}
-	s := metricSource{entity: readEntity(n.Object(), p), math: n.Get("math").Text("total")}
+	s := metricSource{Entity: filter.ReadEntity(n.Object(), p), math: n.Get("math").Text("total")}
 	property := n.Get("math_property").Text("")
 	switch s.math {
 	case "sum", "avg", "min", "max":
@@ -190,7 +191,7 @@ func readCut(n document.Node) cut {
 // readFunnelMetric parses the members of a funnel.
 func readFunnelMetric(m *metric, n document.Node, p *port.Project) {
 	m.kind = experiments.Funnel
-	m.series = readEntities(n.Get("series"), p, maxFunnelSteps)
+	m.series = filter.ReadEntities(n.Get("series"), p, maxFunnelSteps)
 	m.order = n.Get("funnel_order_type").Choice("ordered", "ordered", anyOrder, strictOrder)
 }
 
@@ -208,9 +209,9 @@ func readRetentionMetric(m *metric, n document.Node, p *port.Project) {
 	}
 	start := n.Get("start_event").Object()
 	if m.fromExposure = start.Get("kind").Value == "ExperimentExposureNode"; !m.fromExposure {
-		m.start = readEntity(start, p)
+		m.start = filter.ReadEntity(start, p)
 	}
-	m.completion = readEntity(n.Get("completion_event").Object(), p)
+	m.completion = filter.ReadEntity(n.Get("completion_event").Object(), p)
 	m.unit = n.Get("retention_window_unit").Choice("day", unitNames...)
 	m.begin = n.Get("retention_window_start").IntInRange(0, 10_000, 0)
 	m.end = n.Get("retention_window_end").IntInRange(0, 10_000, 0)

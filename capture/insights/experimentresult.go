@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -58,7 +59,7 @@ func (a *experimentAnswer) read() error {
 	}
 	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
-	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: eventNames(matchers...)}, func(r *scan.Row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
 		actor, e := f.entity(r)
 		if e == nil {
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -38,7 +39,7 @@ type funnelMeasurer struct {
 	f *experimentRun
 	// before is the time that the covariate covers, as in sideSums.
 	before int64
-	steps  []*matcher
+	steps  []*filter.Matcher
 	acts   *scan.Chains[milestone]
 	// earlier is, by entity, whether the last step occurred before the exposure: the covariate.
 	earlier  []bool
@@ -50,7 +51,7 @@ type funnelMeasurer struct {
 
 // bind binds the steps. A strict funnel needs all events, since any event between two steps resets
 // it.
-func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
+func (w *funnelMeasurer) bind(f *experimentRun) []*filter.Matcher {
 	w.f = f
 	for i := range w.series {
 		w.steps = append(w.steps, w.series[i].Bind(f.b))
@@ -60,9 +61,9 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	w.session = w.sessions.Number
 	f.b.Needs.Columns |= port.UUIDs
 	if w.order == strictOrder {
-		return []*matcher{{}}
+		return []*filter.Matcher{{}}
 	}
-	return append([]*matcher{f.matcher}, w.steps...)
+	return append([]*filter.Matcher{f.matcher}, w.steps...)
 }
 
 // see records an event of an exposed entity, or before the exposure its covariate.
@@ -197,19 +198,19 @@ type returnMeasurer struct {
 	*metric
 	f *experimentRun
 	// begins matches start events; nil if the exposure is the start.
-	begins, completes *matcher
+	begins, completes *filter.Matcher
 	acts              *scan.Chains[milestone]
 }
 
 // bind binds the start and completion events.
-func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
+func (c *returnMeasurer) bind(f *experimentRun) []*filter.Matcher {
 	c.f, c.acts = f, scan.NewChains[milestone](milestoneSize, f.Reserve)
 	c.completes = c.completion.Bind(f.b)
 	if c.fromExposure {
-		return []*matcher{c.completes}
+		return []*filter.Matcher{c.completes}
 	}
 	c.begins = c.start.Bind(f.b)
-	return []*matcher{c.begins, c.completes}
+	return []*filter.Matcher{c.begins, c.completes}
 }
 
 // see records start and completion events after the exposure.

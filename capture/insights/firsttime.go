@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -14,7 +15,7 @@ type firstTime struct {
 	// first event of all passes them.
 	matching bool
 	// base matches the events without the filters.
-	base   *matcher
+	base   *filter.Matcher
 	firsts map[uint32]*firstEvent
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -52,7 +53,7 @@ func nilIfEmpty(list []any) any {
 // trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
 func trackFilterMembers(n document.Node) {
-	readFilters(document.Node{Value: n.Value, Attr: n.Attr, Fault: new(*port.Error), Tracker: n.Tracker}, &port.Project{})
+	filter.Read(document.Node{Value: n.Value, Attr: n.Attr, Fault: new(*port.Error), Tracker: n.Tracker}, &port.Project{})
 }
 
 // oldFilterList returns the filters and groups of a list.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -26,10 +27,10 @@ const (
 // funnelQuery is a FunnelsQuery (§2.5). Times are in microseconds and steps are counted from 0.
 type funnelQuery struct {
 	// steps are the series of the query; maths are their maths, in the same order.
-	steps      []entity
+	steps      []filter.Entity
 	maths      []string
 	exclusions []funnelExclusion
-	conditions allOf
+	conditions filter.AllOf
 	dates      calendar.Range
 	interval   calendar.Interval
 	groupType  int
@@ -54,7 +55,7 @@ type funnelQuery struct {
 
 // funnelExclusion is an event that must not occur between two steps.
 type funnelExclusion struct {
-	entity
+	filter.Entity
 	exclusion
 }
 
@@ -83,11 +84,11 @@ func parseFunnel(n document.Node, p *port.Project) scan.Plan { return readFunnel
 // readFunnel is parseFunnel with the concrete type, which the actors of funnels need.
 func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	q := &funnelQuery{
-		conditions: queryConditions(n, p),
+		conditions: filter.ReadAll(n, p),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
 		groupType:  scan.ReadGroupType(n),
-		steps:      readEntities(n.Get("series"), p, maxSteps),
+		steps:      filter.ReadEntities(n.Get("series"), p, maxSteps),
 		split:      readSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
@@ -125,7 +126,7 @@ func (q *funnelQuery) readOptions(n document.Node, p *port.Project) {
 		n.Get("funnelVizType").Fail(document.InvalidInput, "A funnel of this kind needs two steps.")
 	}
 	if expression := n.Get("funnelAggregateByHogQL"); expression.Text("") != "" {
-		q.actor = hogqlValue(expression, p)
+		q.actor = filter.ReadValue(expression, p)
 	}
 	if q.attribution == stepTouch && (q.step > int(last) || q.step > 0 && q.order == unorderedSteps) {
 		n.Get("breakdownAttributionValue").Fail(document.InvalidInput, "There is no such step, or in any order another than the first.")
@@ -145,7 +146,7 @@ func (q *funnelQuery) stepOf(n document.Node, fallback int64) int {
 
 // exclude parses one exclusion and validates its steps.
 func (q *funnelQuery) exclude(n document.Node, p *port.Project) {
-	x := funnelExclusion{readEntity(n, p), exclusion{int(n.Get("funnelFromStep").IntInRange(0, 1<<20, 0)), int(n.Get("funnelToStep").IntInRange(0, 1<<20, 0))}}
+	x := funnelExclusion{filter.ReadEntity(n, p), exclusion{int(n.Get("funnelFromStep").IntInRange(0, 1<<20, 0)), int(n.Get("funnelToStep").IntInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:
@@ -168,11 +169,11 @@ func (q *funnelQuery) exclude(n document.Node, p *port.Project) {
 
 // sameAs reports whether an exclusion matches the events of a step: it is about the same event or
 // action, and has no filters or the same ones.
-func (x *funnelExclusion) sameAs(step *entity) bool {
+func (x *funnelExclusion) sameAs(step *filter.Entity) bool {
 	if x.Kind() != step.Kind() || x.ID() != step.ID() {
 		return false
 	}
-	return len(x.Node.Get("properties").List(maxFilters)) == 0 || slices.EqualFunc(
+	return len(x.Node.Get("properties").List(filter.MaxFilters)) == 0 || slices.EqualFunc(
 		[]document.Node{x.Node.Get("properties"), x.Node.Get("fixedProperties")},
 		[]document.Node{step.Node.Get("properties"), step.Node.Get("fixedProperties")},
 		func(a, b document.Node) bool { return bytes.Equal(a.Raw(), b.Raw()) })

@@ -3,6 +3,7 @@ package insights
 import (
 	"math"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -44,7 +45,7 @@ func (q *funnelQuery) read(r *scan.Run) (*funnelRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Names = eventNames(marks...)
+	s.Names = filter.EventNames(marks...)
 	// In a strict funnel any other event between two steps breaks the attempt, so all events are
 	// needed.
 	strict := q.order == strictSteps
@@ -85,8 +86,8 @@ func (q *funnelQuery) bit(mark int) uint32 {
 }
 
 // marks binds the steps and the exclusions, in the order of bit.
-func (q *funnelQuery) marks(b *scan.Binder) []*matcher {
-	var out []*matcher
+func (q *funnelQuery) marks(b *scan.Binder) []*filter.Matcher {
+	var out []*filter.Matcher
 	for i := range q.steps {
 		out = append(out, q.steps[i].Bind(b))
 	}
@@ -144,7 +145,7 @@ func (f *funnelRun) firsts(b *scan.Binder) ([]*firstEvents, error) {
 		found := &firstEvents{step: 1 << i}
 		m := step(history)
 		number := f.numberIn(history)
-		err := history.ScanBound(port.Scan{From: math.MinInt64, To: b.To, Names: eventNames(m), Columns: port.IDs}, func(r *scan.Row) error {
+		err := history.ScanBound(port.Scan{From: math.MinInt64, To: b.To, Names: filter.EventNames(m), Columns: port.IDs}, func(r *scan.Row) error {
 			if !m.Matches(r) {
 				return nil
 			}

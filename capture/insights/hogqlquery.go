@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -23,7 +24,7 @@ type hogqlQuery struct {
 	values    map[string]any
 	variables map[string]any
 	// filters are the conditions of {filters}; from and to are its time range, for events only.
-	filters  allOf
+	filters  filter.AllOf
 	from, to calendar.Date
 }
 
@@ -38,14 +39,14 @@ func parseHogQL(n document.Node, p *port.Project) scan.Plan {
 	}
 	statement, err := hogql.ParseSelect(q.text)
 	if err != nil {
-		failWith(n.Get("query"), err)
+		filter.Fail(n.Get("query"), err)
 		return q
 	}
 	q.statement = statement
 	q.read(n, p)
 	// The time does not matter, because the compiled query is discarded.
 	_, err = statement.Compile(hogqlScope(p, statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
-	failWith(n.Get("query"), err)
+	filter.Fail(n.Get("query"), err)
 	return q
 }
 
@@ -64,14 +65,14 @@ func (q *hogqlQuery) read(n document.Node, p *port.Project) {
 	// Which filters are possible depends on the table.
 	switch q.statement.Table {
 	case "persons":
-		q.filters = readPersonFilters(properties, p)
+		q.filters = filter.ReadForPersons(properties, p)
 	case "groups":
-		q.filters = readTypedFilters(properties, p, "group", func(c condition) bool {
-			_, ok := c.(*groupPropertyCondition)
+		q.filters = filter.ReadTyped(properties, p, "group", func(c filter.Condition) bool {
+			_, ok := c.(*filter.GroupPropertyCondition)
 			return ok
 		})
 	default:
-		q.filters = append(readFilters(properties, p), testAccounts(filters, p))
+		q.filters = append(filter.Read(properties, p), filter.ReadTestAccounts(filters, p))
 		dates := filters.Get("dateRange").Object()
 		q.from, q.to = calendar.ReadDate(dates.Get("date_from"), true), calendar.ReadLastDate(dates.Get("date_to"))
 	}
@@ -96,25 +97,25 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 // Run feeds the rows of the table to the compiled query and encodes its result.
 func (q *hogqlQuery) Run(r *scan.Run) (*port.Result, error) {
 	scope := hogqlScope(r.Project, q.statement.Table)
-	query, err := q.statement.Compile(scope, q.context(hogqlContext(r)))
+	query, err := q.statement.Compile(scope, q.context(filter.ExpressionContext(r)))
 	if err != nil {
-		return nil, withAttr(err, "query__query")
+		return nil, filter.AtPlace(err, "query__query")
 	}
 	b := &scan.Binder{Run: r}
 	switch q.statement.Table {
 	case "events":
 		err = q.scanEvents(b, query, scope)
 	case "persons":
-		err = scanPersons(b, query, scope, bindPersonConditions(b, q.filters))
+		err = scanPersons(b, query, scope, filter.BindPersons(b, q.filters))
 	case "groups":
-		err = scanGroups(b, query, scope, bindGroupConditions(b, q.filters))
+		err = scanGroups(b, query, scope, filter.BindGroups(b, q.filters))
 	}
 	if err != nil {
-		return nil, withAttr(err, "query__query")
+		return nil, filter.AtPlace(err, "query__query")
 	}
 	found, err := query.Result()
 	if err != nil {
-		return nil, withAttr(err, "query__query")
+		return nil, filter.AtPlace(err, "query__query")
 	}
 	rows, err := encodeRows(r, query, found.Rows, nil)
 	if err != nil {
@@ -149,7 +150,7 @@ func (q *hogqlQuery) scanEvents(b *scan.Binder, query *hogql.Query, scope *hogql
 	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
 		holds = q.filters.Bind(b)
 	}
-	fill := bindEventRow(b, scope, nil, func(r *scan.Row) bool {
+	fill := filter.EventRow(b, scope, nil, func(r *scan.Row) bool {
 		at := r.Batch.Time[r.Index]
 		return from <= at && at <= to && holds(r)
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -19,10 +20,10 @@ var lifecycleKinds = []scan.Kind{
 // become inactive in each bucket.
 type lifecycle struct {
 	// entity defines the events that make a person active.
-	entity     entity
+	entity     filter.Entity
 	interval   calendar.Interval
 	dates      calendar.Range
-	conditions allOf
+	conditions filter.AllOf
 }
 
 // lifecycleStatuses are the statuses of persons in a bucket, in the order of the results.
@@ -38,12 +39,12 @@ const (
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
 func parseLifecycle(n document.Node, p *port.Project) scan.Plan {
-	l := &lifecycle{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
+	l := &lifecycle{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: filter.ReadAll(n, p)}
 	series := n.Get("series")
 	if list, _ := series.Value.([]any); len(list) > 1 {
 		series.Fail(document.InvalidInput, "A LifecycleQuery has one series.")
 	}
-	if entities := readEntities(series, p, maxSeries); len(entities) > 0 {
+	if entities := filter.ReadEntities(series, p, filter.MaxSeries); len(entities) > 0 {
 		l.entity = entities[0]
 	}
 	n.RejectMembers("aggregation_group_type_index")
@@ -96,13 +97,13 @@ func (l *lifecycle) Run(r *scan.Run) (*port.Result, error) {
 
 // lifecycleRow is one row of the result: a status.
 type lifecycleRow struct {
-	Action *action       `json:"action"`
-	Status string        `json:"status"`
-	Data   []scan.Number `json:"data"`
-	Days   []string      `json:"days"`
-	Labels []string      `json:"labels"`
-	Count  scan.Number   `json:"count"`
-	Label  string        `json:"label"`
+	Action *filter.EntityView `json:"action"`
+	Status string             `json:"status"`
+	Data   []scan.Number      `json:"data"`
+	Days   []string           `json:"days"`
+	Labels []string           `json:"labels"`
+	Count  scan.Number        `json:"count"`
+	Label  string             `json:"label"`
 }
 
 // stays returns the status of each person in the buckets of the range. It scans one bucket before
@@ -172,7 +173,7 @@ func (l *lifecycle) active(r *scan.Run, around *calendar.Buckets) ([]scan.Cell, 
 	b.Needs.Columns |= port.PeopleCreated
 	seen := scan.Set{Reserve: r.Reserve}
 	w := scan.NewRow(&b.Needs)
-	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
 			if !m.Matches(w) || !common(w) {

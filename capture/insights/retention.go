@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -22,8 +23,8 @@ var retentionKinds = []scan.Kind{
 // retentionQuery is a RetentionQuery (§2.6). Actors enter a row by the target event, and return in
 // a column by the returning event.
 type retentionQuery struct {
-	target, returning entity
-	conditions        allOf
+	target, returning filter.Entity
+	conditions        filter.AllOf
 	dates             calendar.Range
 	interval          calendar.Interval
 	groupType         int
@@ -53,7 +54,7 @@ func readRetention(n document.Node, p *port.Project) *retentionQuery {
 	q := &retentionQuery{
 		target:     retentionEntity(f.Get("targetEntity").Object(), p),
 		returning:  retentionEntity(f.Get("returningEntity").Object(), p),
-		conditions: queryConditions(n, p),
+		conditions: filter.ReadAll(n, p),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   retentionPeriods[f.Get("period").Choice("Day", "Hour", "Day", "Week", "Month")],
 		groupType:  scan.ReadGroupType(n),
@@ -81,7 +82,7 @@ const maxColumns = 100
 
 // retentionEntity converts an entity in the form of retentionFilter to a node of a series. The
 // default is $pageview.
-func retentionEntity(n document.Node, p *port.Project) entity {
+func retentionEntity(n document.Node, p *port.Project) filter.Entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.Value.(map[string]any); ok && len(m) > 0 {
 		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
@@ -89,7 +90,7 @@ func retentionEntity(n document.Node, p *port.Project) entity {
 			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
 		}
 	}
-	return readEntity(document.Node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
+	return filter.ReadEntity(document.Node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
 }
 
 // retentionRun is one run of a RetentionQuery. Its buckets are the rows.
@@ -174,11 +175,11 @@ func (q *retentionQuery) read(r *scan.Run) (*retentionRun, error) {
 	}
 	// First-time retention needs to find out whether an actor had a target event before the range.
 	if q.rule.firstTime {
-		if err := b.ScanBound(port.Scan{From: math.MinInt64, To: b.From - 1, Names: eventNames(target)}, addRow); err != nil {
+		if err := b.ScanBound(port.Scan{From: math.MinInt64, To: b.From - 1, Names: filter.EventNames(target)}, addRow); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.ScanBound(port.Scan{From: b.From, To: b.To, Names: eventNames(target, returning)}, addRow); err != nil {
+	if err := b.ScanBound(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(target, returning)}, addRow); err != nil {
 		return nil, err
 	}
 	return f, f.close()

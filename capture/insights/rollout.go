@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
@@ -33,7 +34,7 @@ type rolloutQuery struct {
 	settled time.Time
 	metrics []rolloutMetric
 	// tests excludes test accounts.
-	tests condition
+	tests filter.Condition
 }
 
 // rolloutMetric is a metric, or the fault of parsing it.
@@ -51,7 +52,7 @@ func parseRollout(n document.Node, p *port.Project) scan.Plan {
 	q := &rolloutQuery{
 		flag: n.Get("flag_key").Text(""), hash: flags.Hash(n.Get("hash").Text("")), controlFirst: n.Get("control_first").Boolean(),
 		from: n.Get("from").Number(0), border: n.Get("border").Number(0), to: n.Get("to").Number(1),
-		tests: testAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
+		tests: filter.ReadTestAccounts(document.Node{Value: map[string]any{"filterTestAccounts": true}, Fault: n.Fault}, p),
 		since: calendar.ReadInstant(n.Get("since")), at: calendar.ReadInstant(n.Get("as_of")), settled: calendar.ReadInstant(n.Get("settled_at")),
 	}
 	if q.flag == "" {
@@ -129,7 +130,7 @@ func (q *rolloutQuery) Run(r *scan.Run) (*port.Result, error) {
 	}}
 	// An activation that is never bound: it marks the exposures as final, so that funnels do not
 	// count further exposure events as their start.
-	e := exposure{entity: flagExposures(r.Project, q.flag), activation: &entity{}}
+	e := exposure{Entity: flagExposures(r.Project, q.flag), activation: &filter.Entity{}}
 	e.Conditions = append(e.Conditions, q.tests)
 	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
 	f.to = q.at.UnixMicro()
@@ -169,7 +170,7 @@ func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
 	f.b.Needs.Columns |= port.DistinctIDs
 	f.response = f.b.EventProperty("$feature_flag_response")
-	return f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: eventNames(f.matcher)}, func(r *scan.Row) error {
+	return f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: filter.EventNames(f.matcher)}, func(r *scan.Row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -271,7 +272,7 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
-	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: eventNames(matchers...)}, func(r *scan.Row) error {
+	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
 		actor, e := own.entity(r)
 		if at := r.Batch.Time[r.Index]; e == nil || at < e.first || at >= e.first+m.window || e.first+m.window > f.to {
 			return nil

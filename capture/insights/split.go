@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -96,7 +97,7 @@ func (s *split) readCohorts(value document.Node, p *port.Project) {
 	for _, n := range list {
 		c := splitCohort{Name: "all users"}
 		if text := strings.Trim(string(n.Raw()), `"`); text != "all" && text != "0" {
-			if c.ID = readCohort(n, p); !n.HasFailed() {
+			if c.ID = filter.ReadCohort(n, p); !n.HasFailed() {
 				c.Name = p.Definitions.Cohorts[c.ID].Name
 			}
 		}
@@ -186,7 +187,7 @@ func cohortSets(b *scan.Binder, n *numberer, cohorts []splitCohort) func(*scan.R
 		if c.ID == 0 {
 			tests[i] = func(*scan.Row) bool { return true }
 		} else {
-			tests[i] = (&cohortCondition{IDs: []int64{c.ID}}).Bind(b)
+			tests[i] = (&filter.CohortCondition{IDs: []int64{c.ID}}).Bind(b)
 		}
 	}
 	set := make([]byte, len(cohorts))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -14,13 +15,13 @@ import (
 func hogqlScope(p *port.Project, table string) *hogql.Scope {
 	switch table {
 	case "persons":
-		s := tableScope(personTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")
-		s.Cohort = cohortResolver(p, "id")
+		s := filter.TableScope(filter.PersonTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")
+		s.Cohort = filter.CohortResolver(p, "id")
 		return s
 	case "groups":
-		return tableScope(groupTableFields, "index", "key", "created_at", "properties")
+		return filter.TableScope(filter.GroupTableFields, "index", "key", "created_at", "properties")
 	}
-	return eventScope(p, nil)
+	return filter.EventScope(p, nil)
 }
 
 // scanPersons adds all persons to a query.
@@ -29,10 +30,10 @@ func scanPersons(b *scan.Binder, q *hogql.Query, scope *hogql.Scope, filters fun
 	cohorts := map[string]func(*capture.StoredPerson) bool{}
 	for _, f := range scope.Fields() {
 		if id, err := strconv.ParseInt(f.Cohort, 10, 64); err == nil {
-			cohorts[f.Cohort] = bindCohort(b, id)
+			cohorts[f.Cohort] = filter.InCohort(b, id)
 		}
 	}
-	fill := tableRow(scope, personTableFields, func(f hogql.Field, p *capture.StoredPerson) bool {
+	fill := filter.TableRow(scope, filter.PersonTableFields, func(f hogql.Field, p *capture.StoredPerson) bool {
 		if f.Filters {
 			return filters(p)
 		}
@@ -49,7 +50,7 @@ func scanPersons(b *scan.Binder, q *hogql.Query, scope *hogql.Scope, filters fun
 
 // scanGroups adds all groups of all types to a query.
 func scanGroups(b *scan.Binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
-	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
+	fill := filter.TableRow(scope, filter.GroupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
 	for groupType := range scan.MaxGroupTypes {
 		n := int64(0)
 		err := b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -15,7 +16,7 @@ type stickiness struct {
 	series     []measuredSeries
 	interval   calendar.Interval
 	dates      calendar.Range
-	conditions allOf
+	conditions filter.AllOf
 	compare    bool
 	compareTo  calendar.Date
 	// isEnough reports whether a number of events makes an interval active.
@@ -26,18 +27,18 @@ type stickiness struct {
 
 // parseStickiness parses a StickinessQuery.
 func parseStickiness(n document.Node, p *port.Project) scan.Plan {
-	s := &stickiness{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: queryConditions(n, p)}
-	for i, e := range readEntities(n.Get("series"), p, maxSeries) {
-		m := n.Get("series").List(maxSeries)[i]
+	s := &stickiness{interval: calendar.ReadInterval(n, calendar.Hour, calendar.Day, calendar.Week, calendar.Month), dates: calendar.ReadRange(n.Get("dateRange")), conditions: filter.ReadAll(n, p)}
+	for i, e := range filter.ReadEntities(n.Get("series"), p, filter.MaxSeries) {
+		m := n.Get("series").List(filter.MaxSeries)[i]
 		if name := m.Get("math").Text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
 			m.Get("math").Fail(document.InvalidChoice, "The math %s is not supported in a StickinessQuery.", document.Describe(name))
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.Get("math").Text("") == "hogql" {
-			s.series = append(s.series, measuredSeries{entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: scan.AnyPeople, Named: hogqlValue(m.Get("math_hogql"), p)}})
+			s.series = append(s.series, measuredSeries{Entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: scan.AnyPeople, Named: filter.ReadValue(m.Get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measuredSeries{entity: e, Math: readMeasure(m, p)})
+		s.series = append(s.series, measuredSeries{Entity: e, Math: readMeasure(m, p)})
 	}
 	// Intervals of several units are not supported.
 	n.Get("intervalCount").IntInRange(1, 1, 1)
@@ -60,14 +61,14 @@ func parseStickiness(n document.Node, p *port.Project) scan.Plan {
 
 // stickinessRow is one row of the result: a series in one period.
 type stickinessRow struct {
-	Action       *action       `json:"action"`
-	Label        string        `json:"label"`
-	Count        scan.Number   `json:"count"`
-	Data         []scan.Number `json:"data"`
-	Labels       []string      `json:"labels"`
-	Days         []int         `json:"days"`
-	Compare      bool          `json:"compare,omitempty"`
-	CompareLabel string        `json:"compare_label,omitempty"`
+	Action       *filter.EntityView `json:"action"`
+	Label        string             `json:"label"`
+	Count        scan.Number        `json:"count"`
+	Data         []scan.Number      `json:"data"`
+	Labels       []string           `json:"labels"`
+	Days         []int              `json:"days"`
+	Compare      bool               `json:"compare,omitempty"`
+	CompareLabel string             `json:"compare_label,omitempty"`
 }
 
 // Run computes each series for the period, and for the previous one if they are compared.
@@ -123,7 +124,7 @@ func (s *stickiness) row(r *scan.Run, p *scan.Period, i int, active map[uint32]i
 			points[i] += points[i+1]
 		}
 	}
-	e := &s.series[i].entity
+	e := &s.series[i].Entity
 	row := &stickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: scan.Number(len(active)), Data: scan.Numbers(points), Labels: []string{}, Days: []int{}}
 	for i := range n {
 		unit := string(s.interval)
@@ -160,7 +161,7 @@ func (s *stickiness) activeIn(b *scan.Binder, p *scan.Period, i int) (map[uint32
 	// counts are the events of each actor in each bucket.
 	counts := map[scan.Cell]uint32{}
 	w := scan.NewRow(&b.Needs)
-	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: eventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 		// Memory is reserved batch by batch.
 		before := len(counts)
 		for i := range batch.Len() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -20,7 +21,7 @@ type trends struct {
 	series     []measuredSeries
 	interval   calendar.Interval
 	dates      calendar.Range
-	conditions allOf
+	conditions filter.AllOf
 	// compare requests the previous period as well, or with compareTo another one.
 	compare   bool
 	compareTo calendar.Date
@@ -36,11 +37,11 @@ func parseTrends(n document.Node, p *port.Project) scan.Plan {
 	t := &trends{
 		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
 		dates:      calendar.ReadRange(n.Get("dateRange")),
-		conditions: queryConditions(n, p),
+		conditions: filter.ReadAll(n, p),
 	}
-	entities := readEntities(n.Get("series"), p, maxSeries)
+	entities := filter.ReadEntities(n.Get("series"), p, filter.MaxSeries)
 	for i, e := range entities {
-		t.series = append(t.series, measuredSeries{e, readMeasure(n.Get("series").List(maxSeries)[i], p)})
+		t.series = append(t.series, measuredSeries{e, readMeasure(n.Get("series").List(filter.MaxSeries)[i], p)})
 	}
 	n.RejectMembers("conversionGoal")
 	n.Get("aggregation_group_type_index").IntInRange(0, scan.MaxGroupTypes-1, 0)

@@ -127,7 +127,7 @@ func emptyIfNil(rows []*trendsRow) []*trendsRow {
 
 // seriesRow returns the row of a series for a breakdown value.
 func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *trendsRow {
-	e := &a.series[series].entity
+	e := &a.series[series].Entity
 	row := a.row(p, c)
 	var days []string
 	if a.display != total {

@@ -2,6 +2,7 @@ package insights
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -34,7 +35,7 @@ type counting struct {
 	period    *scan.Period
 	from, to  int64 // range of the events that are read
 	since     int64 // start of the events that count
-	matcher   *matcher
+	matcher   *filter.Matcher
 	common    func(*scan.Row) bool
 	values    *valueReader
 	binOf     []bins // by part of the breakdown

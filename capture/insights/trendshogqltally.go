@@ -3,13 +3,14 @@ package insights
 import (
 	"math"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
 // hogqlTally is the tally of an aggregate expression.
 type hogqlTally struct {
-	*expression
+	*filter.Expression
 	b           *scan.Binder
 	aggregation *hogql.Aggregation
 	fill        func(*scan.Row) *hogql.Row
@@ -21,15 +22,15 @@ type hogqlTally struct {
 
 // newHogqlTally returns the tally of the expression. After a compile error it returns a tally that is not
 // used.
-func newHogqlTally(x *expression, b *scan.Binder, c *counting) tally {
+func newHogqlTally(x *filter.Expression, b *scan.Binder, c *counting) tally {
 	buckets := c.buckets()
-	scope := eventScope(x.Project, nil)
-	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.Run))
+	scope := filter.EventScope(x.Project, nil)
+	aggregation, err := x.CompileAggregate(scope, filter.ExpressionContext(b.Run))
 	if err != nil {
-		b.SetErr(withAttr(err, x.Attr))
+		b.SetErr(filter.AtPlace(err, x.Attr))
 		return &events{c: c, buckets: buckets}
 	}
-	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: bindEventRow(b, scope, nil, nil), buckets: buckets}
+	return &hogqlTally{Expression: x, b: b, aggregation: aggregation, fill: filter.EventRow(b, scope, nil, nil), buckets: buckets}
 }
 
 // add adds an event to the aggregation of a cell.
@@ -49,7 +50,7 @@ func (t *hogqlTally) add(w *scan.Row, value, bucket int) error {
 	if t.cells[at] == nil {
 		t.cells[at] = t.aggregation.New()
 	}
-	return withAttr(t.cells[at].Add(t.fill(w)), t.Attr)
+	return filter.AtPlace(t.cells[at].Add(t.fill(w)), t.Attr)
 }
 
 // points returns the results of all cells. Null, NaN and infinities become 0, as does a cell
@@ -62,7 +63,7 @@ func (t *hogqlTally) points(values int) ([][]float64, error) {
 		}
 		v, err := t.cells[at].Result()
 		if err != nil {
-			fault = withAttr(err, t.Attr)
+			fault = filter.AtPlace(err, t.Attr)
 		}
 		f, _ := v.Num()
 		if math.IsNaN(f) || math.IsInf(f, 0) {

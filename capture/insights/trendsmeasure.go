@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -28,7 +29,7 @@ type measure struct {
 	// Group is the group type whose groups are counted, -1 for persons.
 	Group int
 	// aggregate is the expression of the math hogql.
-	aggregate *expression
+	aggregate *filter.Expression
 	// Named is the expression for the actor that the math hogql has in stickiness.
 	Named func(*scan.Binder) scan.Getter
 }
@@ -78,7 +79,7 @@ func readMeasure(n document.Node, p *port.Project) measure {
 	case perActor && per != "sum" && slices.Contains(folds, per):
 		m.Basis, m.fold = "perActor", per
 	case name == "hogql":
-		m.Basis, m.aggregate = "hogql", readExpression(n.Get("math_hogql"), p, true)
+		m.Basis, m.aggregate = "hogql", filter.ReadExpression(n.Get("math_hogql"), p, true)
 	default:
 		n.Get("math").Fail(document.InvalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
 	}
@@ -90,6 +91,6 @@ func (m *measure) isCountedOnce() bool { return m.Basis == "actors" }
 
 // measuredSeries is a series and what is computed from its events.
 type measuredSeries struct {
-	entity
+	filter.Entity
 	Math measure
 }

@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -18,7 +19,7 @@ func sweep(r *scan.Run, b *scan.Binder, scans []*counting) error {
 	}
 	for at, s := range stretches {
 		w := scan.NewRow(&b.Needs)
-		err := r.Scan(port.Scan{From: at[0], To: at[1], Names: eventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+		err := r.Scan(port.Scan{From: at[0], To: at[1], Names: filter.EventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
 			return s.see(w, batch)
 		})
 		if err != nil {
@@ -32,7 +33,7 @@ func sweep(r *scan.Run, b *scan.Binder, scans []*counting) error {
 // faster loop is used.
 type scanGroup struct {
 	bare, others []*counting
-	matchers     []*matcher
+	matchers     []*filter.Matcher
 }
 
 // add adds a series to the scan.

@@ -1,6 +1,9 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // figures are the numbers that a metric has for one entity (experiments.md §1.13).
 type figures struct {
@@ -16,7 +19,7 @@ type figures struct {
 // measurer computes the figures of entities for one metric from its events.
 type measurer interface {
 	// bind binds the metric and returns the matchers of the events that can count.
-	bind(f *experimentRun) []*matcher
+	bind(f *experimentRun) []*filter.Matcher
 	// see counts an event of an exposed entity. Events may arrive in any order.
 	see(r *scan.Row, actor uint32, e *exposedEntity) error
 	// finish sets the figures of the entities when all events have been read.

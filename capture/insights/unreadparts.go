@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -85,7 +86,7 @@ func readOverride(n document.Node, p *port.Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
 		n.Get(name)
 	}
-	readFilters(n.Get("properties"), p)
+	filter.Read(n.Get("properties"), p)
 	readBreakdown(n.Get("breakdown_filter").Object(), p, document.Node{Fault: n.Fault})
 }
 

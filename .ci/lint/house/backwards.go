@@ -28,6 +28,7 @@ var mostBackwards = map[string]int{
 	"adapters/sqlstore":                 10,
 	"capture":                           10,
 	"capture/insights":                  10,
+	"capture/insights/internal/filter":  10,
 	"capture/insights/internal/scan":    10,
 	"cmd/bunting/internal/client":       10,
 	"flags":                             11,

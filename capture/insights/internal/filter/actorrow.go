@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// actorRow is one row of an ActorsQuery: a person or a group, from which the columns are computed.
-type actorRow struct {
+// ActorRow is one row of an ActorsQuery: a person or a group, from which the columns are computed.
+type ActorRow struct {
 	*scan.Member
 	// GroupType is scan.AnyPeople for persons.
 	GroupType int
@@ -24,57 +24,57 @@ type actorRow struct {
 	Zone    *time.Location
 }
 
-// displayName is the column that holds a person's display name; orderBy uses it to sort persons.
-const displayName = "person_display_name"
+// DisplayName is the column that holds a person's display name; orderBy uses it to sort persons.
+const DisplayName = "person_display_name"
 
-// actorColumn is a column of actors: its type and the function that computes it.
-type actorColumn struct {
+// ActorColumn is a column of actors: its type and the function that computes it.
+type ActorColumn struct {
 	typ   hogql.Type
-	value func(a *actorRow) hogql.Value
+	value func(a *ActorRow) hogql.Value
 }
 
 // actorColumns are the columns of actors by name. Add new columns here.
-var actorColumns = map[string]actorColumn{
-	"person":             {hogql.ObjectType, (*actorRow).object},
-	"actor":              {hogql.ObjectType, (*actorRow).object},
-	"group":              {hogql.ObjectType, (*actorRow).object},
-	"id":                 {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.id()) }},
-	"created_at":         {hogql.TimeType.Nullable(), (*actorRow).createdAt},
-	"is_identified":      {hogql.BoolType, func(a *actorRow) hogql.Value { return hogql.BoolOf(a.Stored != nil && a.Stored.Identified) }},
-	"distinct_ids":       {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.ids()) }},
-	"properties":         {hogql.ObjectType, func(a *actorRow) hogql.Value { return hogql.ObjectOf(a.properties().String()) }},
-	"event_count":        {hogql.IntType, func(a *actorRow) hogql.Value { return hogql.IntOf(a.Events) }},
-	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *actorRow) hogql.Value { return textList(a.DistinctIDs) }},
-	"appearances":        {hogql.IntType.ListOf(), (*actorRow).appearanceList},
-	"matched_recordings": {hogql.TextType.ListOf(), func(*actorRow) hogql.Value { return textList(nil) }},
-	"$delete":            {hogql.IntType, func(*actorRow) hogql.Value { return hogql.IntOf(1) }},
-	displayName:          {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.name()) }},
+var actorColumns = map[string]ActorColumn{
+	"person":             {hogql.ObjectType, (*ActorRow).object},
+	"actor":              {hogql.ObjectType, (*ActorRow).object},
+	"group":              {hogql.ObjectType, (*ActorRow).object},
+	"id":                 {hogql.TextType, func(a *ActorRow) hogql.Value { return hogql.TextOf(a.id()) }},
+	"created_at":         {hogql.TimeType.Nullable(), (*ActorRow).createdAt},
+	"is_identified":      {hogql.BoolType, func(a *ActorRow) hogql.Value { return hogql.BoolOf(a.Stored != nil && a.Stored.Identified) }},
+	"distinct_ids":       {hogql.TextType.ListOf(), func(a *ActorRow) hogql.Value { return textList(a.ids()) }},
+	"properties":         {hogql.ObjectType, func(a *ActorRow) hogql.Value { return hogql.ObjectOf(a.properties().String()) }},
+	"event_count":        {hogql.IntType, func(a *ActorRow) hogql.Value { return hogql.IntOf(a.Events) }},
+	"event_distinct_ids": {hogql.TextType.ListOf(), func(a *ActorRow) hogql.Value { return textList(a.DistinctIDs) }},
+	"appearances":        {hogql.IntType.ListOf(), (*ActorRow).appearanceList},
+	"matched_recordings": {hogql.TextType.ListOf(), func(*ActorRow) hogql.Value { return textList(nil) }},
+	"$delete":            {hogql.IntType, func(*ActorRow) hogql.Value { return hogql.IntOf(1) }},
+	DisplayName:          {hogql.TextType, func(a *ActorRow) hogql.Value { return hogql.TextOf(a.name()) }},
 }
 
 // actorPath returns the column or property that a path names. The path may begin with person, actor
 // or group, which is skipped.
-func actorPath(path []string) (actorColumn, bool) {
+func actorPath(path []string) (ActorColumn, bool) {
 	if len(path) > 1 && (path[0] == "person" || path[0] == "actor" || path[0] == "group") {
 		path = path[1:]
 	}
 	if path[0] == "properties" && len(path) > 1 {
-		return actorColumn{hogql.PropertyType, func(a *actorRow) hogql.Value { return hogql.Property(a.property(path[1:])) }}, true
+		return ActorColumn{hogql.PropertyType, func(a *ActorRow) hogql.Value { return hogql.Property(a.property(path[1:])) }}, true
 	}
 	c, ok := actorColumns[path[0]]
 	return c, ok && len(path) == 1
 }
 
-// actorScope returns the scope in which expressions about actors are compiled.
-func actorScope() *hogql.Scope {
+// ActorScope returns the scope in which expressions about actors are compiled.
+func ActorScope() *hogql.Scope {
 	return &hogql.Scope{Resolve: func(path []string) (hogql.Type, bool) {
 		c, ok := actorPath(path)
 		return c.typ, ok
 	}}
 }
 
-// columnsOf returns the columns that compiled expressions use, in the order of the fields of a row.
-func columnsOf(scope *hogql.Scope) []actorColumn {
-	out := make([]actorColumn, len(scope.Fields()))
+// ColumnsOf returns the columns that compiled expressions use, in the order of the fields of a row.
+func ColumnsOf(scope *hogql.Scope) []ActorColumn {
+	out := make([]ActorColumn, len(scope.Fields()))
 	for i, field := range scope.Fields() {
 		out[i], _ = actorPath(field.Path)
 	}
@@ -82,7 +82,7 @@ func columnsOf(scope *hogql.Scope) []actorColumn {
 }
 
 // Fill computes the columns of the actor into the fields of a row.
-func (a *actorRow) Fill(columns []actorColumn, fields []hogql.Value) {
+func (a *ActorRow) Fill(columns []ActorColumn, fields []hogql.Value) {
 	for i, c := range columns {
 		fields[i] = c.value(a)
 	}
@@ -90,19 +90,19 @@ func (a *actorRow) Fill(columns []actorColumn, fields []hogql.Value) {
 
 // bindPerson returns the expression as a condition of stored persons, without regard to events.
 func (c *hogqlCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
-	scope := actorScope()
-	program, err := c.Compile(scope, hogqlContext(b.Run))
+	scope := ActorScope()
+	program, err := c.Compile(scope, ExpressionContext(b.Run))
 	if err != nil {
-		b.SetErr(withAttr(err, c.Attr))
+		b.SetErr(AtPlace(err, c.Attr))
 		return func(*capture.StoredPerson) bool { return false }
 	}
-	columns := columnsOf(scope)
+	columns := ColumnsOf(scope)
 	row := &hogql.Row{Fields: make([]hogql.Value, len(columns))}
 	return func(p *capture.StoredPerson) bool {
-		a := &actorRow{Member: &scan.Member{Person: p.UUID}, GroupType: scan.AnyPeople, Stored: p, Zone: b.Zone}
+		a := &ActorRow{Member: &scan.Member{Person: p.UUID}, GroupType: scan.AnyPeople, Stored: p, Zone: b.Zone}
 		a.Fill(columns, row.Fields)
 		v, err := program.Eval(row)
-		setEvalErr(b, err, c.expression)
+		setEvalErr(b, err, c.Expression)
 		return v.IsTrue()
 	}
 }
@@ -117,7 +117,7 @@ func textList(texts []string) hogql.Value {
 }
 
 // appearanceList returns the retention columns in which the actor appears, as a HogQL list.
-func (a *actorRow) appearanceList() hogql.Value {
+func (a *ActorRow) appearanceList() hogql.Value {
 	list := make([]hogql.Value, len(a.Appearances))
 	for i, n := range a.Appearances {
 		list[i] = hogql.IntOf(int64(n))
@@ -126,10 +126,10 @@ func (a *actorRow) appearanceList() hogql.Value {
 }
 
 // isGroup reports whether the actor is a group.
-func (a *actorRow) isGroup() bool { return a.GroupType >= 0 }
+func (a *ActorRow) isGroup() bool { return a.GroupType >= 0 }
 
 // id returns the key of a group, or the UUID of a person.
-func (a *actorRow) id() string {
+func (a *ActorRow) id() string {
 	if a.isGroup() {
 		return a.Member.Group
 	}
@@ -137,7 +137,7 @@ func (a *actorRow) id() string {
 }
 
 // ids returns the distinct ids of the person; nil for groups and for persons that no longer exist.
-func (a *actorRow) ids() []string {
+func (a *ActorRow) ids() []string {
 	if a.Stored == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (a *actorRow) ids() []string {
 }
 
 // properties returns the properties of the person or group, nil if it no longer exists.
-func (a *actorRow) properties() capture.Object {
+func (a *ActorRow) properties() capture.Object {
 	switch {
 	case a.Stored != nil:
 		return a.Stored.Properties
@@ -157,7 +157,7 @@ func (a *actorRow) properties() capture.Object {
 
 // property returns a property as JSON text, "" if it is absent. A path of more than one name leads
 // to members of nested objects.
-func (a *actorRow) property(path []string) string {
+func (a *ActorRow) property(path []string) string {
 	value, _ := a.properties().Get(path[0])
 	found := make([]string, 1)
 	for _, name := range path[1:] {
@@ -168,7 +168,7 @@ func (a *actorRow) property(path []string) string {
 }
 
 // created returns when the person or group was created, and false if it no longer exists.
-func (a *actorRow) created() (time.Time, bool) {
+func (a *ActorRow) created() (time.Time, bool) {
 	switch {
 	case a.Stored != nil:
 		return a.Stored.CreatedAt, true
@@ -179,7 +179,7 @@ func (a *actorRow) created() (time.Time, bool) {
 }
 
 // createdAt is the column created_at; it is null if the actor no longer exists.
-func (a *actorRow) createdAt() hogql.Value {
+func (a *ActorRow) createdAt() hogql.Value {
 	if at, ok := a.created(); ok {
 		return hogql.TimeOf(at.UnixMicro())
 	}
@@ -188,7 +188,7 @@ func (a *actorRow) createdAt() hogql.Value {
 
 // object returns the actor as an object of the response. For an actor that no longer exists the
 // object has only the id.
-func (a *actorRow) object() hogql.Value {
+func (a *ActorRow) object() hogql.Value {
 	at, ok := a.created()
 	if !ok {
 		return hogql.ObjectOf(string(wire.MustEncode(map[string]string{"id": a.id()})))
@@ -212,7 +212,7 @@ var defaultNames = []string{"email", "Email", "name", "Name", "username", "Usern
 
 // name returns the display name: for a person the first display property, then a distinct id, then
 // the UUID; for a group its property "name", then its key.
-func (a *actorRow) name() string {
+func (a *ActorRow) name() string {
 	if a.isGroup() {
 		if name, ok := a.properties().Text("name"); ok && name != "" {
 			return name
@@ -230,7 +230,7 @@ func (a *actorRow) name() string {
 
 // DisplayProperty returns the first display property of the person that is not empty, "" if there
 // is no such property.
-func (a *actorRow) DisplayProperty() string {
+func (a *ActorRow) DisplayProperty() string {
 	for _, property := range a.Display {
 		value, _ := a.properties().Get(property)
 		if text, _ := scan.Text(value); text != "" {
@@ -240,8 +240,8 @@ func (a *actorRow) DisplayProperty() string {
 	return ""
 }
 
-// displayNames returns the properties used as display name of persons, the preferred first.
-func displayNames(p *port.Project) []string {
+// DisplayNames returns the properties used as display name of persons, the preferred first.
+func DisplayNames(p *port.Project) []string {
 	if len(p.PersonDisplay) == 0 {
 		return defaultNames
 	}
@@ -250,7 +250,7 @@ func displayNames(p *port.Project) []string {
 
 // MatchesSearch reports whether the lower-case string search is part of the id, a distinct id, the
 // name, or the e-mail address of the actor.
-func (a *actorRow) MatchesSearch(search string) bool {
+func (a *ActorRow) MatchesSearch(search string) bool {
 	texts := append([]string{a.id()}, a.ids()...)
 	for _, property := range []string{"email", "name"} {
 		if text, ok := a.properties().Text(property); ok && (property == "name" || !a.isGroup()) {

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"slices"
@@ -10,11 +10,11 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxSeries is the maximum number of series of a query (§5.4).
-const maxSeries = 26
+// MaxSeries is the maximum number of series of a query (§5.4).
+const MaxSeries = 26
 
-// entity is an EventsNode or ActionsNode (§2.2): it defines which events belong to a series.
-type entity struct {
+// Entity is an EventsNode or ActionsNode (§2.2): it defines which events belong to a series.
+type Entity struct {
 	Node document.Node
 	// Event is the event name; nil matches every event. It is nil for actions. Events with a name
 	// in MoreEvents belong to the series too.
@@ -25,26 +25,26 @@ type entity struct {
 	// name and CustomName are the members of the query, which results contain.
 	name, CustomName *string
 	// Conditions are the filters of the node.
-	Conditions allOf
+	Conditions AllOf
 	Project    *port.Project
 }
 
-// readEntities parses the nodes of a series, of which there must be at least one.
-func readEntities(n document.Node, p *port.Project, limit int) []entity {
+// ReadEntities parses the nodes of a series, of which there must be at least one.
+func ReadEntities(n document.Node, p *port.Project, limit int) []Entity {
 	list := n.List(limit)
 	if len(list) == 0 {
 		n.Fail(document.Required, "A query needs at least one series.")
 	}
-	out := make([]entity, len(list))
+	out := make([]Entity, len(list))
 	for i, m := range list {
-		out[i] = readEntity(m.Object(), p)
+		out[i] = ReadEntity(m.Object(), p)
 	}
 	return out
 }
 
-// readEntity parses one node.
-func readEntity(n document.Node, p *port.Project) entity {
-	e := entity{Node: n, Project: p, name: n.Get("name").OptionalText(), CustomName: n.Get("custom_name").OptionalText()}
+// ReadEntity parses one node.
+func ReadEntity(n document.Node, p *port.Project) Entity {
+	e := Entity{Node: n, Project: p, name: n.Get("name").OptionalText(), CustomName: n.Get("custom_name").OptionalText()}
 	switch kind := n.Get("kind").Text(""); kind {
 	case "EventsNode":
 		e.Event = n.Get("event").OptionalText()
@@ -62,13 +62,13 @@ func readEntity(n document.Node, p *port.Project) entity {
 		n.Get("optionalInFunnel").Fail(document.NotSupported, "Optional steps are not supported.")
 	}
 	n.RejectMembers("math_property_revenue_currency")
-	e.Conditions = slices.Concat(readFilters(n.Get("properties"), p), readFilters(n.Get("fixedProperties"), p))
+	e.Conditions = slices.Concat(Read(n.Get("properties"), p), Read(n.Get("fixedProperties"), p))
 	return e
 }
 
 // ID returns the name of the event or the id of the action in the form of results, nil for every
 // event.
-func (e *entity) ID() any {
+func (e *Entity) ID() any {
 	switch {
 	case e.Action != 0:
 		return strconv.FormatInt(e.Action, 10)
@@ -79,7 +79,7 @@ func (e *entity) ID() any {
 }
 
 // Kind returns the type of the entity in results.
-func (e *entity) Kind() string {
+func (e *Entity) Kind() string {
 	if e.Action != 0 {
 		return "actions"
 	}
@@ -87,7 +87,7 @@ func (e *entity) Kind() string {
 }
 
 // Label returns the name of the event or the action.
-func (e *entity) Label(r *scan.Run) string {
+func (e *Entity) Label(r *scan.Run) string {
 	switch {
 	case e.Action != 0:
 		if a, ok := r.Project.Actions[e.Action]; ok {
@@ -100,8 +100,8 @@ func (e *entity) Label(r *scan.Run) string {
 	return *e.Event
 }
 
-// matcher reports whether an event belongs to an entity.
-type matcher struct {
+// Matcher reports whether an event belongs to an entity.
+type Matcher struct {
 	// Names are the permitted event names; nil permits any.
 	Names []string
 	// Holds are the other conditions; nil is always true.
@@ -109,28 +109,28 @@ type matcher struct {
 }
 
 // MatchesConditions reports whether an event with one of the names satisfies the other conditions.
-func (m *matcher) MatchesConditions(r *scan.Row) bool { return m.Holds == nil || m.Holds(r) }
+func (m *Matcher) MatchesConditions(r *scan.Row) bool { return m.Holds == nil || m.Holds(r) }
 
 // MatchesName reports whether an event has one of the names.
-func (m *matcher) MatchesName(b *port.Batch, i int) bool {
+func (m *Matcher) MatchesName(b *port.Batch, i int) bool {
 	return m.Names == nil || slices.Contains(m.Names, b.Name[i])
 }
 
 // Matches reports whether the event of a row belongs to the entity.
-func (m *matcher) Matches(r *scan.Row) bool {
+func (m *Matcher) Matches(r *scan.Row) bool {
 	return m.MatchesName(r.Batch, r.Index) && m.MatchesConditions(r)
 }
 
 // Bind binds the entity with its own filters. Conditions of the whole query are bound separately,
 // once for all series.
-func (e *entity) Bind(b *scan.Binder) *matcher { return e.bindWith(b, e.Conditions) }
+func (e *Entity) Bind(b *scan.Binder) *Matcher { return e.bindWith(b, e.Conditions) }
 
 // BindName binds the entity without its filters. First-time maths use it to find the first event.
-func (e *entity) BindName(b *scan.Binder) *matcher { return e.bindWith(b, nil) }
+func (e *Entity) BindName(b *scan.Binder) *Matcher { return e.bindWith(b, nil) }
 
 // bindWith binds the event or action of the entity with other filters.
-func (e *entity) bindWith(b *scan.Binder, conditions allOf) *matcher {
-	m := &matcher{}
+func (e *Entity) bindWith(b *scan.Binder, conditions AllOf) *Matcher {
+	m := &Matcher{}
 	if e.Event != nil {
 		m.Names = append([]string{*e.Event}, e.MoreEvents...)
 	}
@@ -139,7 +139,7 @@ func (e *entity) bindWith(b *scan.Binder, conditions allOf) *matcher {
 	} else {
 		steps, names := bindAction(b, e.Action, e.Node)
 		m.Names = names
-		m.Holds = allOf{steps, conditions}.BindOrNil(b)
+		m.Holds = AllOf{steps, conditions}.BindOrNil(b)
 	}
 	if m.Names != nil {
 		b.Needs.Columns |= port.Names
@@ -147,9 +147,9 @@ func (e *entity) bindWith(b *scan.Binder, conditions allOf) *matcher {
 	return m
 }
 
-// eventNames returns the names of all events that some matchers can match, to restrict a scan; nil
+// EventNames returns the names of all events that some matchers can match, to restrict a scan; nil
 // if one of them can match any name.
-func eventNames(ms ...*matcher) []string {
+func EventNames(ms ...*Matcher) []string {
 	out := []string{}
 	for _, m := range ms {
 		if m.Names == nil {
@@ -163,17 +163,17 @@ func eventNames(ms ...*matcher) []string {
 
 // bindAction returns the steps of an action as a condition, and the names of the events that they can
 // match; nil means any name.
-func bindAction(b *scan.Binder, id int64, n document.Node) (condition, []string) {
+func bindAction(b *scan.Binder, id int64, n document.Node) (Condition, []string) {
 	a, ok := b.Project.Actions[id]
 	if !ok {
 		b.Err = document.NewFault(document.InvalidInput, n.Attr+"__id", "Action %d does not exist.", id)
-		return allOf{}, nil
+		return AllOf{}, nil
 	}
 	return readSteps(a.Steps, b.Project)
 }
 
-// action describes the series of a row in the result.
-type action struct {
+// EntityView describes the series of a row in the result.
+type EntityView struct {
 	ID             any            `json:"id"`
 	Type           string         `json:"type"`
 	Order          int            `json:"order"`
@@ -188,8 +188,8 @@ type action struct {
 }
 
 // Describe returns the action of a series. order is its index in the query.
-func (e *entity) Describe(r *scan.Run, order int, days []string) *action {
-	a := &action{ID: e.ID(), Type: e.Kind(), Order: order, Name: e.Label(r), CustomName: e.CustomName, Properties: map[string]any{}, Days: days}
+func (e *Entity) Describe(r *scan.Run, order int, days []string) *EntityView {
+	a := &EntityView{ID: e.ID(), Type: e.Kind(), Order: order, Name: e.Label(r), CustomName: e.CustomName, Properties: map[string]any{}, Days: days}
 	// The name in the query takes precedence.
 	if e.name != nil {
 		a.Name = *e.name

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"github.com/bunting-flags/bunting/capture"
@@ -30,8 +30,8 @@ func objectValue(o capture.Object, rest []string) hogql.Value {
 	return hogql.PropertyAt(raw, rest[1:])
 }
 
-// personTableFields are the fields of the table persons.
-var personTableFields = map[string]tableField[*capture.StoredPerson]{
+// PersonTableFields are the fields of the table persons.
+var PersonTableFields = map[string]tableField[*capture.StoredPerson]{
 	"id":            simpleTableField(hogql.UUIDType, func(p *capture.StoredPerson) hogql.Value { return hogql.UUIDOf(p.UUID.String()) }),
 	"created_at":    simpleTableField(hogql.TimeType, func(p *capture.StoredPerson) hogql.Value { return hogql.TimeOf(p.CreatedAt.UnixMicro()) }),
 	"is_identified": simpleTableField(hogql.BoolType, func(p *capture.StoredPerson) hogql.Value { return hogql.BoolOf(p.Identified) }),
@@ -45,16 +45,16 @@ var personTableFields = map[string]tableField[*capture.StoredPerson]{
 	"properties": {typ: propertiesType, value: func(p *capture.StoredPerson, rest []string) hogql.Value { return objectValue(p.Properties, rest) }},
 }
 
-// groupTableFields are the fields of the table groups.
-var groupTableFields = map[string]tableField[*capture.Group]{
+// GroupTableFields are the fields of the table groups.
+var GroupTableFields = map[string]tableField[*capture.Group]{
 	"index":      simpleTableField(hogql.IntType, func(g *capture.Group) hogql.Value { return hogql.IntOf(int64(g.Type)) }),
 	"key":        simpleTableField(hogql.TextType, func(g *capture.Group) hogql.Value { return hogql.TextOf(g.Key) }),
 	"created_at": simpleTableField(hogql.TimeType, func(g *capture.Group) hogql.Value { return hogql.TimeOf(g.CreatedAt.UnixMicro()) }),
 	"properties": {typ: propertiesType, value: func(g *capture.Group, rest []string) hogql.Value { return objectValue(g.Properties, rest) }},
 }
 
-// tableScope returns the scope of a table. star are the fields that * selects.
-func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.Scope {
+// TableScope returns the scope of a table. star are the fields that * selects.
+func TableScope[T any](fields map[string]tableField[T], star ...string) *hogql.Scope {
 	return &hogql.Scope{Star: star, Filters: true, Resolve: func(path []string) (hogql.Type, bool) {
 		f, ok := fields[path[0]]
 		if !ok {
@@ -64,10 +64,10 @@ func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.S
 	}}
 }
 
-// tableRow returns a function that converts an item of a table to a row for compiled expressions.
+// TableRow returns a function that converts an item of a table to a row for compiled expressions.
 // other computes the values that are not fields: {filters} and membership in cohorts. The row is
 // reused.
-func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, item T) bool) func(item T) *hogql.Row {
+func TableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, item T) bool) func(item T) *hogql.Row {
 	// current is the item of the present row.
 	var current T
 	slots := scope.Fields()

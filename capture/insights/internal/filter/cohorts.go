@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"errors"
@@ -15,23 +15,23 @@ import (
 )
 
 // cohortFilter parses a filter on current membership of the person in one of several cohorts.
-func cohortFilter(n document.Node, p *port.Project) condition {
-	c := &cohortCondition{}
+func cohortFilter(n document.Node, p *port.Project) Condition {
+	c := &CohortCondition{}
 	ids := n.Get("value")
 	list := []document.Node{ids}
 	if _, ok := ids.Value.([]any); ok {
-		list = ids.List(maxFilters)
+		list = ids.List(MaxFilters)
 	}
 	for _, id := range list {
-		c.IDs = append(c.IDs, readCohort(id, p))
+		c.IDs = append(c.IDs, ReadCohort(id, p))
 	}
 	operator := n.Get("operator").Choice("in", "in", "exact", "not_in", "is_not")
 	c.negated = operator == "not_in" || operator == "is_not" || n.Get("negation").Boolean()
 	return c
 }
 
-// readCohort returns the id of a cohort, which must exist and be supported.
-func readCohort(n document.Node, p *port.Project) int64 {
+// ReadCohort returns the id of a cohort, which must exist and be supported.
+func ReadCohort(n document.Node, p *port.Project) int64 {
 	if text, ok := n.Value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -121,22 +121,22 @@ func hasCohort(p *port.Project, id int64) bool {
 	return dynamic || slices.Contains(p.Definitions.StaticCohorts, id)
 }
 
-// cohortCondition is membership in one of the cohorts, or in no cohort of them if negated.
-type cohortCondition struct {
+// CohortCondition is membership in one of the cohorts, or in no cohort of them if negated.
+type CohortCondition struct {
 	IDs     []int64
 	negated bool
 }
 
 // Bind returns the condition for events: it evaluates all persons when it is bound.
-func (c *cohortCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+func (c *CohortCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	return b.PersonSet(c.negated, c.bindPerson(b))
 }
 
 // bindPerson returns the condition for stored persons.
-func (c *cohortCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
+func (c *CohortCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.IDs))
 	for i, id := range c.IDs {
-		tests[i] = bindCohort(b, id)
+		tests[i] = InCohort(b, id)
 	}
 	return func(p *capture.StoredPerson) bool {
 		return slices.ContainsFunc(tests, func(in func(*capture.StoredPerson) bool) bool { return in(p) }) != c.negated
@@ -147,9 +147,9 @@ func (c *cohortCondition) bindPerson(b *scan.Binder) func(*capture.StoredPerson)
 // members and in the map by person.
 const membershipSize = 144
 
-// bindCohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
+// InCohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
 // flags, so that a cohort has the same members for flags and for queries.
-func bindCohort(b *scan.Binder, id int64) func(*capture.StoredPerson) bool {
+func InCohort(b *scan.Binder, id int64) func(*capture.StoredPerson) bool {
 	// The cohort may refer to static cohorts, the members of which are read now.
 	static, selected := map[capture.UUID][]int64{}, map[int64]bool{}
 	collectCohorts(b.Project, id, selected)

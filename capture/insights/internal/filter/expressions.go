@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// expression is a HogQL expression over events, with its place in the query.
-type expression struct {
+// Expression is a HogQL expression over events, with its place in the query.
+type Expression struct {
 	*hogql.Expr
 	Attr    string
 	Project *port.Project
 }
 
-// readExpression parses an expression and compiles it to find errors. aggregate is true if the
+// ReadExpression parses an expression and compiles it to find errors. aggregate is true if the
 // expression must be an aggregate.
-func readExpression(n document.Node, p *port.Project, aggregate bool) *expression {
+func ReadExpression(n document.Node, p *port.Project, aggregate bool) *Expression {
 	if n.IsAbsent() {
 		n.Fail(document.Required, "This field is required.")
 	}
@@ -33,33 +33,33 @@ func readExpression(n document.Node, p *port.Project, aggregate bool) *expressio
 		// The time does not matter, because the compiled program is discarded.
 		c := hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}
 		if aggregate {
-			_, err = expr.CompileAggregate(eventScope(p, nil), c)
+			_, err = expr.CompileAggregate(EventScope(p, nil), c)
 		} else {
-			_, err = expr.Compile(eventScope(p, nil), c)
+			_, err = expr.Compile(EventScope(p, nil), c)
 		}
 	}
-	failWith(n, err)
-	return &expression{expr, n.Attr, p}
+	Fail(n, err)
+	return &Expression{expr, n.Attr, p}
 }
 
 // setEvalErr records an error of evaluating an expression. The scan continues until the end of the
 // batch and then fails.
-func setEvalErr(b *scan.Binder, err error, x *expression) {
+func setEvalErr(b *scan.Binder, err error, x *Expression) {
 	if err != nil && b.Fault == nil {
-		b.Fault = withAttr(err, x.Attr)
+		b.Fault = AtPlace(err, x.Attr)
 	}
 }
 
 // program returns a function that evaluates an expression without aggregates for an event. It
 // returns nil after a compile error.
-func (x *expression) program(b *scan.Binder) func(*scan.Row) (*hogql.Program, hogql.Value) {
-	scope := eventScope(x.Project, nil)
-	program, err := x.Compile(scope, hogqlContext(b.Run))
+func (x *Expression) program(b *scan.Binder) func(*scan.Row) (*hogql.Program, hogql.Value) {
+	scope := EventScope(x.Project, nil)
+	program, err := x.Compile(scope, ExpressionContext(b.Run))
 	if err != nil {
-		b.SetErr(withAttr(err, x.Attr))
+		b.SetErr(AtPlace(err, x.Attr))
 		return nil
 	}
-	fill := bindEventRow(b, scope, nil, nil)
+	fill := EventRow(b, scope, nil, nil)
 	return func(r *scan.Row) (*hogql.Program, hogql.Value) {
 		v, err := program.Eval(fill(r))
 		setEvalErr(b, err, x)
@@ -68,12 +68,12 @@ func (x *expression) program(b *scan.Binder) func(*scan.Row) (*hogql.Program, ho
 }
 
 // hogqlFilter parses a filter whose key is an expression.
-func hogqlFilter(n document.Node, p *port.Project) condition {
-	return &hogqlCondition{readExpression(n.Get("key"), p, false)}
+func hogqlFilter(n document.Node, p *port.Project) Condition {
+	return &hogqlCondition{ReadExpression(n.Get("key"), p, false)}
 }
 
 // hogqlCondition is an expression as a condition; null is false.
-type hogqlCondition struct{ *expression }
+type hogqlCondition struct{ *Expression }
 
 // Bind returns the condition for a run.
 func (c *hogqlCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
@@ -87,10 +87,10 @@ func (c *hogqlCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	}
 }
 
-// hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
+// ReadValue parses an expression without aggregates. Its getter returns the value as a JSON
 // string, "" for null.
-func hogqlValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Getter {
-	x := readExpression(n, p, false)
+func ReadValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Getter {
+	x := ReadExpression(n, p, false)
 	return func(b *scan.Binder) scan.Getter {
 		eval := x.program(b)
 		return func(r *scan.Row) string {
@@ -107,22 +107,22 @@ func hogqlValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Gett
 	}
 }
 
-// hogqlContext returns the context in which the expressions of a run are compiled.
-func hogqlContext(r *scan.Run) hogql.Context {
+// ExpressionContext returns the context in which the expressions of a run are compiled.
+func ExpressionContext(r *scan.Run) hogql.Context {
 	return hogql.Context{Now: r.Now, Zone: r.Zone, WeekStart: r.Project.WeekStart, Reserve: r.Reserve, Check: r.Context.Err}
 }
 
-// failWith records err as the fault of the query, at this node, unless a fault is recorded.
-func failWith(n document.Node, err error) {
+// Fail records err as the fault of the query, at this node, unless a fault is recorded.
+func Fail(n document.Node, err error) {
 	var e *port.Error
-	if errors.As(withAttr(err, n.Attr), &e) && *n.Fault == nil {
+	if errors.As(AtPlace(err, n.Attr), &e) && *n.Fault == nil {
 		*n.Fault = e
 	}
 }
 
-// withAttr converts an error of HogQL to an [*port.Error] at the place attr of the query. It returns
+// AtPlace converts an error of HogQL to an [*port.Error] at the place attr of the query. It returns
 // other errors unchanged.
-func withAttr(err error, attr string) error {
+func AtPlace(err error, attr string) error {
 	var e *hogql.Error
 	if !errors.As(err, &e) {
 		return err

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"encoding/json"
@@ -13,25 +13,25 @@ import (
 
 // Limits of filters (§3.2.1, §5.4).
 const (
-	maxFilters = 200
+	MaxFilters = 200
 	maxDepth   = 10
 )
 
-// condition is a condition on events. It is validated when the query is parsed, and bound for each
+// Condition is a condition on events. It is validated when the query is parsed, and bound for each
 // run: bind records which columns and properties are needed and returns a function that reports
 // whether an event satisfies the condition.
-type condition interface {
+type Condition interface {
 	Bind(b *scan.Binder) func(*scan.Row) bool
 }
 
-// allOf and anyOf combine conditions by AND and OR. Without conditions, both are true.
+// AllOf and anyOf combine conditions by AND and OR. Without conditions, both are true.
 type (
-	allOf []condition
-	anyOf []condition
+	AllOf []Condition
+	anyOf []Condition
 )
 
 // Bind returns the conjunction of the conditions.
-func (c allOf) Bind(b *scan.Binder) func(*scan.Row) bool {
+func (c AllOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 	tests := bindAll(b, c)
 	switch len(tests) {
 	case 0:
@@ -51,17 +51,17 @@ func (c allOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 
 // BindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
 // the call for every event.
-func (c allOf) BindOrNil(b *scan.Binder) func(*scan.Row) bool {
-	if !slices.ContainsFunc(c, func(c condition) bool { return !isAlwaysTrue(c) }) {
+func (c AllOf) BindOrNil(b *scan.Binder) func(*scan.Row) bool {
+	if !slices.ContainsFunc(c, func(c Condition) bool { return !isAlwaysTrue(c) }) {
 		return nil
 	}
 	return c.Bind(b)
 }
 
 // isAlwaysTrue reports whether a condition is an AND without any leaf.
-func isAlwaysTrue(c condition) bool {
-	list, ok := c.(allOf)
-	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !isAlwaysTrue(c) })
+func isAlwaysTrue(c Condition) bool {
+	list, ok := c.(AllOf)
+	return ok && !slices.ContainsFunc(list, func(c Condition) bool { return !isAlwaysTrue(c) })
 }
 
 // Bind returns the disjunction of the conditions.
@@ -78,7 +78,7 @@ func (c anyOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 }
 
 // bindAll binds several conditions.
-func bindAll(b *scan.Binder, conditions []condition) []func(*scan.Row) bool {
+func bindAll(b *scan.Binder, conditions []Condition) []func(*scan.Row) bool {
 	tests := make([]func(*scan.Row) bool, len(conditions))
 	for i, c := range conditions {
 		tests[i] = c.Bind(b)
@@ -113,7 +113,7 @@ func (c *valueCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 }
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
-func eventFilter(n document.Node, p *port.Project) condition {
+func eventFilter(n document.Node, p *port.Project) Condition {
 	key := readKey(n)
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter {
 		if key == "$elements_chain" {
@@ -124,7 +124,7 @@ func eventFilter(n document.Node, p *port.Project) condition {
 }
 
 // columnFilter parses a filter on a column of the event (event_metadata).
-func columnFilter(n document.Node, p *port.Project) condition {
+func columnFilter(n document.Node, p *port.Project) Condition {
 	key := readKey(n)
 	if _, ok := scan.ColumnGetters[key]; !ok && !n.HasFailed() {
 		n.Get("key").Fail(document.InvalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
@@ -133,16 +133,16 @@ func columnFilter(n document.Node, p *port.Project) condition {
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.
-func groupFilter(n document.Node, p *port.Project) condition {
+func groupFilter(n document.Node, p *port.Project) Condition {
 	index := n.Get("group_type_index")
 	if index.IsAbsent() {
 		index.Fail(document.Required, "A filter of type group needs group_type_index.")
 	}
-	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, scan.MaxGroupTypes-1, 0)), readKey(n)}
+	return &GroupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.IntInRange(0, scan.MaxGroupTypes-1, 0)), readKey(n)}
 }
 
-// groupPropertyCondition compares a property of groups.
-type groupPropertyCondition struct {
+// GroupPropertyCondition compares a property of groups.
+type GroupPropertyCondition struct {
 	comparison
 	groupType int
 	key       string
@@ -151,7 +151,7 @@ type groupPropertyCondition struct {
 // Bind evaluates the filter for all groups of the type, and stores the keys of the groups whose
 // result differs from that of an absent property. This way the map stays small, and events with
 // unknown groups get the result for an absent property.
-func (c *groupPropertyCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+func (c *GroupPropertyCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	test := c.bindTest(b.Run)
 	absent := test("")
 	differing := map[string]bool{} // keys of groups with the other result

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"slices"
@@ -20,9 +20,9 @@ type element struct {
 	Attributes map[string]string
 }
 
-// parseChain parses an elements chain, which has the form `tag.class:attr="value"attr="value";…`.
+// ParseChain parses an elements chain, which has the form `tag.class:attr="value"attr="value";…`.
 // It never fails: what does not match the form is skipped.
-func parseChain(chain string) []element {
+func ParseChain(chain string) []element {
 	var out []element
 	for chain != "" {
 		var e element
@@ -68,7 +68,7 @@ func parseAttributes(s string) (map[string]string, string) {
 }
 
 // elementFilter parses a filter about the elements that were clicked (§3.2.6).
-func elementFilter(n document.Node, p *port.Project) condition {
+func elementFilter(n document.Node, p *port.Project) Condition {
 	key := n.Get("key").Choice("", "tag_name", "text", "href", "selector")
 	f := &elementCondition{comparison: readComparison(n, p, eventFilterSettings(key))}
 	switch key {
@@ -127,7 +127,7 @@ func (f *elementCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 		texts = append(texts, t)
 	}
 	positive := f.operator == "exact"
-	return func(r *scan.Row) bool { return f.match(parseChain(r.Batch.Elements[r.Index]), texts) == positive }
+	return func(r *scan.Row) bool { return f.match(ParseChain(r.Batch.Elements[r.Index]), texts) == positive }
 }
 
 // bindAttribute returns the condition for the keys text and href. It compares the text of every
@@ -136,7 +136,7 @@ func (f *elementCondition) bindAttribute(b *scan.Binder) func(*scan.Row) bool {
 	test, negated := f.bindTest(b.Run), f.isNegative()
 	return func(r *scan.Row) bool {
 		var values []string
-		for _, e := range parseChain(r.Batch.Elements[r.Index]) {
+		for _, e := range ParseChain(r.Batch.Elements[r.Index]) {
 			if v, ok := e.Attributes[f.attribute]; ok && (f.attribute == "text" || len(values) == 0) {
 				values = append(values, wire.Quote(v))
 			}

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"encoding/json"
@@ -150,7 +150,7 @@ func TestFilters_Rejected(t *testing.T) {
 		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {document.TooLarge, "query__properties"},
 	} {
 		n, fault := document.Decode(json.RawMessage(filter), "query__properties")
-		readFilters(n, &port.Project{})
+		Read(n, &port.Project{})
 		if *fault == nil || (*fault).Code != want[0] || (*fault).Attr != want[1] {
 			t.Errorf("%s: %v, want %s at %s", wire.Shorten(filter, 100), *fault, want[0], want[1])
 		}
@@ -159,7 +159,7 @@ func TestFilters_Rejected(t *testing.T) {
 
 // Selectors of §3.2.6.
 func TestElements_Selectors(t *testing.T) {
-	chain := parseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
+	chain := ParseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
 	if len(chain) != 3 || chain[0].Attributes["text"] != `Say "hi"` || len(chain[1].Classes) != 2 {
 		t.Fatalf("the chain is %+v", chain)
 	}
@@ -183,7 +183,7 @@ func TestElements_Selectors(t *testing.T) {
 // A selector of many parts over a chain of many elements must not need exponential time; the test
 // would not end.
 func TestElements_ManyParts(t *testing.T) {
-	chain := parseChain(strings.Repeat("div;", 2000))
+	chain := ParseChain(strings.Repeat("div;", 2000))
 	s, _ := parseSelector(strings.Repeat("div ", 100) + "span")
 	if s.matches(chain) {
 		t.Error("a span is found where there is none")

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"errors"
@@ -13,37 +13,37 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// cellOf returns the value of a field for an event.
-type cellOf func(*scan.Row) hogql.Value
+// CellOf returns the value of a field for an event.
+type CellOf func(*scan.Row) hogql.Value
 
-// hogqlField is a field of events in HogQL (§2.9.6). It is found by the first name of its path;
+// Field is a field of events in HogQL (§2.9.6). It is found by the first name of its path;
 // rest are the other names.
-type hogqlField struct {
+type Field struct {
 	// typ returns the type of the field, and false if the path does not exist.
 	typ func(rest []string) (hogql.Type, bool)
 	// bind returns the function that reads the field.
-	bind func(b *scan.Binder, rest []string) cellOf
+	bind func(b *scan.Binder, rest []string) CellOf
 }
 
-// simpleField returns a field that has no fields below it.
-func simpleField(t hogql.Type, bind func(b *scan.Binder) cellOf) hogqlField {
-	return hogqlField{
+// NewField returns a field that has no fields below it.
+func NewField(t hogql.Type, bind func(b *scan.Binder) CellOf) Field {
+	return Field{
 		typ:  func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
-		bind: func(b *scan.Binder, _ []string) cellOf { return bind(b) },
+		bind: func(b *scan.Binder, _ []string) CellOf { return bind(b) },
 	}
 }
 
 // columnField returns a field that is a column of a batch.
-func columnField(t hogql.Type, c port.Columns, value cellOf) hogqlField {
-	return simpleField(t, func(b *scan.Binder) cellOf {
+func columnField(t hogql.Type, c port.Columns, value CellOf) Field {
+	return NewField(t, func(b *scan.Binder) CellOf {
 		b.Needs.Columns |= c
 		return value
 	})
 }
 
 // propertyField returns a field that is a property of the event.
-func propertyField(value func(b *scan.Binder) scan.Getter) hogqlField {
-	return simpleField(hogql.PropertyType, func(b *scan.Binder) cellOf {
+func propertyField(value func(b *scan.Binder) scan.Getter) Field {
+	return NewField(hogql.PropertyType, func(b *scan.Binder) CellOf {
 		raw := value(b)
 		return func(r *scan.Row) hogql.Value { return hogql.Property(raw(r)) }
 	})
@@ -51,7 +51,7 @@ func propertyField(value func(b *scan.Binder) scan.Getter) hogqlField {
 
 // nestedProperty returns the value of a property (rest has one name) or of a member below it. raw
 // is the property.
-func nestedProperty(raw scan.Getter, rest []string) cellOf {
+func nestedProperty(raw scan.Getter, rest []string) CellOf {
 	if len(rest) == 1 {
 		return func(r *scan.Row) hogql.Value { return hogql.Property(raw(r)) }
 	}
@@ -59,13 +59,13 @@ func nestedProperty(raw scan.Getter, rest []string) cellOf {
 }
 
 // hogqlFields are the fields of events by the first name. Add new fields here.
-var hogqlFields map[string]hogqlField
+var hogqlFields map[string]Field
 
 // hogqlStar are the fields that * selects.
 var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_id", "elements_chain", "created_at", "person_id", "person_mode"}
 
 func init() {
-	hogqlFields = map[string]hogqlField{
+	hogqlFields = map[string]Field{
 		"uuid":           columnField(hogql.UUIDType, port.UUIDs, func(r *scan.Row) hogql.Value { return hogql.UUIDOf(r.Batch.UUID[r.Index].String()) }),
 		"event":          columnField(hogql.TextType, port.Names, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Name[r.Index]) }),
 		"timestamp":      columnField(hogql.TimeType, 0, func(r *scan.Row) hogql.Value { return hogql.TimeOf(r.Batch.Time[r.Index]) }),
@@ -73,11 +73,11 @@ func init() {
 		"distinct_id":    columnField(hogql.TextType, port.DistinctIDs, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.DistinctID[r.Index]) }),
 		"elements_chain": columnField(hogql.TextType, port.Elements, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Elements[r.Index]) }),
 		"person_mode":    columnField(hogql.TextType, port.Modes, func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Mode[r.Index].String()) }),
-		"person_id":      simpleField(hogql.UUIDType, personText),
-		"team_id": simpleField(hogql.IntType, func(b *scan.Binder) cellOf {
+		"person_id":      NewField(hogql.UUIDType, PersonText),
+		"team_id": NewField(hogql.IntType, func(b *scan.Binder) CellOf {
 			return func(*scan.Row) hogql.Value { return hogql.IntOf(b.Project.ID) }
 		}),
-		"properties": {typ: propertiesType, bind: func(b *scan.Binder, rest []string) cellOf {
+		"properties": {typ: propertiesType, bind: func(b *scan.Binder, rest []string) CellOf {
 			if len(rest) == 0 {
 				b.Needs.Columns |= port.Properties
 				return func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
@@ -93,13 +93,13 @@ func init() {
 	}
 	for i := range scan.MaxGroupTypes {
 		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *scan.Binder) scan.Getter { return b.GroupKey(i) })
-		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *scan.Binder, rest []string) cellOf { return bindGroupField(b, i, rest) }}
+		hogqlFields["group_"+strconv.Itoa(i)] = Field{typ: groupField, bind: func(b *scan.Binder, rest []string) CellOf { return bindGroupField(b, i, rest) }}
 	}
 }
 
-// personText returns the UUID of the event's person. The string of each person is created only on
+// PersonText returns the UUID of the event's person. The string of each person is created only on
 // first use.
-func personText(b *scan.Binder) cellOf {
+func PersonText(b *scan.Binder) CellOf {
 	person := b.People()
 	var texts []string
 	return func(r *scan.Row) hogql.Value {
@@ -131,10 +131,10 @@ func personField(rest []string) (hogql.Type, bool) {
 }
 
 // bindPersonField returns the function that reads a field below person.
-func bindPersonField(b *scan.Binder, rest []string) cellOf {
+func bindPersonField(b *scan.Binder, rest []string) CellOf {
 	switch {
 	case rest[0] == "id":
-		return personText(b)
+		return PersonText(b)
 	case rest[0] == "distinct_id":
 		return hogqlFields["distinct_id"].bind(b, nil)
 	case rest[0] == "created_at":
@@ -149,7 +149,7 @@ func bindPersonField(b *scan.Binder, rest []string) cellOf {
 }
 
 // profileText returns the properties of the event's person as JSON, with their current values.
-func profileText(b *scan.Binder) cellOf {
+func profileText(b *scan.Binder) CellOf {
 	texts := map[capture.UUID]string{}
 	b.ReadProfiles(func(p *capture.StoredPerson) error {
 		text := p.Properties.String()
@@ -169,7 +169,7 @@ func profileText(b *scan.Binder) cellOf {
 }
 
 // personCreated returns when the event's person was created; null if the person no longer exists.
-func personCreated(b *scan.Binder) cellOf {
+func personCreated(b *scan.Binder) CellOf {
 	person := b.People()
 	if b.Mode != scan.ModeNoOverride {
 		// The reader returns this time together with the persons.
@@ -210,7 +210,7 @@ func groupField(rest []string) (hogql.Type, bool) {
 
 // bindGroupField returns the function that reads a field of the event's group of a type; null if there
 // is no such group.
-func bindGroupField(b *scan.Binder, groupType int, rest []string) cellOf {
+func bindGroupField(b *scan.Binder, groupType int, rest []string) CellOf {
 	key := b.GroupKey(groupType)
 	// A single property does not need the other data of the groups.
 	if rest[0] == "properties" && len(rest) > 1 {
@@ -218,7 +218,7 @@ func bindGroupField(b *scan.Binder, groupType int, rest []string) cellOf {
 	}
 	values := map[string]hogql.Value{}
 	b.SetErr(b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error {
-		v := groupTableFields[rest[0]].value(g, nil)
+		v := GroupTableFields[rest[0]].value(g, nil)
 		if err := b.Reserve(int64(len(g.Key)+len(v.Text())) + 120); err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func sessionField(rest []string) (hogql.Type, bool) {
 
 // bindSessionField returns the function that reads a field of the event's session; null if the event
 // has no session.
-func bindSessionField(b *scan.Binder, rest []string) cellOf {
+func bindSessionField(b *scan.Binder, rest []string) CellOf {
 	id := b.EventProperty("$session_id")
 	if rest[0] == "id" {
 		return func(r *scan.Row) hogql.Value { return hogql.Property(id(r)) }
@@ -266,9 +266,9 @@ func bindSessionField(b *scan.Binder, rest []string) cellOf {
 	}
 }
 
-// eventScope returns the scope in which expressions over events are compiled. extra are fields that
+// EventScope returns the scope in which expressions over events are compiled. extra are fields that
 // only one kind of query has.
-func eventScope(p *port.Project, extra map[string]hogqlField) *hogql.Scope {
+func EventScope(p *port.Project, extra map[string]Field) *hogql.Scope {
 	return &hogql.Scope{
 		Time: "timestamp", Name: "event", Star: hogqlStar, Filters: true,
 		Resolve: func(path []string) (hogql.Type, bool) {
@@ -282,13 +282,13 @@ func eventScope(p *port.Project, extra map[string]hogqlField) *hogql.Scope {
 			}
 			return f.typ(path[1:])
 		},
-		Cohort: cohortResolver(p, "person_id", "person.id"),
+		Cohort: CohortResolver(p, "person_id", "person.id"),
 	}
 }
 
-// cohortResolver returns the function that validates IN COHORT: the field must be one of people, which
+// CohortResolver returns the function that validates IN COHORT: the field must be one of people, which
 // are paths to the person's id, and the cohort must exist and be supported.
-func cohortResolver(p *port.Project, people ...string) func(path []string, cohort string) error {
+func CohortResolver(p *port.Project, people ...string) func(path []string, cohort string) error {
 	return func(path []string, cohort string) error {
 		if !slices.Contains(people, strings.Join(path, ".")) {
 			return errors.New("IN COHORT asks for " + people[0])
@@ -305,17 +305,17 @@ func cohortResolver(p *port.Project, people ...string) func(path []string, cohor
 	}
 }
 
-// bindEventRow returns a function that converts an event to a row for compiled expressions. filters is
+// EventRow returns a function that converts an event to a row for compiled expressions. filters is
 // the value of {filters}; it may be nil if no expression uses it.
-func bindEventRow(b *scan.Binder, scope *hogql.Scope, extra map[string]hogqlField, filters func(*scan.Row) bool) func(*scan.Row) *hogql.Row {
-	var cells []cellOf
+func EventRow(b *scan.Binder, scope *hogql.Scope, extra map[string]Field, filters func(*scan.Row) bool) func(*scan.Row) *hogql.Row {
+	var cells []CellOf
 	for _, f := range scope.Fields() {
 		switch {
 		case f.Filters:
 			cells = append(cells, boolCell(filters))
 		case f.Cohort != "":
 			id, _ := strconv.ParseInt(f.Cohort, 10, 64)
-			cells = append(cells, boolCell(b.PersonSet(false, bindCohort(b, id))))
+			cells = append(cells, boolCell(b.PersonSet(false, InCohort(b, id))))
 		case extra[f.Path[0]].bind != nil && len(f.Path) == 1:
 			cells = append(cells, extra[f.Path[0]].bind(b, nil))
 		default:
@@ -335,6 +335,6 @@ func bindEventRow(b *scan.Binder, scope *hogql.Scope, extra map[string]hogqlFiel
 }
 
 // boolCell returns a condition as a field.
-func boolCell(holds func(*scan.Row) bool) cellOf {
+func boolCell(holds func(*scan.Row) bool) CellOf {
 	return func(r *scan.Row) hogql.Value { return hogql.BoolOf(holds(r)) }
 }

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"slices"
@@ -14,18 +14,18 @@ type personCondition interface {
 	bindPerson(b *scan.Binder) func(*capture.StoredPerson) bool
 }
 
-// readPersonFilters reads filters that must be evaluable without events.
-func readPersonFilters(n document.Node, p *port.Project) allOf {
-	return readTypedFilters(n, p, "person and cohort", func(c condition) bool {
+// ReadForPersons reads filters that must be evaluable without events.
+func ReadForPersons(n document.Node, p *port.Project) AllOf {
+	return ReadTyped(n, p, "person and cohort", func(c Condition) bool {
 		_, ok := c.(personCondition)
 		return ok
 	})
 }
 
-// readTypedFilters reads filters for each of which the function one must be true; kinds names the
+// ReadTyped reads filters for each of which the function one must be true; kinds names the
 // permitted types in the error.
-func readTypedFilters(n document.Node, p *port.Project, kinds string, one func(condition) bool) allOf {
-	filters := readFilters(n, p)
+func ReadTyped(n document.Node, p *port.Project, kinds string, one func(Condition) bool) AllOf {
+	filters := Read(n, p)
 	if !n.HasFailed() && !everyCondition(filters, one) {
 		n.Fail(document.NotSupported, "Only filters of type %s are possible here.", kinds)
 	}
@@ -33,31 +33,31 @@ func readTypedFilters(n document.Node, p *port.Project, kinds string, one func(c
 }
 
 // everyCondition reports whether a function is true for all leaves of a tree of conditions.
-func everyCondition(c condition, one func(condition) bool) bool {
-	var list []condition
+func everyCondition(c Condition, one func(Condition) bool) bool {
+	var list []Condition
 	switch c := c.(type) {
-	case allOf:
+	case AllOf:
 		list = c
 	case anyOf:
 		list = c
 	default:
 		return one(c)
 	}
-	return !slices.ContainsFunc(list, func(c condition) bool { return !everyCondition(c, one) })
+	return !slices.ContainsFunc(list, func(c Condition) bool { return !everyCondition(c, one) })
 }
 
-// bindPersonConditions returns a tree of conditions, all of which are personConditions, as a test
+// BindPersons returns a tree of conditions, all of which are personConditions, as a test
 // of stored persons.
-func bindPersonConditions(b *scan.Binder, c condition) func(*capture.StoredPerson) bool {
-	return combineConditions(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
+func BindPersons(b *scan.Binder, c Condition) func(*capture.StoredPerson) bool {
+	return combineConditions(c, func(c Condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
 }
 
 // combineConditions converts a tree of conditions to a test of values of type T; one converts each
 // leaf.
-func combineConditions[T any](c condition, one func(condition) func(T) bool) func(T) bool {
+func combineConditions[T any](c Condition, one func(Condition) func(T) bool) func(T) bool {
 	var tests []func(T) bool
 	switch c := c.(type) {
-	case allOf:
+	case AllOf:
 		for _, c := range c {
 			tests = append(tests, combineConditions(c, one))
 		}
@@ -75,11 +75,11 @@ func combineConditions[T any](c condition, one func(condition) func(T) bool) fun
 	return one(c)
 }
 
-// bindGroupConditions returns filters on groups as a test. A group of another type than that of a
+// BindGroups returns filters on groups as a test. A group of another type than that of a
 // filter has no properties for it.
-func bindGroupConditions(b *scan.Binder, filters allOf) func(*capture.Group) bool {
-	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
-		cond := c.(*groupPropertyCondition)
+func BindGroups(b *scan.Binder, filters AllOf) func(*capture.Group) bool {
+	return combineConditions(filters, func(c Condition) func(*capture.Group) bool {
+		cond := c.(*GroupPropertyCondition)
 		test := cond.bindTest(b.Run)
 		return func(g *capture.Group) bool {
 			raw := ""

@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 )
 
 // personFilter parses a filter on a property of the person.
-func personFilter(n document.Node, p *port.Project) condition {
+func personFilter(n document.Node, p *port.Project) Condition {
 	return &personPropertyCondition{readComparison(n, p, flags.FilterSettings{}), readKey(n)}
 }
 
@@ -51,7 +51,7 @@ func (c *personPropertyCondition) bindPerson(b *scan.Binder) func(*capture.Store
 }
 
 // sessionFilter parses a filter on a value of the event's session.
-func sessionFilter(n document.Node, p *port.Project) condition {
+func sessionFilter(n document.Node, p *port.Project) Condition {
 	key := scan.ReadSessionName(n.Get("key"), readKey(n))
 	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter { return b.SessionValue(key) }}
 }

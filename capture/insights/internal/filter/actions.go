@@ -1,4 +1,4 @@
-package insights
+package filter
 
 import (
 	"encoding/json"
@@ -14,12 +14,12 @@ import (
 // readSteps returns the condition of an action's steps (§2.3): an event belongs to the action if at
 // least one step matches it. An action without steps matches every event. names are the event names
 // that the steps can match; nil means any name.
-func readSteps(steps json.RawMessage, p *port.Project) (_ condition, names []string) {
+func readSteps(steps json.RawMessage, p *port.Project) (_ Condition, names []string) {
 	fault := new(*port.Error)
 	n := document.Node{Value: wire.Value(steps), Attr: "steps", Fault: fault}
-	list := n.List(maxFilters)
+	list := n.List(MaxFilters)
 	if len(list) == 0 {
-		return allOf{}, nil
+		return AllOf{}, nil
 	}
 	var some anyOf
 	// every is true if some step accepts any event name; a scan cannot be restricted by name then.
@@ -50,8 +50,8 @@ func (matchNothing) Bind(*scan.Binder) func(*scan.Row) bool {
 }
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
-func readStep(step document.Node, name *string, p *port.Project) condition {
-	out := readFilters(step.Get("properties"), p)
+func readStep(step document.Node, name *string, p *port.Project) Condition {
+	out := Read(step.Get("properties"), p)
 	if name != nil {
 		out = append(out, nameCondition(*name))
 	}
@@ -93,7 +93,7 @@ type urlMatcher struct{ holds func(url string) bool }
 
 // urlCondition returns the condition of a step's url for one of the values of url_matching:
 // contains, exact or regex.
-func urlCondition(url, matching string, step document.Node) condition {
+func urlCondition(url, matching string, step document.Node) Condition {
 	switch matching {
 	case "exact":
 		return urlMatcher{func(s string) bool { return s == url }}
