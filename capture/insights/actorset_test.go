@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -61,7 +62,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 				}
 				people, events := countActors(t, m, p, wire.MustEncode(point))
 				switch {
-				case math == "total" && events != int64(number), math != "total" && math != "sum" && people != int(number) && row.BreakdownValue != otherValue:
+				case math == "total" && events != int64(number), math != "total" && math != "sum" && people != int(number) && row.BreakdownValue != breakdown.OtherValue:
 					t.Fatalf("%s\nvalue %v on %s (%s): %d people, %d events; the number is %v", wire.MustEncode(source), row.BreakdownValue, row.Days[i], row.CompareLabel, people, events, number)
 				case math == "sum" && (number != 0) && people == 0:
 					t.Fatalf("%s\nnobody is behind %v", wire.MustEncode(source), number)

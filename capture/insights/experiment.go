@@ -2,6 +2,7 @@ package insights
 
 import (
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -25,7 +26,7 @@ type experimentQuery struct {
 	// cuped is the number of days before an exposure that the covariate covers; 0: no covariate.
 	cuped int
 	// parts are the properties of the breakdown.
-	parts []breakdownPart
+	parts []breakdown.Part
 }
 
 // parseExperiment parses an ExperimentQuery.
@@ -48,14 +49,14 @@ func readDecrease(n document.Node) bool {
 }
 
 // readMetricBreakdown parses the breakdown of a metric.
-func readMetricBreakdown(n document.Node, p *port.Project) (out []breakdownPart) {
+func readMetricBreakdown(n document.Node, p *port.Project) (out []breakdown.Part) {
 	parts := n.Get("breakdownFilter").Object().Get("breakdowns")
-	if list, _ := parts.Value.([]any); len(list) > maxParts {
-		parts.Fail(document.InvalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
+	if list, _ := parts.Value.([]any); len(list) > breakdown.MaxParts {
+		parts.Fail(document.InvalidInput, "Maximum of %d breakdowns are supported for experiment metrics", breakdown.MaxParts)
 	}
-	for _, part := range parts.List(maxParts) {
+	for _, part := range parts.List(breakdown.MaxParts) {
 		kind := part.Get("type").Choice("event", "event", "person", "group")
-		out = append(out, readBreakdownPart(part, kind, part.Get("property"), "", p))
+		out = append(out, breakdown.ReadPart(part, kind, part.Get("property"), "", p))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -135,7 +136,7 @@ type experimentRun struct {
 
 // newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
 // experiments need.
-func newExperimentRun(r *scan.Run, x trial, e exposure, parts []breakdownPart) *experimentRun {
+func newExperimentRun(r *scan.Run, x trial, e exposure, parts []breakdown.Part) *experimentRun {
 	f := &experimentRun{Run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
 	f.b = &scan.Binder{Run: r, From: f.from, To: f.to}
 	f.b.Needs.Columns |= port.IDs
@@ -225,7 +226,7 @@ func (f *experimentRun) tuple(r *scan.Row) string {
 	for i, part := range f.parts {
 		text, ok := scan.Text(part(r))
 		if values[i] = text; !ok {
-			values[i] = nullValue
+			values[i] = breakdown.NullValue
 		}
 	}
 	return strings.Join(values, tupleMark)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
@@ -47,7 +48,7 @@ type funnelQuery struct {
 	from, to int
 	// bins is the number of bins of time_to_convert; 0: depends on the number of conversions.
 	bins        int
-	split       split
+	split       breakdown.Split
 	attribution attribution
 	// step is the step of the attribution stepTouch.
 	step int
@@ -89,7 +90,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 		interval:   calendar.ReadInterval(n, calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month),
 		groupType:  scan.ReadGroupType(n),
 		steps:      filter.ReadEntities(n.Get("series"), p, maxSteps),
-		split:      readSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
+		split:      breakdown.ReadSplit(n.Get("breakdownFilter").Object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
 		q.maths = append(q.maths, q.steps[i].Node.Get("math").Text("total"))
@@ -101,7 +102,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	}
 	// The specification ignores the breakdown of time_to_convert (§2.5.4).
 	if q.viz == timeToConvert {
-		q.split = split{}
+		q.split = breakdown.Split{}
 	}
 	return q
 }

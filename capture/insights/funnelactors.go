@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -25,7 +26,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) scan.ActorFinder {
 		parse = q.enteredIn
 	}
 	find := parse(n)
-	texts, anyValue := parseBreakdownValue(n.Get("funnelStepBreakdown"))
+	texts, anyValue := breakdown.ReadValue(n.Get("funnelStepBreakdown"))
 	return func(r *scan.Run) (*scan.ActorSet, error) {
 		f, err := q.read(r)
 		if err != nil {

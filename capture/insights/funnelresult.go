@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -109,8 +110,8 @@ func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 func (f *funnelRun) isGrouped() bool { return f.split.Kind != "" }
 
 // stepSums returns the counts of each breakdown value.
-func (f *funnelRun) stepSums() (*groupedSums[*funnelTally], error) {
-	sums := newGroupedSums(f.Run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
+func (f *funnelRun) stepSums() (*breakdown.Sums[*funnelTally], error) {
+	sums := breakdown.NewSums(f.Run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	return sums, f.eachReached(func(_, value uint32, times []int64) error {
 		gaps := 0
 		err := sums.Add(value, func(t *funnelTally) { gaps += t.add(times) })
@@ -136,7 +137,7 @@ func (f *funnelRun) stepsResult() (any, error) {
 	top, rest := sums.Ranked(moreConverted, (*funnelTally).merge)
 	// The row of the other values is inserted by its counts, after rows with equal counts.
 	if rest != nil {
-		at := slices.IndexFunc(top, func(g group[*funnelTally]) bool { return moreConverted(g.Sum, rest.Sum) > 0 })
+		at := slices.IndexFunc(top, func(g breakdown.Group[*funnelTally]) bool { return moreConverted(g.Sum, rest.Sum) > 0 })
 		if at < 0 {
 			at = len(top)
 		}
@@ -178,7 +179,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 // trends returns one line, or with a breakdown one for each value in the order of the values.
 func (f *funnelRun) trends() (any, error) {
 	n := f.period.Len()
-	sums := newGroupedSums(f.Run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
+	sums := breakdown.NewSums(f.Run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
 	err := f.eachEntrance(func(_, value uint32, bucket, reached int) error {
 		return sums.Add(value, func(c *conversion) { c.add(bucket, reached > f.from, reached > f.to) })
 	})
@@ -194,7 +195,7 @@ func (f *funnelRun) trends() (any, error) {
 	}
 	top, rest := sums.Ranked(moreEntered, (*conversion).merge)
 	// The rank determines which values are listed; their order is that of the values.
-	slices.SortFunc(top, func(a, b group[*conversion]) int { return sums.Compare(a.Value, b.Value) })
+	slices.SortFunc(top, func(a, b breakdown.Group[*conversion]) int { return sums.Compare(a.Value, b.Value) })
 	if rest != nil {
 		top = append(top, *rest)
 	}

@@ -3,6 +3,7 @@ package insights
 import (
 	"math"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -16,7 +17,7 @@ type funnelRun struct {
 	period *scan.Period
 	// actors numbers the actors, and values the breakdown values.
 	actors *scan.ActorNumbers
-	values *numberer
+	values *breakdown.Numberer
 	// acts are the events by actor.
 	acts *scan.Chains[occurrence]
 
@@ -40,7 +41,7 @@ func (q *funnelQuery) read(r *scan.Run) (*funnelRun, error) {
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
 	holds := q.conditions.Bind(b)
-	f.values = newNumberer(b, &q.split)
+	f.values = breakdown.NewNumberer(b, &q.split)
 	firsts, err := f.firsts(b)
 	if err != nil {
 		return nil, err

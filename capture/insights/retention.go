@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
@@ -29,7 +30,7 @@ type retentionQuery struct {
 	interval          calendar.Interval
 	groupType         int
 	rule              retentionRule
-	split             split
+	split             breakdown.Split
 	// sameEntities is true if target and returning are the same.
 	sameEntities bool
 	// intervals is the number of rows, counted back from the end, if there is no date_from.
@@ -58,7 +59,7 @@ func readRetention(n document.Node, p *port.Project) *retentionQuery {
 		dates:      calendar.ReadRange(n.Get("dateRange")),
 		interval:   retentionPeriods[f.Get("period").Choice("Day", "Hour", "Day", "Week", "Month")],
 		groupType:  scan.ReadGroupType(n),
-		split:      readSplit(n.Get("breakdownFilter").Object(), p, 1, "event", "person", "cohort"),
+		split:      breakdown.ReadSplit(n.Get("breakdownFilter").Object(), p, 1, "event", "person", "cohort"),
 	}
 	q.sameEntities = bytes.Equal(q.target.Node.Raw(), q.returning.Node.Raw())
 	q.intervals = int(f.Get("totalIntervals").IntInRange(1, maxColumns, 8))
@@ -99,7 +100,7 @@ type retentionRun struct {
 	*scan.Run
 	*calendar.Buckets
 	actors *scan.ActorNumbers
-	values *numberer
+	values *breakdown.Numberer
 	// acts are the completed presences by actor.
 	acts *scan.Chains[presence]
 	// open is, by actor, the presence that is still being counted. There may be several presences
@@ -141,7 +142,7 @@ func (q *retentionQuery) read(r *scan.Run) (*retentionRun, error) {
 	target, returning := q.target.Bind(b), q.returning.Bind(b)
 	holds := q.conditions.Bind(b)
 	f.actors = b.Actors(q.groupType)
-	f.values = newNumberer(b, &q.split)
+	f.values = breakdown.NewNumberer(b, &q.split)
 	if q.amount != nil {
 		// amounts are stored for each event.
 		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}
@@ -302,13 +303,13 @@ func (q *retentionQuery) Run(r *scan.Run) (*port.Result, error) {
 }
 
 // sums returns the cells of each breakdown value.
-func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
+func (f *retentionRun) sums() (*breakdown.Sums[*retentionCells], error) {
 	n, k := f.Len(), f.rule.columns
 	size := 8 * n * k
 	if f.amounts != nil {
 		size *= 2
 	}
-	sums := newGroupedSums(f.Run, &f.split, f.values, size, func() *retentionCells {
+	sums := breakdown.NewSums(f.Run, &f.split, f.values, size, func() *retentionCells {
 		c := newRetentionCells(n, k)
 		if f.amounts != nil {
 			c.amounts = make([]float64, n*k)
@@ -332,7 +333,7 @@ func moreEntering(a, b *retentionCells) int { return cmp.Compare(b.entered(), a.
 func (f *retentionRun) label(value uint32, other bool) string {
 	switch {
 	case other:
-		return otherValue
+		return breakdown.OtherValue
 	case !f.split.IsByCohort():
 		return f.values.All[value]
 	case f.split.Cohorts[value].ID == 0:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -20,7 +21,7 @@ func (q *retentionQuery) ActorFinder(n document.Node) scan.ActorFinder {
 		n.Get("interval").Fail(document.Required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
 	rowIndex := int(n.Get("interval").IntInRange(0, calendar.MaxBuckets, 0))
-	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
+	texts, anyValue := breakdown.ReadValue(n.Get("breakdown"))
 	return func(r *scan.Run) (*scan.ActorSet, error) {
 		f, err := q.read(r)
 		if err != nil {
@@ -63,7 +64,7 @@ func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uin
 	case f.split.IsByCohort():
 		i := f.split.Cohort(texts)
 		return func(set uint32) bool { return i >= 0 && f.values.InSet(set, i) }, nil
-	case !slices.Contains(texts, otherValue):
+	case !slices.Contains(texts, breakdown.OtherValue):
 		return func(value uint32) bool { return slices.Equal(f.values.List(value), texts) }, nil
 	}
 	sums, err := f.sums()

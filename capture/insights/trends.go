@@ -3,6 +3,7 @@ package insights
 import (
 	"cmp"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
@@ -25,7 +26,7 @@ type trends struct {
 	// compare requests the previous period as well, or with compareTo another one.
 	compare   bool
 	compareTo calendar.Date
-	breakdown *breakdown
+	breakdown *breakdown.Breakdown
 	display   display
 	formulas  []formula
 	// smoothing is the number of buckets of which each point is the mean; 1: no smoothing.
@@ -59,7 +60,7 @@ func parseTrends(n document.Node, p *port.Project) scan.Plan {
 	}
 	t.smoothing = int(filter.Get("smoothingIntervals").IntInRange(1, calendar.MaxBuckets, 1))
 	t.formulas = readFormulas(filter, len(t.series))
-	t.breakdown = readBreakdown(n.Get("breakdownFilter").Object(), p, filter)
+	t.breakdown = breakdown.Read(n.Get("breakdownFilter").Object(), p, filter)
 	if t.breakdown != nil && name == worldMap {
 		t.breakdown.Limit = 250
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -28,7 +29,7 @@ func (t *trends) ActorFinder(n document.Node) scan.ActorFinder {
 	when := calendar.ReadDate(dayNode, false)
 	series := int(n.Get("series").IntInRange(0, int64(max(0, len(t.series)-1)), 0))
 	previous := n.Get("compare").Choice("current", "current", "previous") == "previous"
-	texts, anyValue := parseBreakdownValue(n.Get("breakdown"))
+	texts, anyValue := breakdown.ReadValue(n.Get("breakdown"))
 	return func(r *scan.Run) (*scan.ActorSet, error) {
 		p, err := t.current(r)
 		if err != nil {
@@ -96,7 +97,7 @@ func (t *trends) matchValue(r *scan.Run, p *scan.Period, series int, c *counting
 			return text == texts[0] || texts[0] == "0" && text == "all"
 		}, nil
 	}
-	if !slices.Contains(texts, otherValue) {
+	if !slices.Contains(texts, breakdown.OtherValue) {
 		return func(v int) bool { return slices.Equal(c.index.Values[v].Texts, texts) }, nil
 	}
 	// Count the series as for the result, to find the values that have a row of their own.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -82,7 +83,7 @@ func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	// The row of the rest has a placeholder for each part of the breakdown.
 	other := valuePoints{points: make([]float64, len(rest[0].points))}
 	for range rest[0].value.Texts {
-		other.value.Texts = append(other.value.Texts, otherValue)
+		other.value.Texts = append(other.value.Texts, breakdown.OtherValue)
 	}
 	for _, row := range rest {
 		for i, p := range row.points {
@@ -171,7 +172,7 @@ func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 }
 
 // displayValue returns breakdown_value.
-func (a *trendsAnswer) displayValue(v breakdownValue) any {
+func (a *trendsAnswer) displayValue(v breakdown.Value) any {
 	switch {
 	case a.breakdown.ByCohort:
 		id := a.breakdown.Cohorts[a.cohortAt(v)]
@@ -186,13 +187,13 @@ func (a *trendsAnswer) displayValue(v breakdownValue) any {
 }
 
 // cohortAt returns the index of the cohort that a value stands for.
-func (a *trendsAnswer) cohortAt(v breakdownValue) int {
+func (a *trendsAnswer) cohortAt(v breakdown.Value) int {
 	i, _ := strconv.Atoi(v.Texts[0])
 	return i
 }
 
 // valueLabel returns the label of a breakdown value.
-func (a *trendsAnswer) valueLabel(v breakdownValue) string {
+func (a *trendsAnswer) valueLabel(v breakdown.Value) string {
 	if !a.breakdown.ByCohort {
 		return strings.Join(v.Texts, "::")
 	}

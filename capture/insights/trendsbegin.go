@@ -1,6 +1,9 @@
 package insights
 
-import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
+import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
 
 // begin returns the tally of the measure and binds what it needs.
 func (m *measure) begin(b *scan.Binder, c *counting) tally {
@@ -33,11 +36,11 @@ func (m *measure) begin(b *scan.Binder, c *counting) tally {
 }
 
 // begin returns the counting of a series, ready to scan.
-func (m *measuredSeries) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *valueReader) *counting {
+func (m *measuredSeries) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *breakdown.ValueReader) *counting {
 	c := &counting{Run: b.Run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
 	c.from, c.to = p.CountedRange()
 	c.since = c.from
-	c.index.Limit = maxBreakdownValues
+	c.index.Limit = breakdown.MaxValues
 	c.index.Reserve = b.Reserve
 	if values != nil {
 		c.index.AddAll(values.Always)

@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -37,18 +38,18 @@ type counting struct {
 	since     int64 // start of the events that count
 	matcher   *filter.Matcher
 	common    func(*scan.Row) bool
-	values    *valueReader
-	binOf     []bins // by part of the breakdown
-	ranges    []span // of the numbers, by part of the breakdown
-	measuring bool   // the current scan finds the ranges
-	index     valueIndex
+	values    *breakdown.ValueReader
+	binOf     []breakdown.Bins // by part of the breakdown
+	ranges    []breakdown.Span // of the numbers, by part of the breakdown
+	measuring bool             // the current scan finds the ranges
+	index     breakdown.ValueIndex
 	tally     tally
 	first     firstTally // tally, if it is a firstTally
 }
 
 // valuePoints are the results of a series for one breakdown value.
 type valuePoints struct {
-	value  breakdownValue
+	value  breakdown.Value
 	points []float64
 }
 
@@ -203,13 +204,13 @@ type firstTally interface {
 // before the one that counts.
 func (c *counting) measure(w *scan.Row) {
 	if c.ranges == nil {
-		c.ranges = make([]span, len(c.values.Parts))
+		c.ranges = make([]breakdown.Span, len(c.values.Parts))
 	}
 	for i, value := range c.values.Parts {
 		if f, ok := document.NumberOf(value(w)); ok {
 			s := &c.ranges[i]
 			if !s.IsSet {
-				*s = span{IsSet: true, Min: f, Max: f}
+				*s = breakdown.Span{IsSet: true, Min: f, Max: f}
 			}
 			s.Min, s.Max = min(s.Min, f), max(s.Max, f)
 		}
@@ -219,7 +220,7 @@ func (c *counting) measure(w *scan.Row) {
 // makeBins divides the ranges into bins of equal width. The last bin is 0.01 wider, so that it
 // includes the maximum.
 func (c *counting) makeBins() {
-	c.binOf = make([]bins, len(c.values.Parts))
+	c.binOf = make([]breakdown.Bins, len(c.values.Parts))
 	for i, s := range c.ranges {
 		n := c.values.Breakdown.Parts[i].Bins
 		if !s.IsSet || n == 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -30,7 +31,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 	// A formula needs the values of all series, so the rows of the series are joined by breakdown
 	// value.
 	type values struct {
-		value  breakdownValue
+		value  breakdown.Value
 		series [][]float64
 	}
 	// union are the joined rows in the order in which they were found.
@@ -86,8 +87,8 @@ func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 }
 
 // formulaRank orders ordinary values first, then values with a null, then the row of other values.
-func formulaRank(v breakdownValue) int {
-	if slices.Contains(v.Texts, otherValue) {
+func formulaRank(v breakdown.Value) int {
+	if slices.Contains(v.Texts, breakdown.OtherValue) {
 		return 2
 	}
 	return v.Rank()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -53,9 +54,9 @@ func (t *trends) valueOptions(r *scan.Run, p *scan.Period, out map[string]any) e
 				switch {
 				case t.breakdown.ByCohort:
 					o = scan.Option{Label: answer.valueLabel(row.value), Value: answer.displayValue(row.value)}
-				case text == nullValue:
+				case text == breakdown.NullValue:
 					o.Label = "None (i.e. no value)"
-				case text == otherValue:
+				case text == breakdown.OtherValue:
 					o.Label = "Other (i.e. all remaining values)"
 				}
 				if !slices.Contains(lists[i], o) {

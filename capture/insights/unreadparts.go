@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -87,7 +88,7 @@ func readOverride(n document.Node, p *port.Project) {
 		n.Get(name)
 	}
 	filter.Read(n.Get("properties"), p)
-	readBreakdown(n.Get("breakdown_filter").Object(), p, document.Node{Fault: n.Fault})
+	breakdown.Read(n.Get("breakdown_filter").Object(), p, document.Node{Fault: n.Fault})
 }
 
 // readVariables reads the variables of HogQL, which are members by id.

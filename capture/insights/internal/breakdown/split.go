@@ -1,4 +1,4 @@
-package insights
+package breakdown
 
 import (
 	"slices"
@@ -14,9 +14,9 @@ import (
 // maxSplitCohorts is the maximum number of cohorts of a breakdown.
 const maxSplitCohorts = 64
 
-// split is the breakdown of a funnel or of retention: by properties of one type, or by cohorts. If
+// Split is the breakdown of a funnel or of retention: by properties of one type, or by cohorts. If
 // kind is empty, there is no breakdown.
-type split struct {
+type Split struct {
 	// Kind is the type of the properties, or "cohort".
 	Kind string
 	// parts are the properties.
@@ -35,14 +35,14 @@ type splitCohort struct {
 }
 
 // IsByCohort reports whether the breakdown is by cohorts.
-func (s *split) IsByCohort() bool { return s.Kind == "cohort" }
+func (s *Split) IsByCohort() bool { return s.Kind == "cohort" }
 
-// readSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
+// ReadSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
 // permitted types.
-func readSplit(n document.Node, p *port.Project, limit int, kinds ...string) split {
-	s := split{limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), normalize: n.Get("breakdown_normalize_url").Boolean()}
+func ReadSplit(n document.Node, p *port.Project, limit int, kinds ...string) Split {
+	s := Split{limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), normalize: n.Get("breakdown_normalize_url").Boolean()}
 	n.RejectMembers("breakdown_histogram_bin_count")
-	list := n.Get("breakdowns").List(maxParts)
+	list := n.Get("breakdowns").List(MaxParts)
 	if len(list) > 0 {
 		s.readList(list, limit, kinds, p)
 		return s
@@ -71,7 +71,7 @@ func readSplit(n document.Node, p *port.Project, limit int, kinds ...string) spl
 }
 
 // readList parses the newer form, breakdowns, in which all properties must have the same type.
-func (s *split) readList(list []document.Node, limit int, kinds []string, p *port.Project) {
+func (s *Split) readList(list []document.Node, limit int, kinds []string, p *port.Project) {
 	if len(list) > limit {
 		list[limit].Fail(document.NotSupported, "At most %d breakdowns are supported here.", limit)
 	}
@@ -89,7 +89,7 @@ func (s *split) readList(list []document.Node, limit int, kinds []string, p *por
 
 // readCohorts parses the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 stand
 // for all persons.
-func (s *split) readCohorts(value document.Node, p *port.Project) {
+func (s *Split) readCohorts(value document.Node, p *port.Project) {
 	list := []document.Node{value}
 	if _, ok := value.Value.([]any); ok {
 		list = value.List(maxSplitCohorts)
@@ -107,16 +107,16 @@ func (s *split) readCohorts(value document.Node, p *port.Project) {
 
 // Cohort returns the index of the cohort with an id, in the form in which results contain it; -1 if
 // there is no such cohort.
-func (s *split) Cohort(id []string) int {
+func (s *Split) Cohort(id []string) int {
 	return slices.IndexFunc(s.Cohorts, func(c splitCohort) bool {
 		text := strconv.FormatInt(c.ID, 10)
 		return len(id) == 1 && (id[0] == text || c.ID == 0 && id[0] == "all")
 	})
 }
 
-// numberer assigns numbers to the breakdown values of events. 0 is the value of which all parts are
+// Numberer assigns numbers to the breakdown values of events. 0 is the value of which all parts are
 // empty. For a split by cohorts, a value is a set of cohorts.
-type numberer struct {
+type Numberer struct {
 	*scan.Strings
 	Number func(*scan.Row) uint32
 }
@@ -124,9 +124,9 @@ type numberer struct {
 // separator separates the parts of a value. In JSON strings it is escaped.
 const separator = "\x00"
 
-// newNumberer binds a split for a run.
-func newNumberer(b *scan.Binder, s *split) *numberer {
-	n := &numberer{Strings: scan.NewStrings(b.Reserve)}
+// NewNumberer binds a split for a run.
+func NewNumberer(b *scan.Binder, s *Split) *Numberer {
+	n := &Numberer{Strings: scan.NewStrings(b.Reserve)}
 	if s.Kind == "" {
 		n.Number = func(*scan.Row) uint32 { return 0 }
 		return n
@@ -159,17 +159,17 @@ func newNumberer(b *scan.Binder, s *split) *numberer {
 }
 
 // countText returns the number of a value, and limits the number of values.
-func countText(b *scan.Binder, n *numberer, text string) uint32 {
+func countText(b *scan.Binder, n *Numberer, text string) uint32 {
 	number, err := n.Strings.Number(text)
-	if err == nil && len(n.All) > maxBreakdownValues {
-		err = document.NewFault(document.TooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
+	if err == nil && len(n.All) > MaxValues {
+		err = document.NewFault(document.TooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", MaxValues)
 	}
 	b.SetErr(err)
 	return number
 }
 
 // text returns a property in the form of a breakdown value; "" if it is missing.
-func (s *split) text(raw string) string {
+func (s *Split) text(raw string) string {
 	text, ok := scan.Text(raw)
 	if ok && s.normalize {
 		if text = strings.TrimRight(text, "/?#"); text == "" {
@@ -181,7 +181,7 @@ func (s *split) text(raw string) string {
 
 // cohortSets returns a function that returns the number of the set of cohorts that contain an
 // event's person. The string of a set has one byte for each cohort, '1' if it contains the person.
-func cohortSets(b *scan.Binder, n *numberer, cohorts []splitCohort) func(*scan.Row) uint32 {
+func cohortSets(b *scan.Binder, n *Numberer, cohorts []splitCohort) func(*scan.Row) uint32 {
 	tests := make([]func(*scan.Row) bool, len(cohorts))
 	for i, c := range cohorts {
 		if c.ID == 0 {
@@ -203,10 +203,10 @@ func cohortSets(b *scan.Binder, n *numberer, cohorts []splitCohort) func(*scan.R
 }
 
 // List returns the parts of a value.
-func (n *numberer) List(value uint32) []string { return strings.Split(n.All[value], separator) }
+func (n *Numberer) List(value uint32) []string { return strings.Split(n.All[value], separator) }
 
 // InSet reports whether a value of a split by cohorts contains a cohort, by its index.
-func (n *numberer) InSet(value uint32, cohort int) bool { return n.All[value][cohort] == '1' }
+func (n *Numberer) InSet(value uint32, cohort int) bool { return n.All[value][cohort] == '1' }
 
 // compare orders values by their parts.
-func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.List(a), n.List(b)) }
+func (n *Numberer) compare(a, b uint32) int { return slices.Compare(n.List(a), n.List(b)) }

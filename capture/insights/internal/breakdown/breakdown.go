@@ -1,4 +1,4 @@
-package insights
+package breakdown
 
 import (
 	"slices"
@@ -13,13 +13,13 @@ import (
 
 // Labels of breakdown values that are not ordinary strings (§2.4.4).
 const (
-	nullValue  = "$$_posthog_breakdown_null_$$"
-	otherValue = "$$_posthog_breakdown_other_$$"
+	NullValue  = "$$_posthog_breakdown_null_$$"
+	OtherValue = "$$_posthog_breakdown_other_$$"
 )
 
-// breakdown splits a series by properties of its events, or by cohorts.
-type breakdown struct {
-	Parts []breakdownPart
+// Breakdown splits a series by properties of its events, or by cohorts.
+type Breakdown struct {
+	Parts []Part
 	// Several is true if the newer member "breakdowns" was sent: values in the response are lists
 	// then.
 	Several bool
@@ -31,8 +31,8 @@ type breakdown struct {
 	HideOther bool
 }
 
-// breakdownPart is one property of a breakdown.
-type breakdownPart struct {
+// Part is one property of a breakdown.
+type Part struct {
 	// BindValue returns the getter of the property; normalize removes trailing characters of URLs.
 	BindValue func(b *scan.Binder) scan.Getter
 	normalize bool
@@ -42,20 +42,20 @@ type breakdownPart struct {
 // Limits of breakdowns (§2.4.4).
 const (
 	maxBins  = 100
-	maxParts = 3
+	MaxParts = 3
 )
 
-// readBreakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
+// Read parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
 // have the number of bins in the older form.
-func readBreakdown(n document.Node, p *port.Project, trendsFilter document.Node) *breakdown {
-	b := &breakdown{Limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), HideOther: n.Get("breakdown_hide_other_aggregation").Boolean()}
-	if list := n.Get("breakdowns").List(maxParts); len(list) > 0 {
+func Read(n document.Node, p *port.Project, trendsFilter document.Node) *Breakdown {
+	b := &Breakdown{Limit: int(n.Get("breakdown_limit").IntInRange(1, 1000, 25)), HideOther: n.Get("breakdown_hide_other_aggregation").Boolean()}
+	if list := n.Get("breakdowns").List(MaxParts); len(list) > 0 {
 		b.Several = true
 		for _, part := range list {
 			if kind := part.Get("type").Text("event"); kind == "cohort" {
 				part.Get("type").Fail(document.NotSupported, "Cohorts cannot be one of several breakdowns.")
 			} else {
-				b.Parts = append(b.Parts, readBreakdownPart(part, kind, part.Get("property"), "", p))
+				b.Parts = append(b.Parts, ReadPart(part, kind, part.Get("property"), "", p))
 			}
 		}
 		return b
@@ -73,19 +73,19 @@ func readBreakdown(n document.Node, p *port.Project, trendsFilter document.Node)
 	if list, ok := property.Value.([]any); ok && len(list) == 1 {
 		property = property.List(1)[0]
 	}
-	part := readBreakdownPart(n, kind, property, "breakdown_", p)
+	part := ReadPart(n, kind, property, "breakdown_", p)
 	// In older queries the number of bins is a member of trendsFilter.
 	if bins := trendsFilter.Get("breakdown_histogram_bin_count"); part.Bins == 0 && !bins.IsAbsent() {
 		part.Bins = int(bins.IntInRange(1, maxBins, 1))
 	}
-	b.Parts = []breakdownPart{part}
+	b.Parts = []Part{part}
 	return b
 }
 
-// readBreakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
+// ReadPart parses one property of a breakdown. prefix is the common prefix of the names of its
 // members in the older form, "" in the newer one.
-func readBreakdownPart(n document.Node, kind string, property document.Node, prefix string, p *port.Project) breakdownPart {
-	part := breakdownPart{normalize: n.Get(prefix + "normalize_url").Boolean()}
+func ReadPart(n document.Node, kind string, property document.Node, prefix string, p *port.Project) Part {
+	part := Part{normalize: n.Get(prefix + "normalize_url").Boolean()}
 	if bins := n.Get(prefix + "histogram_bin_count"); !bins.IsAbsent() {
 		part.Bins = int(bins.IntInRange(1, maxBins, 1))
 	}
@@ -128,7 +128,7 @@ func readProperty(n document.Node, kind string, property, group document.Node, p
 
 // readCohorts reads the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 mean
 // all persons.
-func (b *breakdown) readCohorts(n document.Node, p *port.Project) {
+func (b *Breakdown) readCohorts(n document.Node, p *port.Project) {
 	b.ByCohort = true
 	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
@@ -146,26 +146,26 @@ func (b *breakdown) readCohorts(n document.Node, p *port.Project) {
 }
 
 // HasBins reports whether a property of the breakdown is divided into numeric bins.
-func (b *breakdown) HasBins() bool {
-	return slices.ContainsFunc(b.Parts, func(p breakdownPart) bool { return p.Bins > 0 })
+func (b *Breakdown) HasBins() bool {
+	return slices.ContainsFunc(b.Parts, func(p Part) bool { return p.Bins > 0 })
 }
 
-// breakdownValue is one value of a breakdown, with one string for each part.
-type breakdownValue struct {
+// Value is one value of a breakdown, with one string for each part.
+type Value struct {
 	Texts []string
 }
 
 // Rank returns 1 for values with a missing part, which results list last, and 0 for other values.
-func (v breakdownValue) Rank() int {
-	if slices.Contains(v.Texts, nullValue) {
+func (v Value) Rank() int {
+	if slices.Contains(v.Texts, NullValue) {
 		return 1
 	}
 	return 0
 }
 
-// valueReader returns the breakdown values that an event counts for.
-type valueReader struct {
-	Breakdown *breakdown
+// ValueReader returns the breakdown values that an event counts for.
+type ValueReader struct {
+	Breakdown *Breakdown
 	Parts     []scan.Getter
 	// cohorts report whether the person of an event is in a cohort, in the order of the breakdown.
 	cohorts []func(*scan.Row) bool
@@ -178,11 +178,11 @@ type valueReader struct {
 
 // Bind prepares the breakdown for a run; it returns nil for a nil breakdown. Breakdown values are
 // identified by keys: the parts joined by a zero byte, or the position of a cohort.
-func (b *breakdown) Bind(dst *scan.Binder) *valueReader {
+func (b *Breakdown) Bind(dst *scan.Binder) *ValueReader {
 	if b == nil {
 		return nil
 	}
-	v := &valueReader{Breakdown: b}
+	v := &ValueReader{Breakdown: b}
 	for _, part := range b.Parts {
 		v.Parts = append(v.Parts, part.BindValue(dst))
 	}
@@ -199,7 +199,7 @@ func (b *breakdown) Bind(dst *scan.Binder) *valueReader {
 
 // ValueKeys returns the keys of an event's values. Only a breakdown by cohorts can have several for
 // an event, or an empty list. The slice is valid until the next call.
-func (v *valueReader) ValueKeys(w *scan.Row, bins []bins) []string {
+func (v *ValueReader) ValueKeys(w *scan.Row, bins []Bins) []string {
 	v.keys = v.keys[:0]
 	if v.Breakdown.ByCohort {
 		for i, in := range v.cohorts {
@@ -225,20 +225,20 @@ func (v *valueReader) ValueKeys(w *scan.Row, bins []bins) []string {
 }
 
 // text returns part i of the event's value: the label of its bin, or the property as a string,
-// nullValue if it is missing or empty.
-func (v *valueReader) text(w *scan.Row, i int, bins []bins) string {
+// NullValue if it is missing or empty.
+func (v *ValueReader) text(w *scan.Row, i int, bins []Bins) string {
 	raw := v.Parts[i](w)
 	part := &v.Breakdown.Parts[i]
 	if part.Bins > 0 {
 		f, ok := document.NumberOf(raw)
 		if !ok || bins == nil {
-			return nullValue
+			return NullValue
 		}
 		return bins[i].label(f)
 	}
 	text, _ := scan.Text(raw)
 	if text == "" {
-		return nullValue
+		return NullValue
 	}
 	if part.normalize {
 		if text = strings.TrimRight(text, "/?#"); text == "" {
@@ -248,17 +248,17 @@ func (v *valueReader) text(w *scan.Row, i int, bins []bins) string {
 	return text
 }
 
-// valueIndex assigns consecutive numbers to the breakdown values of a series.
-type valueIndex struct {
+// ValueIndex assigns consecutive numbers to the breakdown values of a series.
+type ValueIndex struct {
 	numbers map[string]int
-	Values  []breakdownValue
+	Values  []Value
 	InRange []bool // whether an event of the value is in the query's range
 	Limit   int
 	Reserve func(int64) error
 }
 
 // AddAll adds values in the given order.
-func (x *valueIndex) AddAll(values []string) {
+func (x *ValueIndex) AddAll(values []string) {
 	for _, v := range values {
 		_, _ = x.IndexOf(v)
 	}
@@ -266,7 +266,7 @@ func (x *valueIndex) AddAll(values []string) {
 
 // IndexOf returns the number of a value and adds the value if it is new. It fails if there are more
 // than limit values.
-func (x *valueIndex) IndexOf(key string) (int, error) {
+func (x *ValueIndex) IndexOf(key string) (int, error) {
 	if i, ok := x.numbers[key]; ok {
 		return i, nil
 	}
@@ -279,40 +279,40 @@ func (x *valueIndex) IndexOf(key string) (int, error) {
 	key = strings.Clone(key)
 	i := len(x.Values)
 	x.numbers[key] = i
-	x.Values = append(x.Values, breakdownValue{Texts: strings.Split(key, "\x00")})
+	x.Values = append(x.Values, Value{Texts: strings.Split(key, "\x00")})
 	x.InRange = append(x.InRange, false)
 	return i, x.Reserve(int64(len(key)) + 128)
 }
 
-// span is the range of a set of numbers; it is meaningful only if IsSet.
-type span struct {
+// Span is the range of a set of numbers; it is meaningful only if IsSet.
+type Span struct {
 	IsSet    bool
 	Min, Max float64
 }
 
-// bins are the numeric bins of one property: bin i is from edges[i] up to but not including
+// Bins are the numeric bins of one property: bin i is from edges[i] up to but not including
 // edges[i+1], and is labeled texts[i].
-type bins struct {
+type Bins struct {
 	Edges []float64
 	Texts []string
 }
 
 // label returns the label of the bin that a number is in.
-func (b *bins) label(f float64) string {
+func (b *Bins) label(f float64) string {
 	for k := range b.Texts {
 		if f >= b.Edges[k] && f < b.Edges[k+1] {
 			return b.Texts[k]
 		}
 	}
-	return nullValue
+	return NullValue
 }
 
-// maxBreakdownValues is the maximum number of values of a breakdown (§5.4).
-const maxBreakdownValues = 100_000
+// MaxValues is the maximum number of values of a breakdown (§5.4).
+const MaxValues = 100_000
 
-// parseBreakdownValue parses a breakdown value in the form in which results contain it. anyValue is
+// ReadValue parses a breakdown value in the form in which results contain it. anyValue is
 // true if the query does not select a value.
-func parseBreakdownValue(n document.Node) (texts []string, anyValue bool) {
+func ReadValue(n document.Node) (texts []string, anyValue bool) {
 	list := []document.Node{n}
 	if _, ok := n.Value.([]any); ok {
 		list = n.List(filter.MaxFilters)

@@ -1,4 +1,4 @@
-package insights
+package breakdown
 
 import (
 	"slices"
@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
-// group is the sum of one breakdown value of a result.
-type group[T any] struct {
+// Group is the sum of one breakdown value of a result.
+type Group[T any] struct {
 	// Value is the number of the value; for a breakdown by cohorts it is the index of the cohort.
 	Value uint32
 	// Other is true for the sum of the values beyond the limit.
@@ -15,12 +15,12 @@ type group[T any] struct {
 	Sum   T
 }
 
-// groupedSums sums actors by the values of a split. For a split by cohorts, an actor counts for
+// Sums sums actors by the values of a split. For a split by cohorts, an actor counts for
 // each cohort in its set.
-type groupedSums[T any] struct {
+type Sums[T any] struct {
 	run    *scan.Run
-	split  *split
-	values *numberer
+	split  *Split
+	values *Numberer
 	// make returns an empty sum.
 	make func() T
 	// size is the size of a sum in bytes.
@@ -29,13 +29,13 @@ type groupedSums[T any] struct {
 	sums map[uint32]T
 }
 
-// newGroupedSums returns sums without any values.
-func newGroupedSums[T any](r *scan.Run, s *split, values *numberer, size int, create func() T) *groupedSums[T] {
-	return &groupedSums[T]{r, s, values, create, int64(size), map[uint32]T{}}
+// NewSums returns sums without any values.
+func NewSums[T any](r *scan.Run, s *Split, values *Numberer, size int, create func() T) *Sums[T] {
+	return &Sums[T]{r, s, values, create, int64(size), map[uint32]T{}}
 }
 
 // Add calls to with each sum for which a value counts.
-func (g *groupedSums[T]) Add(value uint32, to func(T)) error {
+func (g *Sums[T]) Add(value uint32, to func(T)) error {
 	if !g.split.IsByCohort() {
 		sum, err := g.SumOf(value)
 		if err == nil {
@@ -57,7 +57,7 @@ func (g *groupedSums[T]) Add(value uint32, to func(T)) error {
 }
 
 // SumOf returns the sum of a value, and creates it if necessary.
-func (g *groupedSums[T]) SumOf(value uint32) (T, error) {
+func (g *Sums[T]) SumOf(value uint32) (T, error) {
 	sum, ok := g.sums[value]
 	if !ok {
 		if err := g.run.Reserve(g.size + 64); err != nil {
@@ -72,11 +72,11 @@ func (g *groupedSums[T]) SumOf(value uint32) (T, error) {
 // Ranked returns the groups, ordered by order and then by value. If there are more than the limit
 // of the split, the groups beyond it are merged into rest; their sums are modified. Cohorts are not
 // limited.
-func (g *groupedSums[T]) Ranked(order func(a, b T) int, merge func(to, from T)) (top []group[T], rest *group[T]) {
+func (g *Sums[T]) Ranked(order func(a, b T) int, merge func(to, from T)) (top []Group[T], rest *Group[T]) {
 	for value, sum := range g.sums {
-		top = append(top, group[T]{Value: value, Sum: sum})
+		top = append(top, Group[T]{Value: value, Sum: sum})
 	}
-	slices.SortFunc(top, func(a, b group[T]) int {
+	slices.SortFunc(top, func(a, b Group[T]) int {
 		if c := order(a.Sum, b.Sum); c != 0 {
 			return c
 		}
@@ -86,7 +86,7 @@ func (g *groupedSums[T]) Ranked(order func(a, b T) int, merge func(to, from T)) 
 	if g.split.IsByCohort() || len(top) <= limit {
 		return top, nil
 	}
-	rest = &group[T]{Other: true, Sum: top[limit].Sum}
+	rest = &Group[T]{Other: true, Sum: top[limit].Sum}
 	for _, o := range top[limit+1:] {
 		merge(rest.Sum, o.Sum)
 	}
@@ -94,7 +94,7 @@ func (g *groupedSums[T]) Ranked(order func(a, b T) int, merge func(to, from T)) 
 }
 
 // Compare orders values by their strings, and cohorts by their index.
-func (g *groupedSums[T]) Compare(a, b uint32) int {
+func (g *Sums[T]) Compare(a, b uint32) int {
 	if g.split.IsByCohort() {
 		return int(a) - int(b)
 	}
