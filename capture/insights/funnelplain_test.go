@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -191,14 +192,14 @@ var plainRange = map[string]any{"date_from": "2020-03-27", "date_to": "2020-03-3
 // plainWalk has one person's events for one breakdown value.
 type plainWalk struct {
 	value  string
-	events []naiveEvent
+	events []plaintest.Event
 }
 
 // considerEvents returns the events of a person that match a step or an exclusion, or for strict
 // funnels all events, with their breakdown values.
-func (f *plainFunnel) considerEvents(all, ever []act) (events []naiveEvent, values []string) {
+func (f *plainFunnel) considerEvents(all, ever []act) (events []plaintest.Event, values []string) {
 	for _, a := range all {
-		e := naiveEvent{At: a.at.UnixMicro()}
+		e := plaintest.Event{At: a.at.UnixMicro()}
 		for k, n := range f.nodes {
 			// The first event of the name ever, if it passes the step's filters.
 			first := slices.IndexFunc(ever, func(a act) bool { return a.name == n.name })
@@ -216,7 +217,7 @@ func (f *plainFunnel) considerEvents(all, ever []act) (events []naiveEvent, valu
 	return events, values
 }
 
-func (f *plainFunnel) walks(events []naiveEvent, values []string) []plainWalk {
+func (f *plainFunnel) walks(events []plaintest.Event, values []string) []plainWalk {
 	if !f.breakdown || f.viz == "time_to_convert" {
 		return []plainWalk{{"", events}}
 	}
@@ -254,15 +255,15 @@ func (f *plainFunnel) walks(events []naiveEvent, values []string) []plainWalk {
 	return out
 }
 
-func (f *plainFunnel) walk(events []naiveEvent) []int64 {
+func (f *plainFunnel) walk(events []plaintest.Event) []int64 {
 	window := f.hours * 3600e6
 	if f.order == "unordered" {
-		_, times := naiveUnordered(len(f.nodes), window, events)
+		_, times := plaintest.Unordered(len(f.nodes), window, events)
 		return times
 	}
-	naive := naiveFunnel{Steps: len(f.nodes), Window: window, Strict: f.order == "strict"}
+	naive := plaintest.Funnel{Steps: len(f.nodes), Window: window, Strict: f.order == "strict"}
 	if f.excluded {
-		naive.Exclusions = []naiveExclusion{{From: 0, To: len(f.nodes) - 1}}
+		naive.Exclusions = []plaintest.Exclusion{{From: 0, To: len(f.nodes) - 1}}
 	}
 	_, times := naive.Walk(events)
 	return times
@@ -314,7 +315,7 @@ func (f *plainFunnel) groups(acts []act) []*plainGroup {
 
 // enteredDays returns the days on which an attempt began, and how far it reached: it walks the
 // events with starts on that day only.
-func (f *plainFunnel) enteredDays(events []naiveEvent) map[int]int {
+func (f *plainFunnel) enteredDays(events []plaintest.Event) map[int]int {
 	days := map[int]int{}
 	for d := range plainDays {
 		if f.viz != "trends" {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
 )
 
 // TestWalkersFollowTheText compares walkers with the naive evaluator on random sequences with ties,
@@ -12,11 +14,11 @@ func TestWalkersFollowTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 25))
 	full, spoiled := 0, 0
 	for n := range 30_000 {
-		f := naiveFunnel{Steps: 1 + random.IntN(5), Window: 1 + random.IntN(12), Strict: n%3 == 1}
+		f := plaintest.Funnel{Steps: 1 + random.IntN(5), Window: 1 + random.IntN(12), Strict: n%3 == 1}
 		if n%3 != 1 && f.Steps > 1 {
 			for range random.IntN(3) {
 				from := random.IntN(f.Steps - 1)
-				f.Exclusions = append(f.Exclusions, naiveExclusion{From: from, To: from + 1 + random.IntN(f.Steps-1-from)})
+				f.Exclusions = append(f.Exclusions, plaintest.Exclusion{From: from, To: from + 1 + random.IntN(f.Steps-1-from)})
 			}
 		}
 		events := randomWalk(random, &f, n%3 == 2)
@@ -32,7 +34,7 @@ func TestWalkersFollowTheText(t *testing.T) {
 		reached, times := f.Walk(events)
 		if n%3 == 2 {
 			w = newUnorderedWalker(f.Steps, int64(f.Window))
-			reached, times = naiveUnordered(f.Steps, f.Window, events)
+			reached, times = plaintest.Unordered(f.Steps, f.Window, events)
 		}
 		w.walk(occurrences[:len(occurrences)/2]) // a walker is reused
 		got, gotTimes := w.walk(occurrences)
@@ -51,7 +53,7 @@ func TestWalkersFollowTheText(t *testing.T) {
 	}
 }
 
-func occurrenceOf(e naiveEvent, id int64) occurrence {
+func occurrenceOf(e plaintest.Event, id int64) occurrence {
 	o := occurrence{time: e.At, id: id}
 	for _, k := range e.Steps {
 		o.match |= 1 << (k - 1)
@@ -65,8 +67,8 @@ func occurrenceOf(e naiveEvent, id int64) occurrence {
 	return o
 }
 
-func randomWalk(random *rand.Rand, f *naiveFunnel, anyOrder bool) []naiveEvent {
-	events := make([]naiveEvent, random.IntN(14))
+func randomWalk(random *rand.Rand, f *plaintest.Funnel, anyOrder bool) []plaintest.Event {
+	events := make([]plaintest.Event, random.IntN(14))
 	now := int64(0)
 	for i := range events {
 		now += int64(random.IntN(4)) * int64(random.IntN(2))
