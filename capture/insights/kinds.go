@@ -3,6 +3,7 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -11,7 +12,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trendsKinds, lifecycleKinds, funnelKinds, retentionKinds, trialKinds, statsKinds, sqlKinds(findKind))
+	kinds = slices.Concat(trendsKinds, lifecycleKinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

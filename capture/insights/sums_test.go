@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -143,7 +144,7 @@ func TestSums_Retention(t *testing.T) {
 			least: 1 + random.IntN(2), first: random.IntN(2) == 0, cumulative: random.IntN(2) == 0,
 		}
 		source := r.json()
-		for i, row := range runQuery(t, m, p, source).([]retentionRow) {
+		for i, row := range runQuery(t, m, p, source).([]retention.Row) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
 			n, fault := document.Decode(point, "query")
 			find := sources{Find: findKind}.ActorFinder(n, p)

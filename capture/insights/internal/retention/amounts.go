@@ -1,4 +1,4 @@
-package insights
+package retention
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"

@@ -1,4 +1,4 @@
-package insights
+package retention
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// retentionKinds are the kinds of queries about retention.
-var retentionKinds = []scan.Kind{
+// Kinds are the kinds of queries about retention.
+var Kinds = []scan.Kind{
 	{Name: "RetentionQuery", Parse: parseRetention},
 }
 
@@ -242,8 +242,8 @@ func (f *retentionRun) each(yield func(actor, value uint32, row int, columns []i
 	})
 }
 
-// retentionRow is a row of the result, for one breakdown value.
-type retentionRow struct {
+// Row is a row of the result, for one breakdown value.
+type Row struct {
 	Label          string          `json:"label"`
 	Date           string          `json:"date"`
 	Values         []retentionCell `json:"values"`
@@ -263,7 +263,7 @@ func (q *retentionQuery) Run(r *scan.Run) (*port.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []retentionRow{}
+	out := []Row{}
 	if f.Len() == 0 {
 		return &port.Result{Results: out}, nil
 	}
@@ -343,7 +343,7 @@ func (f *retentionRun) label(value uint32, other bool) string {
 }
 
 // table appends the rows of one breakdown value to to. value is nil without a breakdown.
-func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string) []retentionRow {
+func (f *retentionRun) table(to []Row, c *retentionCells, value *string) []Row {
 	period := periodNames[f.retentionQuery.interval] + " "
 	columns := make([]string, c.columns)
 	for k, first := 0, 0; k < c.columns; k++ {
@@ -358,7 +358,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 		first = last + 1
 	}
 	for s, date := range f.Instants() {
-		row := retentionRow{Label: period + strconv.Itoa(s), Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
+		row := Row{Label: period + strconv.Itoa(s), Date: date, BreakdownValue: value, Values: make([]retentionCell, c.columns)}
 		for k, n := range c.row(s) {
 			row.Values[k] = retentionCell{Count: n, Label: columns[k]}
 			if f.amounts == nil {
