@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -44,7 +45,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := result.Results.([]*trendsRow)
+		rows := result.Results.([]*trends.Row)
 		days := map[string][]string{}
 		for _, row := range rows {
 			if row.CompareLabel == "current" {

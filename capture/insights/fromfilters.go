@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -166,7 +167,7 @@ func (o *oldFilters) trends() {
 		filter["formula"] = formula
 	}
 	if name, _ := o.Get("display").Value.(string); name != "" {
-		if _, supported := displays[name]; supported {
+		if _, supported := trends.Displays[name]; supported {
 			filter["display"] = name
 		}
 	}

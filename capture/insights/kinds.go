@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 )
 
 // kinds are all kinds of queries that are supported (§2.1). To add a kind, add it to the table of
@@ -12,7 +13,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trendsKinds, lifecycleKinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
+	kinds = slices.Concat(trends.Kinds, lifecycleKinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

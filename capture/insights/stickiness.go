@@ -7,13 +7,14 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // stickiness is a StickinessQuery (§2.8): in how many intervals actors are active.
 type stickiness struct {
 	// series are the series; their math defines the actors.
-	series     []measuredSeries
+	series     []trends.Series
 	interval   calendar.Interval
 	dates      calendar.Range
 	conditions filter.AllOf
@@ -35,10 +36,10 @@ func parseStickiness(n document.Node, p *port.Project) scan.Plan {
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.Get("math").Text("") == "hogql" {
-			s.series = append(s.series, measuredSeries{Entity: e, Math: measure{Name: "hogql", Basis: "hogql", Group: scan.AnyPeople, Named: filter.ReadValue(m.Get("math_hogql"), p)}})
+			s.series = append(s.series, trends.Series{Entity: e, Math: trends.Measure{Name: "hogql", Basis: "hogql", Group: scan.AnyPeople, Named: filter.ReadValue(m.Get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measuredSeries{Entity: e, Math: readMeasure(m, p)})
+		s.series = append(s.series, trends.Series{Entity: e, Math: trends.ReadMeasure(m, p)})
 	}
 	// Intervals of several units are not supported.
 	n.Get("intervalCount").IntInRange(1, 1, 1)

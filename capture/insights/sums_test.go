@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -48,7 +49,7 @@ func TestSums_Trends(t *testing.T) {
 			"dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
 		}
 		sums := func() (out []float64) {
-			for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(source)).([]*trendsRow) {
+			for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(source)).([]*trends.Row) {
 				if out == nil {
 					out = make([]float64, len(row.Data))
 				}
@@ -182,9 +183,9 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 		}
 		series := []any{map[string]any{"kind": "EventsNode", "event": pick[any](random, "view", nil), "math": "dau"}}
 		query := map[string]any{"kind": "TrendsQuery", "series": series, "interval": "day", "dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"}}
-		daily := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Data
+		daily := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trends.Row)[0].Data
 		query["trendsFilter"] = map[string]any{"display": "BoldNumber"}
-		total := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trendsRow)[0].Aggregated
+		total := runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*trends.Row)[0].Aggregated
 		delete(query, "trendsFilter")
 
 		query["kind"] = "StickinessQuery"

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/plaintest"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -357,7 +358,7 @@ func engineTrends(t *testing.T, m *memory, p *port.Project, query json.RawMessag
 		t.Fatalf("%s: %v", query, err)
 	}
 	out := map[string][]float64{}
-	for _, row := range result.Results.([]*trendsRow) {
+	for _, row := range result.Results.([]*trends.Row) {
 		value, _ := row.BreakdownValue.(string)
 		points := make([]float64, len(row.Data))
 		for i, v := range row.Data {

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
@@ -6,7 +6,7 @@ import (
 )
 
 // begin returns the tally of the measure and binds what it needs.
-func (m *measure) begin(b *scan.Binder, c *counting) tally {
+func (m *Measure) begin(b *scan.Binder, c *counting) tally {
 	buckets := c.buckets()
 	switch m.Basis {
 	case "values":
@@ -36,7 +36,7 @@ func (m *measure) begin(b *scan.Binder, c *counting) tally {
 }
 
 // begin returns the counting of a series, ready to scan.
-func (m *measuredSeries) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *breakdown.ValueReader) *counting {
+func (m *Series) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *breakdown.ValueReader) *counting {
 	c := &counting{Run: b.Run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
 	c.from, c.to = p.CountedRange()
 	c.since = c.from

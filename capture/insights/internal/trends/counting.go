@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
@@ -17,8 +17,8 @@ const (
 	total                     // one number
 )
 
-// displays are the values of the member display.
-var displays = map[string]display{
+// Displays are the values of the member display.
+var Displays = map[string]display{
 	"ActionsLineGraph": timeSeries, "ActionsAreaGraph": timeSeries, "ActionsBar": timeSeries,
 	"ActionsUnstackedBar": timeSeries, "ActionsStackedBar": timeSeries, "Auto": timeSeries,
 	"ActionsLineGraphCumulative": cumulative,
@@ -31,7 +31,7 @@ const worldMap = "WorldMap"
 // counting computes one series in one period.
 type counting struct {
 	*scan.Run
-	series    *measuredSeries
+	series    *Series
 	display   display
 	period    *scan.Period
 	from, to  int64 // range of the events that are read

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"slices"
@@ -67,7 +67,7 @@ type durations struct {
 	// sessions are by session id; id is the session id of an event.
 	sessions map[string]*scan.Session
 	id       scan.Getter
-	m        *measure
+	m        *Measure
 	// length has the duration of each session by its number, after the multiplier of the measure.
 	length []float64
 }
@@ -112,7 +112,7 @@ type window struct {
 // window returns the tally of weekly_active and monthly_active. If the interval is as long as the
 // window, or the result is a single number, no sliding window is needed, and it is a tally of
 // distinct actors in the whole range.
-func (m *measure) window(b *scan.Binder, c *counting) tally {
+func (m *Measure) window(b *scan.Binder, c *counting) tally {
 	p := c.period
 	actors := newDistinctCounts(c, b.Actor(m.Group))
 	short := p.Interval == calendar.Hour || p.Interval == calendar.Minute

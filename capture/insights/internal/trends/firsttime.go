@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
@@ -29,7 +29,7 @@ type firstEvent struct {
 }
 
 // firstTime returns a tally of first-time math and extends the scan to all time.
-func (m *measure) firstTime(b *scan.Binder, c *counting) tally {
+func (m *Measure) firstTime(b *scan.Binder, c *counting) tally {
 	c.from = 0
 	b.Needs.Columns |= port.IDs
 	return &firstTime{c: c, base: c.series.BindName(b), person: b.Actor(m.Group), matching: m.Basis == "firstMatching", firsts: map[uint32]*firstEvent{}}

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ type collector struct {
 
 // prepare sets accept according to the kind of the inner tally. Tallies ignore some events, for
 // example those without the property that is summed, and collector must ignore the same.
-func (k *collector) prepare(b *scan.Binder, m *measure) {
+func (k *collector) prepare(b *scan.Binder, m *Measure) {
 	if m.Group >= 0 {
 		k.groups = b.GroupsOf[m.Group]
 	}

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 
 // number returns a function that returns the value of an event for maths of properties, and false
 // if the property is not a number.
-func (m *measure) number(b *scan.Binder) func(*scan.Row) (float64, bool) {
+func (m *Measure) number(b *scan.Binder) func(*scan.Row) (float64, bool) {
 	var value scan.Getter
 	switch {
 	case m.kind == "person_properties":

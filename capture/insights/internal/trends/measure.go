@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// measure is the math of a series (§2.4.2): what is computed from its events.
-type measure struct {
+// Measure is the math of a series (§2.4.2): what is computed from its events.
+type Measure struct {
 	Name string
 	// fold is how numbers are aggregated: one of folds.
 	fold string
@@ -41,7 +41,7 @@ var folds = []string{"sum", "avg", "min", "max", "median", "p75", "p90", "p95", 
 var quantiles = map[string]float64{"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 // actorMaths are the maths that count distinct persons, groups or sessions.
-var actorMaths = map[string]measure{
+var actorMaths = map[string]Measure{
 	"dau":                           {Basis: "actors"},
 	"weekly_active":                 {Basis: "window", days: 7},
 	"monthly_active":                {Basis: "window", days: 30},
@@ -51,10 +51,10 @@ var actorMaths = map[string]measure{
 	"first_matching_event_for_user": {Basis: "firstMatching"},
 }
 
-// readMeasure parses the math of a node.
-func readMeasure(n document.Node, p *port.Project) measure {
+// ReadMeasure parses the math of a node.
+func ReadMeasure(n document.Node, p *port.Project) Measure {
 	name := n.Get("math").Text("total")
-	m := measure{Name: name, multiplier: n.Get("math_multiplier").Number(1), Group: -1}
+	m := Measure{Name: name, multiplier: n.Get("math_multiplier").Number(1), Group: -1}
 	m.property = n.Get("math_property").Text("")
 	m.kind = n.Get("math_property_type").Choice("event_properties", "event_properties", "person_properties", "session_properties")
 	if name == "" {
@@ -87,10 +87,10 @@ func readMeasure(n document.Node, p *port.Project) measure {
 }
 
 // isCountedOnce reports whether a cumulative display counts each actor only in its first bucket.
-func (m *measure) isCountedOnce() bool { return m.Basis == "actors" }
+func (m *Measure) isCountedOnce() bool { return m.Basis == "actors" }
 
-// measuredSeries is a series and what is computed from its events.
-type measuredSeries struct {
+// Series is a series and what is computed from its events.
+type Series struct {
 	filter.Entity
-	Math measure
+	Math Measure
 }

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type trendsAnswer struct {
 	// cells is the number of cells of the result so far.
 	cells int
 	// results are the rows of formulas.
-	results []*trendsRow
+	results []*Row
 }
 
 // trendsPeriod is the current period, or the one that it is compared with.
@@ -34,8 +34,8 @@ type trendsPeriod struct {
 	days, labels, instants []string
 }
 
-// trendsRow is a row of the result. Members that a row does not have are nil.
-type trendsRow struct {
+// Row is a row of the result. Members that a row does not have are nil.
+type Row struct {
 	Action         any           `json:"action"`
 	Label          string        `json:"label"`
 	Count          scan.Number   `json:"count"`
@@ -99,7 +99,7 @@ func (a *trendsAnswer) rows() any {
 	if len(a.formulas) > 0 {
 		return emptyIfNil(a.results)
 	}
-	out := []*trendsRow{}
+	out := []*Row{}
 	for _, p := range a.periods {
 		if a.breakdown != nil && a.breakdown.ByCohort {
 			for k := range a.breakdown.Cohorts {
@@ -119,15 +119,15 @@ func (a *trendsAnswer) rows() any {
 }
 
 // emptyIfNil replaces nil by an empty list, which is encoded as [] instead of null.
-func emptyIfNil(rows []*trendsRow) []*trendsRow {
+func emptyIfNil(rows []*Row) []*Row {
 	if rows == nil {
-		return []*trendsRow{}
+		return []*Row{}
 	}
 	return rows
 }
 
 // seriesRow returns the row of a series for a breakdown value.
-func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *trendsRow {
+func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *Row {
 	e := &a.series[series].Entity
 	row := a.row(p, c)
 	var days []string
@@ -148,8 +148,8 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *tre
 }
 
 // row returns the members that rows of series and rows of formulas have in common.
-func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
-	row := &trendsRow{Data: []scan.Number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
+func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *Row {
+	row := &Row{Data: []scan.Number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
 	if a.breakdown != nil {
 		row.BreakdownValue = a.displayValue(c.value)
 	}

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ func (a *trendsAnswer) applyFormulas() error {
 
 // formulaRows returns the rows of a formula for a period, one for each breakdown value that a
 // series has.
-func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, error) {
+func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*Row, error) {
 	// A formula needs the values of all series, so the rows of the series are joined by breakdown
 	// value.
 	type values struct {
@@ -56,7 +56,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 		counts[k] = valuePoints{v.value, f.points(v.series)}
 	}
 	a.sortFormula(counts)
-	rows := make([]*trendsRow, len(counts))
+	rows := make([]*Row, len(counts))
 	for k, c := range counts {
 		row := a.row(p, c)
 		row.Label = cmp.Or(f.name, "Formula ("+f.text+")")

@@ -1,4 +1,4 @@
-package insights
+package trends
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// trendsKinds are the kinds of queries about trends.
-var trendsKinds = []scan.Kind{
+// Kinds are the kinds of queries about trends.
+var Kinds = []scan.Kind{
 	{Name: "TrendsQuery", Parse: parseTrends},
 }
 
 // trends is a TrendsQuery (§2.4).
 type trends struct {
-	series     []measuredSeries
+	series     []Series
 	interval   calendar.Interval
 	dates      calendar.Range
 	conditions filter.AllOf
@@ -42,7 +42,7 @@ func parseTrends(n document.Node, p *port.Project) scan.Plan {
 	}
 	entities := filter.ReadEntities(n.Get("series"), p, filter.MaxSeries)
 	for i, e := range entities {
-		t.series = append(t.series, measuredSeries{e, readMeasure(n.Get("series").List(filter.MaxSeries)[i], p)})
+		t.series = append(t.series, Series{e, ReadMeasure(n.Get("series").List(filter.MaxSeries)[i], p)})
 	}
 	n.RejectMembers("conversionGoal")
 	n.Get("aggregation_group_type_index").IntInRange(0, scan.MaxGroupTypes-1, 0)
@@ -51,7 +51,7 @@ func parseTrends(n document.Node, p *port.Project) scan.Plan {
 	t.compareTo = calendar.ReadRelativeDate(compare.Get("compare_to"))
 	filter := n.Get("trendsFilter").Object()
 	name := cmp.Or(filter.Get("display").Text("ActionsLineGraph"), "ActionsLineGraph")
-	display, ok := displays[name]
+	display, ok := Displays[name]
 	if !ok {
 		filter.Get("display").Fail(document.InvalidChoice, "The display %q is not supported.", wire.Shorten(name, 100))
 	}
