@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -105,7 +106,7 @@ func TestActors_LifecycleAndStickiness(t *testing.T) {
 			"kind": "LifecycleQuery", "series": []any{map[string]any{"kind": "EventsNode", "event": "view"}},
 			"dateRange": map[string]any{"date_from": "2020-03-24", "date_to": "2020-03-30"},
 		}
-		for _, row := range answer(t, m, source).([]*lifecycleRow) {
+		for _, row := range answer(t, m, source).([]*lifecycle.Row) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "InsightActorsQuery", "source": source, "day": row.Days[i], "status": row.Status}
 				people, _ := countActors(t, m, &port.Project{ID: 1}, wire.MustEncode(point))
@@ -115,7 +116,7 @@ func TestActors_LifecycleAndStickiness(t *testing.T) {
 			}
 		}
 		source["kind"] = "StickinessQuery"
-		for _, row := range answer(t, m, source).([]*stickinessRow) {
+		for _, row := range answer(t, m, source).([]*lifecycle.StickinessRow) {
 			for i, number := range row.Data {
 				point := map[string]any{"kind": "StickinessActorsQuery", "source": source, "day": row.Days[i], "series": 0}
 				if people, _ := countActors(t, m, &port.Project{ID: 1}, wire.MustEncode(point)); people != int(number) {

@@ -3,6 +3,7 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
@@ -13,7 +14,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trends.Kinds, lifecycleKinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
+	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

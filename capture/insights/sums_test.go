@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
@@ -190,7 +191,7 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 
 		query["kind"] = "StickinessQuery"
 		sum := scan.Number(0)
-		for _, n := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*stickinessRow)[0].Data {
+		for _, n := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*lifecycle.StickinessRow)[0].Data {
 			sum += n
 		}
 		if total == nil || sum != *total {
@@ -200,7 +201,7 @@ func TestSums_LifecycleAndStickiness(t *testing.T) {
 		query["kind"] = "LifecycleQuery"
 		delete(series[0].(map[string]any), "math")
 		sums := make([]scan.Number, len(daily))
-		for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*lifecycleRow) {
+		for _, row := range runQuery(t, m, &port.Project{ID: 1}, wire.MustEncode(query)).([]*lifecycle.Row) {
 			for i, n := range row.Data {
 				sums[i] += max(n, 0)
 			}

@@ -1,4 +1,4 @@
-package insights
+package lifecycle
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// lifecycleKinds are the kinds of queries about lifecycle and stickiness.
-var lifecycleKinds = []scan.Kind{
+// Kinds are the kinds of queries about lifecycle and stickiness.
+var Kinds = []scan.Kind{
 	{Name: "LifecycleQuery", Parse: parseLifecycle},
 	{Name: "StickinessQuery", Parse: parseStickiness},
 }
@@ -81,9 +81,9 @@ func (l *lifecycle) Run(r *scan.Run) (*port.Result, error) {
 		}
 	}
 	label := l.entity.Label(r)
-	results := make([]*lifecycleRow, len(data))
+	results := make([]*Row, len(data))
 	for i, points := range data {
-		results[i] = &lifecycleRow{
+		results[i] = &Row{
 			Status: lifecycleStatuses[i], Data: scan.Numbers(points), Days: p.Days(), Labels: p.Labels(p.From, p.To),
 			Count: scan.Number(scan.Sum(points)), Label: label + " - " + lifecycleStatuses[i],
 			Action: l.entity.Describe(r, 0, p.Instants()),
@@ -95,8 +95,8 @@ func (l *lifecycle) Run(r *scan.Run) (*port.Result, error) {
 	return &port.Result{Results: results, From: p.From, To: p.To}, nil
 }
 
-// lifecycleRow is one row of the result: a status.
-type lifecycleRow struct {
+// Row is one row of the result: a status.
+type Row struct {
 	Action *filter.EntityView `json:"action"`
 	Status string             `json:"status"`
 	Data   []scan.Number      `json:"data"`

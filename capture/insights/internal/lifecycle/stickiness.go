@@ -1,4 +1,4 @@
-package insights
+package lifecycle
 
 import (
 	"fmt"
@@ -60,8 +60,8 @@ func parseStickiness(n document.Node, p *port.Project) scan.Plan {
 	return s
 }
 
-// stickinessRow is one row of the result: a series in one period.
-type stickinessRow struct {
+// StickinessRow is one row of the result: a series in one period.
+type StickinessRow struct {
 	Action       *filter.EntityView `json:"action"`
 	Label        string             `json:"label"`
 	Count        scan.Number        `json:"count"`
@@ -87,10 +87,10 @@ func (s *stickiness) Run(r *scan.Run) (*port.Result, error) {
 		}
 		periods, labels = append(periods, before), []string{"current", "previous"}
 	}
-	results := []*stickinessRow{}
+	results := []*StickinessRow{}
 	for k, p := range periods {
 		for i := range s.series {
-			var row *stickinessRow
+			var row *StickinessRow
 			// Only the row remains after each series, so the memory of the counts is released.
 			err := r.ReleaseAfter(func() error {
 				active, err := s.active(r, p, i)
@@ -113,7 +113,7 @@ func (s *stickiness) Run(r *scan.Run) (*port.Result, error) {
 }
 
 // row returns the row of a series: by number of intervals, how many actors are active in as many.
-func (s *stickiness) row(r *scan.Run, p *scan.Period, i int, active map[uint32]int) *stickinessRow {
+func (s *stickiness) row(r *scan.Run, p *scan.Period, i int, active map[uint32]int) *StickinessRow {
 	n := p.Len()
 	points := make([]float64, n)
 	for _, intervals := range active {
@@ -126,7 +126,7 @@ func (s *stickiness) row(r *scan.Run, p *scan.Period, i int, active map[uint32]i
 		}
 	}
 	e := &s.series[i].Entity
-	row := &stickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: scan.Number(len(active)), Data: scan.Numbers(points), Labels: []string{}, Days: []int{}}
+	row := &StickinessRow{Action: e.Describe(r, i, nil), Label: e.Label(r), Count: scan.Number(len(active)), Data: scan.Numbers(points), Labels: []string{}, Days: []int{}}
 	for i := range n {
 		unit := string(s.interval)
 		if i > 0 {
