@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/funnels"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -214,7 +215,7 @@ func (o *oldFilters) funnel() {
 		filter["funnelWindowInterval"], filter["funnelWindowIntervalUnit"] = days, "day"
 	}
 	if filter["funnelVizType"] == nil && o.Get("display").Value == "ActionsLineGraph" {
-		filter["funnelVizType"] = funnelTrends
+		filter["funnelVizType"] = funnels.TrendsView
 	}
 	exclusions := []any{}
 	for _, x := range oldObjects(o.Get("exclusions")) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/funnels"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -153,7 +154,7 @@ func TestFunnels_Windows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps := result.Results.([]funnelStep)
+			steps := result.Results.([]funnels.Step)
 			if got := fmt.Sprintf("[%d,%d]", steps[0].Count, steps[1].Count); got != want {
 				t.Errorf("2 × %s and %v: %s, want %s", unit, late, got, want)
 			}

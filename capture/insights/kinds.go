@@ -3,6 +3,7 @@ package insights
 import (
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/funnels"
 	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -14,7 +15,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnelKinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
+	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

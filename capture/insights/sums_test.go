@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/funnels"
 	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
@@ -77,11 +78,11 @@ func TestSums_Trends(t *testing.T) {
 }
 
 // groupsOf returns the steps of a funnel, by breakdown value if it has a breakdown.
-func groupsOf(results any) [][]funnelStep {
-	if steps, one := results.([]funnelStep); one {
-		return [][]funnelStep{steps}
+func groupsOf(results any) [][]funnels.Step {
+	if steps, one := results.([]funnels.Step); one {
+		return [][]funnels.Step{steps}
 	}
-	return results.([][]funnelStep)
+	return results.([][]funnels.Step)
 }
 
 // No step has more actors than the step before it; the actors that reached and left a step are as

@@ -1,4 +1,4 @@
-package insights
+package funnels
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// funnelStep is a step of the result (§2.5.3). Times are in seconds.
-type funnelStep struct {
+// Step is a step of the result (§2.5.3). Times are in seconds.
+type Step struct {
 	ActionID   any     `json:"action_id"`
 	Name       any     `json:"name"`
 	CustomName *string `json:"custom_name"`
@@ -53,7 +53,7 @@ func (q *funnelQuery) Run(r *scan.Run) (*port.Result, error) {
 	switch q.viz {
 	case timeToConvert:
 		result.Results, err = f.bins()
-	case funnelTrends:
+	case TrendsView:
 		result.Results, err = f.trends()
 	default:
 		result.Results, err = f.stepsResult()
@@ -133,7 +133,7 @@ func (f *funnelRun) stepsResult() (any, error) {
 		}
 		return f.stepList(sum), nil
 	}
-	out := [][]funnelStep{}
+	out := [][]Step{}
 	top, rest := sums.Ranked(moreConverted, (*funnelTally).merge)
 	// The row of the other values is inserted by its counts, after rows with equal counts.
 	if rest != nil {
@@ -155,11 +155,11 @@ func (f *funnelRun) stepsResult() (any, error) {
 }
 
 // stepList returns the steps for the counts of one breakdown value.
-func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
-	out := make([]funnelStep, len(f.steps))
+func (f *funnelRun) stepList(t *funnelTally) []Step {
+	out := make([]Step, len(f.steps))
 	for i := range f.steps {
 		e := &f.steps[i]
-		s := funnelStep{ActionID: e.ID(), Name: e.ID(), CustomName: e.CustomName, Order: i, People: []string{}, Count: t.counts[i], Type: e.Kind()}
+		s := Step{ActionID: e.ID(), Name: e.ID(), CustomName: e.CustomName, Order: i, People: []string{}, Count: t.counts[i], Type: e.Kind()}
 		switch {
 		// Steps in any order have numbers instead of names.
 		case f.order == unorderedSteps:

@@ -1,4 +1,4 @@
-package insights
+package funnels
 
 import (
 	"math/bits"

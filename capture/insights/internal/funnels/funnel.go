@@ -1,4 +1,4 @@
-package insights
+package funnels
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// funnelKinds are the kinds of queries about funnels.
-var funnelKinds = []scan.Kind{
+// Kinds are the kinds of queries about funnels.
+var Kinds = []scan.Kind{
 	{Name: "FunnelsQuery", Parse: parseFunnel},
 }
 
@@ -74,7 +74,7 @@ var attributions = map[string]attribution{"first_touch": firstTouch, "last_touch
 // and "ordered".
 const (
 	timeToConvert  = "time_to_convert"
-	funnelTrends   = "trends"
+	TrendsView     = "trends"
 	unorderedSteps = "unordered"
 	strictSteps    = "strict"
 )
@@ -97,7 +97,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 	}
 	q.readOptions(n.Get("funnelsFilter").Object(), p)
 	// Only trends have buckets; the period of other funnels is cut to days.
-	if q.viz != funnelTrends {
+	if q.viz != TrendsView {
 		q.interval = calendar.Day
 	}
 	// The specification ignores the breakdown of time_to_convert (§2.5.4).
@@ -109,7 +109,7 @@ func readFunnel(n document.Node, p *port.Project) *funnelQuery {
 
 // readOptions parses the members of funnelsFilter. The steps must be parsed already.
 func (q *funnelQuery) readOptions(n document.Node, p *port.Project) {
-	q.viz = n.Get("funnelVizType").Choice("steps", "steps", timeToConvert, funnelTrends)
+	q.viz = n.Get("funnelVizType").Choice("steps", "steps", timeToConvert, TrendsView)
 	q.order = n.Get("funnelOrderType").Choice("ordered", "ordered", strictSteps, unorderedSteps)
 	unit := n.Get("funnelWindowIntervalUnit").Choice("day", "second", "minute", "hour", "day", "week", "month")
 	q.window = n.Get("funnelWindowInterval").IntInRange(1, 100_000, 14) * windowUnits[unit].Microseconds()

@@ -1,4 +1,4 @@
-package insights
+package funnels
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) scan.ActorFinder {
 		n.Get("source").Fail(document.NotSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
 	parse := q.reachedStep
-	if q.viz == funnelTrends {
+	if q.viz == TrendsView {
 		parse = q.enteredIn
 	}
 	find := parse(n)
@@ -56,7 +56,7 @@ func (q *funnelQuery) ActorFinder(n document.Node) scan.ActorFinder {
 // for one actor are consecutive.
 type actorIterator func(f *funnelRun, yield func(actor, value uint32) error) error
 
-// reachedStep parses funnelStep. A positive step selects the actors that reached it, counted from
+// reachedStep parses Step. A positive step selects the actors that reached it, counted from
 // 1; a negative step -k those that reached step k-1 but not step k.
 func (q *funnelQuery) reachedStep(n document.Node) actorIterator {
 	stepNode := n.Get("funnelStep")

@@ -1,4 +1,4 @@
-package insights
+package funnels
 
 import (
 	"math"
@@ -27,7 +27,7 @@ type funnelRun struct {
 
 // read scans the events of the funnel's range and collects those that can matter, by actor.
 func (q *funnelQuery) read(r *scan.Run) (*funnelRun, error) {
-	period, err := r.PeriodOf(q.dates, scan.Bucketing{Unit: q.interval, Single: q.viz != funnelTrends})
+	period, err := r.PeriodOf(q.dates, scan.Bucketing{Unit: q.interval, Single: q.viz != TrendsView})
 	if err != nil {
 		return nil, err
 	}
