@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -80,7 +81,7 @@ type issuesPlan interface {
 }
 
 var (
-	_ experimentPlan = trial{}
+	_ experimentPlan = trials.Trial{}
 	_ issuesPlan     = (*issuesQuery)(nil)
 )
 

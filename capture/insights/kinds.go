@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
 )
 
 // kinds are all kinds of queries that are supported (§2.1). To add a kind, add it to the table of
@@ -15,7 +16,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trialKinds, statsKinds, sqlKinds(findKind))
+	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trials.Kinds, statsKinds, sqlKinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

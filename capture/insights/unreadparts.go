@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -25,7 +26,7 @@ var parts = map[string]struct {
 	"filters":   {document.AFilters, func(n document.Node, _ *port.Project) { older(n) }},
 	"metric":    {"a metric's object", readMetricPart},
 	"exposure_criteria": {"exposure criteria", func(n document.Node, p *port.Project) {
-		readCriteria(n, trial{Experiment: &experiments.Experiment{}}, p)
+		trials.ReadCriteria(n, trials.Trial{Experiment: &experiments.Experiment{}}, p)
 	}},
 	"stats_config": {"a stats_config", readStatsPart},
 }
@@ -101,9 +102,9 @@ func readVariables(n document.Node, _ *port.Project) {
 
 // readMetricPart reads a metric with the members that only its query reads.
 func readMetricPart(n document.Node, p *port.Project) {
-	readMetric(n, p)
-	readDecrease(n)
-	readMetricBreakdown(n, p)
+	trials.ReadMetric(n, p)
+	trials.ReadDecrease(n)
+	trials.ReadMetricBreakdown(n, p)
 }
 
 // readStatsPart reads the members of both statistical methods, of which stats reads only those of
@@ -119,5 +120,5 @@ func readStatsPart(n document.Node, _ *port.Project) {
 		}
 	}
 	n.Get("multiple_testing")
-	readTest(n)
+	trials.ReadTest(n)
 }

@@ -31,6 +31,7 @@ var mostBackwards = map[string]int{
 	"capture/insights/internal/filter":  10,
 	"capture/insights/internal/scan":    10,
 	"capture/insights/internal/trends":  10,
+	"capture/insights/internal/trials":  10,
 	"cmd/bunting/internal/client":       10,
 	"flags":                             11,
 	"management":                        10,

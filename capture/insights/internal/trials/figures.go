@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"math/bits"
@@ -34,15 +34,15 @@ func flagExposures(p *port.Project, flag string) filter.Entity {
 
 // readExposure reads the exposure criteria that are stored with the experiment. n is used only to
 // record faults.
-func readExposure(x trial, n document.Node, p *port.Project) exposure {
+func readExposure(x Trial, n document.Node, p *port.Project) exposure {
 	criteria, _ := document.Decode(x.Criteria, "")
 	criteria.Attr, criteria.Fault = "query__exposure_criteria", n.Fault
-	return readCriteria(criteria, x, p)
+	return ReadCriteria(criteria, x, p)
 }
 
-// readCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
+// ReadCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
 // default the events that SDKs send when they read the flag.
-func readCriteria(n document.Node, x trial, p *port.Project) exposure {
+func ReadCriteria(n document.Node, x Trial, p *port.Project) exposure {
 	criteria := n.Object()
 	config := criteria.Get("exposure_config").Object()
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.Get("multiple_variant_handling").Value == "first_seen"}
@@ -116,7 +116,7 @@ func (e *exposedEntity) variantIndex(firstSeen bool) int {
 // experimentRun scans the events of an experiment in one run of a query.
 type experimentRun struct {
 	*scan.Run
-	trial
+	Trial
 	exposure exposure
 	b        *scan.Binder
 	actors   *scan.ActorNumbers
@@ -136,8 +136,8 @@ type experimentRun struct {
 
 // newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
 // experiments need.
-func newExperimentRun(r *scan.Run, x trial, e exposure, parts []breakdown.Part) *experimentRun {
-	f := &experimentRun{Run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
+func newExperimentRun(r *scan.Run, x Trial, e exposure, parts []breakdown.Part) *experimentRun {
+	f := &experimentRun{Run: r, Trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
 	f.b = &scan.Binder{Run: r, From: f.from, To: f.to}
 	f.b.Needs.Columns |= port.IDs
 	f.matcher = e.Bind(f.b)
@@ -168,7 +168,7 @@ func newExperimentRun(r *scan.Run, x trial, e exposure, parts []breakdown.Part) 
 // fork returns a run for another metric of the same experiment. It has the exposures of f, and a
 // binder of its own.
 func (f *experimentRun) fork() *experimentRun {
-	out := newExperimentRun(f.Run, f.trial, f.exposure, nil)
+	out := newExperimentRun(f.Run, f.Trial, f.exposure, nil)
 	out.entities = f.entities
 	if keys := f.actors.Keys; keys != nil {
 		*out.actors.Keys = *keys

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 // resultsQuery is an ExperimentResultsQuery: all metrics of an experiment in one response
 // (experiments.md §3.5). PostHog does not have this kind.
 type resultsQuery struct {
-	trial
+	Trial
 	exposures *exposuresQuery
 	// primary and secondary are the metrics of the two lists of the experiment.
 	primary, secondary []storedMetric
@@ -39,11 +39,11 @@ const maxMetrics = 100
 // parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
 // metrics with some UUIDs.
 func parseResults(n document.Node, p *port.Project) scan.Plan {
-	q := &resultsQuery{trial: readTrial(n, p, true)}
+	q := &resultsQuery{Trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
 	}
-	q.exposures = &exposuresQuery{q.trial, readExposure(q.trial, n, p)}
+	q.exposures = &exposuresQuery{q.Trial, readExposure(q.Trial, n, p)}
 	// An unknown value of multiple_testing means that there is no correction.
 	stats, _ := document.Decode(q.Stats, "")
 	q.correction = "none"
@@ -116,7 +116,7 @@ func (q *resultsQuery) Run(r *scan.Run) (*port.Result, error) {
 		"difference_type": difference, "multiple_testing": q.correction, "exposures": exposures.Extra, "mismatch": mismatch,
 	}
 	// The metrics share one reading of the exposures.
-	f := newExperimentRun(r, q.trial, q.exposures.exposure, nil)
+	f := newExperimentRun(r, q.Trial, q.exposures.exposure, nil)
 	if !q.Start.IsZero() {
 		if err := f.readExposures(); err != nil {
 			return nil, err

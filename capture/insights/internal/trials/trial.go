@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"encoding/json"
@@ -11,23 +11,23 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// trial is the experiment of a query.
-type trial struct {
+// Trial is the experiment of a query.
+type Trial struct {
 	*experiments.Experiment
 	// err is the error of Project.Experiment.
 	err error
 }
 
 // About returns the experiment of the query, or the error of finding it.
-func (x trial) About() (*experiments.Experiment, error) { return x.Experiment, x.err }
+func (x Trial) About() (*experiments.Experiment, error) { return x.Experiment, x.err }
 
 // variant returns the index of the variant with a key, -1 if there is no such variant.
-func (x trial) variant(key string) int {
+func (x Trial) variant(key string) int {
 	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
 }
 
 // groupType returns the group type that the experiment is about, scan.AnyPeople if it is about persons.
-func (x trial) groupType() int {
+func (x Trial) groupType() int {
 	if x.GroupType == nil {
 		return scan.AnyPeople
 	}
@@ -35,7 +35,7 @@ func (x trial) groupType() int {
 }
 
 // included returns the indexes of the variants that are not excluded from the analysis.
-func (x trial) included() []int {
+func (x Trial) included() []int {
 	var out []int
 	for i, v := range x.Variants {
 		if !slices.Contains(x.Excluded, v.Key) {
@@ -47,7 +47,7 @@ func (x trial) included() []int {
 
 // end returns the time until which exposures count: the end of the experiment, but not later than
 // now.
-func (x trial) end(now time.Time) time.Time {
+func (x Trial) end(now time.Time) time.Time {
 	if x.End.IsZero() || x.End.After(now) {
 		return now
 	}
@@ -56,16 +56,16 @@ func (x trial) end(now time.Time) time.Time {
 
 // readTrial returns the experiment with the member experiment_id. If the member is absent, the
 // result has no Experiment, which is a fault if mandatory is true.
-func readTrial(n document.Node, p *port.Project, mandatory bool) trial {
+func readTrial(n document.Node, p *port.Project, mandatory bool) Trial {
 	id := n.Get("experiment_id")
 	if id.IsAbsent() {
 		if mandatory {
 			id.Fail(document.Required, "experiment_id is required")
 		}
-		return trial{}
+		return Trial{}
 	}
 	number := id.IntInRange(0, 1<<53, 0)
-	var x trial
+	var x Trial
 	if p.Experiment != nil && !id.HasFailed() {
 		x.Experiment, x.err = p.Experiment(number)
 	}
@@ -82,11 +82,11 @@ func readTrial(n document.Node, p *port.Project, mandatory bool) trial {
 // covariate. A member that is out of range has its default.
 func readStats(config json.RawMessage) (experiments.Test, int) {
 	n, _ := document.Decode(config, "")
-	return readTest(n)
+	return ReadTest(n)
 }
 
-// readTest is readStats for a node.
-func readTest(n document.Node) (experiments.Test, int) {
+// ReadTest is readStats for a node.
+func ReadTest(n document.Node) (experiments.Test, int) {
 	t := experiments.NewTest()
 	method := n.Get("method")
 	t.Frequentist = method.Value == "frequentist"

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"strings"
@@ -111,8 +111,8 @@ var metricKinds = map[string]func(m *metric, n document.Node, p *port.Project){
 	"retention": readRetentionMetric,
 }
 
-// readMetric parses a metric.
-func readMetric(n document.Node, p *port.Project) metric {
+// ReadMetric parses a metric.
+func ReadMetric(n document.Node, p *port.Project) metric {
 	var m metric
 	if n.IsAbsent() {
 		n.Fail(document.Required, "metric is required")

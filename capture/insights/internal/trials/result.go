@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 // Run reads the exposures and the events of the metric, and compares the variants. An experiment
 // that has not started has no exposures.
 func (q *experimentQuery) Run(r *scan.Run) (*port.Result, error) {
-	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
+	f := newExperimentRun(r, q.Trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
 	if !q.Start.IsZero() {
 		if err := f.readExposures(); err != nil {

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// trialKinds are the kinds of queries about experiments and rollouts.
-var trialKinds = []scan.Kind{
+// Kinds are the kinds of queries about experiments and rollouts.
+var Kinds = []scan.Kind{
 	{Name: "ExperimentQuery", Parse: parseExperiment},
 	{Name: "ExperimentExposureQuery", Parse: parseExposures},
 	{Name: "ExperimentResultsQuery", Parse: parseResults},
@@ -19,7 +19,7 @@ var trialKinds = []scan.Kind{
 
 // experimentQuery is an ExperimentQuery (experiments.md §3.2): one metric of an experiment.
 type experimentQuery struct {
-	trial
+	Trial
 	exposure exposure
 	metric   metric
 	test     experiments.Test
@@ -33,23 +33,23 @@ type experimentQuery struct {
 func parseExperiment(n document.Node, p *port.Project) scan.Plan {
 	x := readTrial(n, p, true)
 	m := n.Get("metric").Object()
-	q := &experimentQuery{trial: x, metric: readMetric(m, p)}
+	q := &experimentQuery{Trial: x, metric: ReadMetric(m, p)}
 	if x.Experiment == nil {
 		return q
 	}
 	q.exposure = readExposure(x, n, p)
 	q.test, q.cuped = readStats(x.Stats)
-	q.test.Decrease, q.parts = readDecrease(m), readMetricBreakdown(m, p)
+	q.test.Decrease, q.parts = ReadDecrease(m), ReadMetricBreakdown(m, p)
 	return q
 }
 
-// readDecrease reports whether the goal of a metric is a decrease.
-func readDecrease(n document.Node) bool {
+// ReadDecrease reports whether the goal of a metric is a decrease.
+func ReadDecrease(n document.Node) bool {
 	return n.Get("goal").Choice("increase", "increase", "decrease") == "decrease"
 }
 
-// readMetricBreakdown parses the breakdown of a metric.
-func readMetricBreakdown(n document.Node, p *port.Project) (out []breakdown.Part) {
+// ReadMetricBreakdown parses the breakdown of a metric.
+func ReadMetricBreakdown(n document.Node, p *port.Project) (out []breakdown.Part) {
 	parts := n.Get("breakdownFilter").Object().Get("breakdowns")
 	if list, _ := parts.Value.([]any); len(list) > breakdown.MaxParts {
 		parts.Fail(document.InvalidInput, "Maximum of %d breakdowns are supported for experiment metrics", breakdown.MaxParts)

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 // timeseriesQuery is an ExperimentTimeseriesQuery: one stored metric of an experiment as it was at
 // the end of each day (experiments.md §3.8). PostHog does not have this kind.
 type timeseriesQuery struct {
-	trial
+	Trial
 	metric *experimentQuery
 }
 
@@ -23,12 +23,12 @@ const maxTimeseries = 1000
 
 // parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
 func parseTimeseries(n document.Node, p *port.Project) scan.Plan {
-	q := &timeseriesQuery{trial: readTrial(n, p, true)}
+	q := &timeseriesQuery{Trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
 	}
 	uuid := n.Get("metric_uuid").Text("")
-	results := resultsQuery{trial: q.trial}
+	results := resultsQuery{Trial: q.Trial}
 	found := append(results.metrics(q.Primary, []string{uuid}, p), results.metrics(q.Secondary, []string{uuid}, p)...)
 	switch {
 	case q.Start.IsZero():
@@ -83,7 +83,7 @@ func (q *timeseriesQuery) Run(r *scan.Run) (*port.Result, error) {
 func (q *timeseriesQuery) resultAsOf(r *scan.Run, last time.Time) (json.RawMessage, error) {
 	past := *r // what it reserves without retaining is released at the end
 	past.Now = last
-	f := newExperimentRun(&past, q.trial, q.metric.exposure, nil)
+	f := newExperimentRun(&past, q.Trial, q.metric.exposure, nil)
 	f.last = last.UnixMicro()
 	a := &experimentAnswer{experimentQuery: q.metric, f: f}
 	err := f.readExposures()

@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 // exposuresQuery is an ExperimentExposureQuery (experiments.md §3.4): how many entities were
 // exposed to each variant, by day.
 type exposuresQuery struct {
-	trial
+	Trial
 	exposure exposure
 }
 
@@ -32,7 +32,7 @@ func parseExposures(n document.Node, p *port.Project) scan.Plan {
 		flag.Fail(document.Required, "feature_flag key is required")
 	}
 	// The experiment that the query describes, if no stored experiment is named.
-	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.Raw()}}
+	query := Trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.Raw()}}
 	query.Start, query.End = calendar.ReadOptionalInstant(n.Get("start_date")), calendar.ReadOptionalInstant(n.Get("end_date"))
 	stored := readTrial(n, p, false)
 	query.err = stored.err
@@ -55,7 +55,7 @@ func parseExposures(n document.Node, p *port.Project) scan.Plan {
 	if criteria.IsAbsent() {
 		return &exposuresQuery{query, readExposure(query, n, p)}
 	}
-	return &exposuresQuery{query, readCriteria(criteria, query, p)}
+	return &exposuresQuery{query, ReadCriteria(criteria, query, p)}
 }
 
 // Run counts the exposures. An experiment that has not started has none.
@@ -67,7 +67,7 @@ func (q *exposuresQuery) Run(r *scan.Run) (*port.Result, error) {
 	if q.Start.IsZero() {
 		return &port.Result{Extra: out}, nil
 	}
-	f := newExperimentRun(r, q.trial, q.exposure, nil)
+	f := newExperimentRun(r, q.Trial, q.exposure, nil)
 	if err := f.readExposures(); err != nil {
 		return nil, err
 	}

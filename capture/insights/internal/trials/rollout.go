@@ -1,4 +1,4 @@
-package insights
+package trials
 
 import (
 	"slices"
@@ -70,7 +70,7 @@ func parseRollout(n document.Node, p *port.Project) scan.Plan {
 	}
 	for _, m := range n.Get("metrics").List(maxRolloutMetrics) {
 		own, fault := document.Decode(m.Raw(), m.Attr)
-		read := rolloutMetric{metric: readMetric(own.Object(), p)}
+		read := rolloutMetric{metric: ReadMetric(own.Object(), p)}
 		switch {
 		case *fault != nil:
 		case read.window == 0:
@@ -125,7 +125,7 @@ type population struct {
 
 // Run reads the exposures and computes each metric for the two arms.
 func (q *rolloutQuery) Run(r *scan.Run) (*port.Result, error) {
-	x := trial{Experiment: &experiments.Experiment{
+	x := Trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
 	// An activation that is never bound: it marks the exposures as final, so that funnels do not
@@ -270,7 +270,7 @@ func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measuremen
 func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err error) {
 	own := f.fork()
 	own.to = f.to
-	a := &experimentAnswer{experimentQuery: &experimentQuery{trial: f.trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
+	a := &experimentAnswer{experimentQuery: &experimentQuery{Trial: f.Trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
 	matchers := a.measure.bind(own)
 	err = own.b.ScanBound(port.Scan{From: f.q.settled.UnixMicro(), To: f.to, Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
 		actor, e := own.entity(r)
