@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/stats"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -82,7 +83,7 @@ type issuesPlan interface {
 
 var (
 	_ experimentPlan = trials.Trial{}
-	_ issuesPlan     = (*issuesQuery)(nil)
+	_ issuesPlan     = (*stats.IssuesQuery)(nil)
 )
 
 // Run runs the query on the events of a source and returns the result. An error is an [*port.Error], the

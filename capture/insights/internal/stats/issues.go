@@ -1,4 +1,4 @@
-package insights
+package stats
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// statsKinds are the kinds of queries about issues and surveys.
-var statsKinds = []scan.Kind{
+// Kinds are the kinds of queries about issues and surveys.
+var Kinds = []scan.Kind{
 	{Name: "ErrorTrackingQuery", Parse: parseIssues},
 	{Name: "SurveyStatsQuery", Parse: parseSurveyStats},
 }
@@ -30,9 +30,9 @@ const (
 	maxResolution = 1000
 )
 
-// issuesQuery is an ErrorTrackingQuery (clients.md §14.1): how often issues occurred, and for how
+// IssuesQuery is an ErrorTrackingQuery (clients.md §14.1): how often issues occurred, and for how
 // many persons and sessions.
-type issuesQuery struct {
+type IssuesQuery struct {
 	issues []port.Issue
 	// err is the error of Issues.Find.
 	err         error
@@ -46,7 +46,7 @@ type issuesQuery struct {
 }
 
 // About returns the issues of the query, or the error of finding them.
-func (q *issuesQuery) About() ([]port.Issue, error) { return q.issues, q.err }
+func (q *IssuesQuery) About() ([]port.Issue, error) { return q.issues, q.err }
 
 // issueOrders are the orders of issues, ascending, by the value of orderBy.
 var issueOrders = map[string]func(a, b *issueRow) int{
@@ -60,7 +60,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n document.Node, p *port.Project) scan.Plan {
-	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: filter.ReadAll(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
+	q := &IssuesQuery{fingerprint: p.Issues.Fingerprint, conditions: filter.ReadAll(n, p), dates: calendar.ReadRange(n.Get("dateRange"))}
 	n.RejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.Get("orderBy").Choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
 	if n.Get("orderDirection").Choice("DESC", "ASC", "DESC") == "DESC" {
@@ -131,10 +131,10 @@ type issueVolume struct {
 	Value int    `json:"value"`
 }
 
-// issuesRun is one run of an issuesQuery.
+// issuesRun is one run of an IssuesQuery.
 type issuesRun struct {
 	*scan.Run
-	*issuesQuery
+	*IssuesQuery
 	// from and to are the range of the query.
 	from, to time.Time
 	// rows are by fingerprint.
@@ -144,12 +144,12 @@ type issuesRun struct {
 }
 
 // Run counts the exceptions of the issues in the range and returns a page of them.
-func (q *issuesQuery) Run(r *scan.Run) (*port.Result, error) {
+func (q *IssuesQuery) Run(r *scan.Run) (*port.Result, error) {
 	from, err := r.DateFrom(q.dates, calendar.Hour)
 	if err != nil {
 		return nil, err
 	}
-	f := &issuesRun{Run: r, issuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
+	f := &issuesRun{Run: r, IssuesQuery: q, from: from, to: r.Now, rows: map[string]*issueRow{}}
 	switch q.dates.To.Form {
 	case calendar.NoDate:
 	case calendar.Wall:
