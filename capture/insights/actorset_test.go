@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/sqlquery"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -78,7 +79,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 func countActors(t *testing.T, m *memory, p *port.Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := document.Decode(query, "query")
-	find := sources{Find: findKind}.ActorFinder(n, p)
+	find := sqlquery.Sources{Find: findKind}.ActorFinder(n, p)
 	if *fault != nil {
 		t.Fatalf("%s: %v", query, *fault)
 	}
@@ -152,7 +153,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
 		n, fault := document.Decode(json.RawMessage(query), "query")
-		if (sources{Find: findKind}).ActorFinder(n, &port.Project{}); *fault == nil || (*fault).Attr != place {
+		if (sqlquery.Sources{Find: findKind}).ActorFinder(n, &port.Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/sqlquery"
 	"github.com/bunting-flags/bunting/capture/insights/internal/stats"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
@@ -17,7 +18,7 @@ import (
 var kinds []scan.Kind
 
 func init() {
-	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trials.Kinds, stats.Kinds, sqlKinds(findKind))
+	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trials.Kinds, stats.Kinds, sqlquery.Kinds(findKind))
 }
 
 // Kinds returns the names of the supported kinds, sorted.

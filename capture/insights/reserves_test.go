@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/sqlquery"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -137,7 +138,7 @@ func TestRun_EveryKindIsBounded(t *testing.T) {
 	for _, kind := range Kinds() {
 		queries, exists := memoryAttacks[kind]
 		if !exists {
-			alike := slices.ContainsFunc(actorsQueryKinds, func(name string) bool { return name == kind })
+			alike := slices.ContainsFunc(sqlquery.ActorsKinds, func(name string) bool { return name == kind })
 			if !alike {
 				t.Errorf("%s: no attack", kind)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/lifecycle"
 	"github.com/bunting-flags/bunting/capture/insights/internal/retention"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/internal/sqlquery"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trends"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -150,7 +151,7 @@ func TestSums_Retention(t *testing.T) {
 		for i, row := range runQuery(t, m, p, source).([]retention.Row) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
 			n, fault := document.Decode(point, "query")
-			find := sources{Find: findKind}.ActorFinder(n, p)
+			find := sqlquery.Sources{Find: findKind}.ActorFinder(n, p)
 			if *fault != nil {
 				t.Fatal(*fault)
 			}

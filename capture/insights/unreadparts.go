@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/sqlquery"
 	"github.com/bunting-flags/bunting/capture/insights/internal/trials"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -96,7 +97,7 @@ func readOverride(n document.Node, p *port.Project) {
 func readVariables(n document.Node, _ *port.Project) {
 	all, _ := n.Value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		readVariable(n.Get(id))
+		sqlquery.ReadVariable(n.Get(id))
 	}
 }
 

@@ -1,4 +1,4 @@
-package insights
+package sqlquery
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package insights
+package sqlquery
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ type eventsQuery struct {
 
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
-func (s sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
+func (s Sources) parseEvents(n document.Node, p *port.Project) scan.Plan {
 	q := &eventsQuery{conditions: filter.ReadAll(n, p)}
 	q.conditions = append(q.conditions, filter.Read(n.Get("fixedProperties"), p))
 	for _, item := range n.Get("select").List(scan.MaxSelect) {
@@ -209,7 +209,7 @@ func (q *eventsQuery) bind(b *scan.Binder, query *hogql.Query) (port.Scan, func(
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
-func (s sources) actorsOfTrend(n document.Node, p *port.Project) scan.ActorFinder {
+func (s Sources) actorsOfTrend(n document.Node, p *port.Project) scan.ActorFinder {
 	point := document.Unwrap(n)
 	if kind := document.Unwrap(point.Get("source")).Get("kind"); point.Get("kind").Text("") != "InsightActorsQuery" || kind.Text("") != "TrendsQuery" {
 		n.Fail(document.NotSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")

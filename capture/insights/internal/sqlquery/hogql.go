@@ -1,4 +1,4 @@
-package insights
+package sqlquery
 
 import (
 	"math"
@@ -57,7 +57,7 @@ func (q *hogqlQuery) read(n document.Node, p *port.Project) {
 	// Variables are by id and have their name as a member.
 	variables, _ := n.Get("variables").Object().Value.(map[string]any)
 	for id := range variables {
-		name, value := readVariable(n.Get("variables").Get(id))
+		name, value := ReadVariable(n.Get("variables").Get(id))
 		q.variables[name] = value
 	}
 	filters := n.Get("filters").Object()
@@ -78,8 +78,8 @@ func (q *hogqlQuery) read(n document.Node, p *port.Project) {
 	}
 }
 
-// readVariable returns the name and the value of a variable.
-func readVariable(n document.Node) (string, any) {
+// ReadVariable returns the name and the value of a variable.
+func ReadVariable(n document.Node) (string, any) {
 	v := n.Object()
 	name, value := v.Get("code_name").Text(""), v.Get("value").Value
 	if v.Get("isNull").Boolean() {

@@ -1,4 +1,4 @@
-package insights
+package sqlquery
 
 import (
 	"errors"
@@ -19,19 +19,19 @@ type actorsPlan interface {
 	ActorFinder(n document.Node) scan.ActorFinder
 }
 
-// sources parses queries that are part of another query.
-type sources struct {
+// Sources parses queries that are part of another query.
+type Sources struct {
 	// Find returns the kind with a name.
 	Find func(name string) (scan.Kind, bool)
 }
 
-// actorsQueryKinds are the kinds of queries that select one number of another query, to list its
+// ActorsKinds are the kinds of queries that select one number of another query, to list its
 // actors.
-var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
+var ActorsKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
 // ActorFinder parses a query that selects one number of an insight.
-func (s sources) ActorFinder(n document.Node, p *port.Project) scan.ActorFinder {
-	n.Get("kind").Choice("", actorsQueryKinds...)
+func (s Sources) ActorFinder(n document.Node, p *port.Project) scan.ActorFinder {
+	n.Get("kind").Choice("", ActorsKinds...)
 	inner, plan := s.insight(n, p)
 	if plan == nil {
 		return nil
@@ -45,7 +45,7 @@ func (s sources) ActorFinder(n document.Node, p *port.Project) scan.ActorFinder 
 }
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
-func (s sources) insight(n document.Node, p *port.Project) (document.Node, scan.Plan) {
+func (s Sources) insight(n document.Node, p *port.Project) (document.Node, scan.Plan) {
 	source := n.Get("source")
 	if source.IsAbsent() {
 		source.Fail(document.Required, "This field is required.")
@@ -73,10 +73,10 @@ type actorsOptions struct{ plan optionsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
-func (s sources) parseOptions(n document.Node, p *port.Project) scan.Plan {
+func (s Sources) parseOptions(n document.Node, p *port.Project) scan.Plan {
 	actors := n.Get("source").Object()
 	// The source may be an actors query, or its source.
-	if slices.Contains(actorsQueryKinds, actors.Get("kind").Text("")) {
+	if slices.Contains(ActorsKinds, actors.Get("kind").Text("")) {
 		n = actors
 	}
 	inner, plan := s.insight(n, p)

@@ -1,11 +1,11 @@
-package insights
+package sqlquery
 
 import "github.com/bunting-flags/bunting/capture/insights/internal/scan"
 
-// sqlKinds returns the kinds of queries whose results are rows. find returns the kind with a name,
+// Kinds returns the kinds of queries whose results are rows. find returns the kind with a name,
 // for queries inside of other queries.
-func sqlKinds(find func(name string) (scan.Kind, bool)) []scan.Kind {
-	s := sources{find}
+func Kinds(find func(name string) (scan.Kind, bool)) []scan.Kind {
+	s := Sources{find}
 	out := []scan.Kind{
 		{Name: "HogQLQuery", Parse: parseHogQL},
 		{Name: "HogQLMetadata", Parse: parseMetadata},
@@ -14,7 +14,7 @@ func sqlKinds(find func(name string) (scan.Kind, bool)) []scan.Kind {
 		{Name: "PersonsNode", Parse: s.parsePersons},
 		{Name: "InsightActorsQueryOptions", Parse: s.parseOptions},
 	}
-	for _, name := range actorsQueryKinds {
+	for _, name := range ActorsKinds {
 		out = append(out, scan.Kind{Name: name, Parse: s.parseActorsSource})
 	}
 	return out

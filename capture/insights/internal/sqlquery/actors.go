@@ -1,4 +1,4 @@
-package insights
+package sqlquery
 
 import (
 	"regexp"
@@ -29,7 +29,7 @@ type actorsQuery struct {
 }
 
 // parseActors parses an ActorsQuery.
-func (s sources) parseActors(n document.Node, p *port.Project) scan.Plan {
+func (s Sources) parseActors(n document.Node, p *port.Project) scan.Plan {
 	q := &actorsQuery{}
 	source := n.Get("source")
 	if !source.IsAbsent() {
@@ -69,7 +69,7 @@ func (q *actorsQuery) read(n, source document.Node, p *port.Project) *actorsQuer
 }
 
 // parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
-func (s sources) parsePersons(n document.Node, p *port.Project) scan.Plan {
+func (s Sources) parsePersons(n document.Node, p *port.Project) scan.Plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
 		members[name] = n.Get(name).Value
@@ -83,7 +83,7 @@ func (s sources) parsePersons(n document.Node, p *port.Project) scan.Plan {
 
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
-func (s sources) parseActorsSource(n document.Node, p *port.Project) scan.Plan {
+func (s Sources) parseActorsSource(n document.Node, p *port.Project) scan.Plan {
 	q := &actorsQuery{source: s.ActorFinder(n, p)}
 	return q.read(document.Node{Attr: n.Attr, Fault: n.Fault}, n, p)
 }
@@ -97,14 +97,14 @@ func orderByDisplay(order string) string {
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
-func (s sources) actorsSource(n document.Node, p *port.Project) scan.ActorFinder {
+func (s Sources) actorsSource(n document.Node, p *port.Project) scan.ActorFinder {
 	name := n.Get("kind").Text("")
-	if slices.Contains(actorsQueryKinds, name) {
+	if slices.Contains(ActorsKinds, name) {
 		return s.ActorFinder(n, p)
 	}
 	kind, ok := s.Find(name)
 	if name != "HogQLQuery" || !ok {
-		n.Get("kind").Fail(document.InvalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), document.Describe(name))
+		n.Get("kind").Fail(document.InvalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(ActorsKinds, ", "), document.Describe(name))
 		return nil
 	}
 	return actorsOfRows(kind.Parse(n, p), n.Attr)
