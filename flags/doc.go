@@ -105,7 +105,7 @@
 //	needs.go                           facts that must be read             §8.1, §8.6, §10.1
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
-//	local*.go                          flags that SDKs cannot evaluate     §11
+//	flags/sdklint                      flags that SDKs cannot evaluate     §11
 //	reader.go, read*.go, open.go       typed reads                         decision 31
 //	quota.go                           counting                            §9.12, §10.1, decision 11
 //	explain.go, trace*.go              explanations                        no rules: they only observe

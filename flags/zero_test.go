@@ -16,14 +16,15 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/sdklint"
 )
 
-// functions are all exported functions of the package, and types the zero values of its
-// types. Interfaces are excluded, since callers implement them.
+// functions are all exported functions of the package and of package sdklint, and types the
+// zero values of their types. Interfaces are excluded, since callers implement them.
 var (
 	functions = map[string]any{
 		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
-		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "LocalProblems": flags.LocalProblems,
+		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "Problems": sdklint.Problems,
 		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewFilter": flags.NewFilter, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
 		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
 		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,
@@ -31,7 +32,7 @@ var (
 	types = []any{
 		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},
 		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterSettings{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
-		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Hook{}, flags.Kind(0), flags.LocalProblem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
+		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Hook{}, flags.Kind(0), sdklint.Problem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
 		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{}, flags.Read{},
 		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.FlagStatus(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
 		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
@@ -228,9 +229,13 @@ func TestZero_Complete(t *testing.T) {
 
 func exportedNames(t *testing.T) (names []string) {
 	t.Helper()
-	files, err := fs.Glob(os.DirFS("."), "*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "sdklint/*.go"} {
+		in, err := fs.Glob(os.DirFS("."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, in...)
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {

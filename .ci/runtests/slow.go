@@ -18,7 +18,7 @@ var racing = []string{
 var sequential = []string{
 	// flags
 	"TestFlags_(AgreementLaw|4_.*|3_6_PlainLaw)", "TestExplain_ReplayGivesTheSameAnswer",
-	"TestRecompile_AnswersAsCompile", "TestParseDefinitions_LongLists", "TestEngines_Rebucket", "TestLocalProblems_.*",
+	"TestRecompile_AnswersAsCompile", "TestParseDefinitions_LongLists", "TestEngines_Rebucket",
 	"TestFlags_(Decisions|Decision2_PartialLaw|2_1_ShortHash)", "TestExplain_EvaluationWithoutTraceAllocatesNothing", "TestPayload_1_8_LongChain", "TestDiff_Laws", "TestParse_LongDocuments", "FuzzDefinitions",
 	// capture
 	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",

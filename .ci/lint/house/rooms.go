@@ -26,6 +26,7 @@ var table = map[string]room{
 	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside", "flags/internal/values"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp":           {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/flagsdiff":                     {pure: true, ours: []string{"flags"}},
+	"flags/sdklint":                       {pure: true, ours: []string{"flags", "flags/internal/inside", "flags/internal/values", "flags/internal/rustregexp", "flags/internal/dates"}},
 	"flags/flagstest":                     {pure: true, ours: []string{"flags"}},
 	"flags/flagshttp":                     {ours: []string{"flags"}},
 	"flags/internal/dates":                {pure: true},
@@ -129,7 +130,7 @@ var table = map[string]room{
 	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
 	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "geoip",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "flags/sdklint", "geoip",
 	}, managementRooms...)},
 }
 

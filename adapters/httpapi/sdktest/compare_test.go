@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/sdklint"
 )
 
 // answer is the value and payload of one flag. A flag without a result is off.
@@ -102,7 +103,7 @@ type pair struct {
 }
 
 // comparison counts the local evaluations of an SDK, and compares them with the server and with the
-// results of flags.LocalProblems.
+// results of sdklint.Problems.
 type comparison struct {
 	sdk                          string
 	read                         reader
@@ -115,7 +116,7 @@ func newComparison(sdk string, read reader) *comparison {
 	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, expected: map[string]*expectation{}}
 }
 
-// expectation are the results of LocalProblems for a project's flags and one SDK, by key: flags
+// expectation are the results of sdklint for a project's flags and one SDK, by key: flags
 // that are left to the server for some subject, or evaluated differently for some subject.
 type expectation struct {
 	asksServer, differs map[string]string
@@ -127,7 +128,7 @@ func (c *comparison) problems(p *project) *expectation {
 		return expected
 	}
 	out := &expectation{map[string]string{}, map[string]string{}, map[string]int{}, map[string]int{}}
-	for _, l := range flags.LocalProblems(p.Definitions) {
+	for _, l := range sdklint.Problems(p.Definitions) {
 		switch {
 		case l.SDK != "all" && l.SDK != c.sdk:
 		case l.Differs:
@@ -179,12 +180,12 @@ func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Sel
 		}
 		c.seen[row.reason]++
 		if row.kind == expectedDisagreement && problems.differs[f.Key] == "" {
-			t.Errorf("LocalProblems has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.reason)
+			t.Errorf("sdklint has nothing on %s %s %s, and %s decides it otherwise for %s: %s", p.Name, f.Key, record(f), c.sdk, describe(s), row.reason)
 		}
 	}
 }
 
-// unexpected searches the reason why a flag was left to the server although LocalProblems does not
+// unexpected searches the reason why a flag was left to the server although sdklint does not
 // list it.
 func (c *comparison) unexpected(t *testing.T, pr pair) {
 	t.Helper()
@@ -194,7 +195,7 @@ func (c *comparison) unexpected(t *testing.T, pr pair) {
 			return
 		}
 	}
-	t.Errorf("LocalProblems has nothing on %s %s %s, and %s leaves it to the server for %s", pr.Project.Name, pr.Flag.Key, record(pr.Flag), c.sdk, describe(pr.Subject))
+	t.Errorf("sdklint has nothing on %s %s %s, and %s leaves it to the server for %s", pr.Project.Name, pr.Flag.Key, record(pr.Flag), c.sdk, describe(pr.Subject))
 }
 
 // loaded fails if an SDK decided no flag in a project: it could not read the definitions.
@@ -252,7 +253,7 @@ func (c *comparison) check(t *testing.T, project, what string, problems map[stri
 			}
 		}
 		if !excused {
-			t.Errorf("LocalProblems says that %s %s %s %s for somebody (%s), but it does for nobody here", c.sdk, what, project, key, problems[key])
+			t.Errorf("sdklint says that %s %s %s %s for somebody (%s), but it does for nobody here", c.sdk, what, project, key, problems[key])
 		}
 	}
 }

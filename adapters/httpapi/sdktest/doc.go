@@ -13,7 +13,7 @@
 // testdata/project.json contains the served projects, testdata/subjects.json the subjects: every
 // flag is compared for every subject, once as evaluated by the server and once as evaluated by the
 // client from /flags/definitions. If a client differs from the server, known_test.go has the
-// reason; an entry there that is not needed fails the test. flags.LocalProblems is compared with
+// reason; an entry there that is not needed fails the test. sdklint.Problems is compared with
 // the behavior of the clients, in both directions: a flag that a client leaves to the server or
 // evaluates differently must be listed, unless a subject's properties are the reason, and every
 // listed problem must occur for some subject.

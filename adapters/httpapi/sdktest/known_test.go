@@ -16,11 +16,11 @@ type disagreement struct {
 	applies func(pair) bool
 }
 
-// kind describes whether flags.LocalProblems can detect a disagreement.
+// kind describes whether sdklint.Problems can detect a disagreement.
 type kind uint8
 
 const (
-	// expectedDisagreement depends only on the definition, and LocalProblems lists the flag.
+	// expectedDisagreement depends only on the definition, and sdklint lists the flag.
 	expectedDisagreement kind = iota
 	// data depends on the subject's properties.
 	data
@@ -243,7 +243,7 @@ var undecided = []struct {
 	}},
 }
 
-// unseen are the problems that LocalProblems lists correctly although they occur for no subject.
+// unseen are the problems that sdklint lists correctly although they occur for no subject.
 var unseen = []struct {
 	sdks, flags, why string // regular expressions
 	reason           string

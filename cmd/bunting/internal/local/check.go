@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/sdklint"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -146,7 +147,7 @@ func checkProject(p *flags.FileProject, prefix string) projectResult {
 		out.Faults = append(out.Faults, fault)
 	}
 	out.addRejections(&p.Definitions, prefix)
-	for _, l := range flags.LocalProblems(p.Definitions) {
+	for _, l := range sdklint.Problems(p.Definitions) {
 		out.Local = append(out.Local, localResult{l.Key, l.SDK, l.Differs, l.Why})
 	}
 	out.Local = slices.Compact(out.Local)

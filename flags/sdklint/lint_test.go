@@ -1,4 +1,4 @@
-package flags
+package sdklint
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // localFlag returns the record of a flag with one property about x of a person.
@@ -158,31 +160,31 @@ var localCases = []struct {
 	{"wildcard in the middle", localFlag(`"operator": "semver_wildcard", "value": "1.*.3"`), "", "", []string{"node asks version", "go differs version", "python differs version"}},
 }
 
-func localDefinitions(t *testing.T, flags, cohorts, project string) Definitions {
+func localDefinitions(t *testing.T, records, cohorts, project string) flags.Definitions {
 	t.Helper()
 	if cohorts == "" {
 		cohorts = "{}"
 	}
-	d, err := ParseDefinitions([]byte(`{"flags": [` + flags + `], "cohorts": ` + cohorts + `, "group_type_mapping": {"0": "company", "1": "team"}` + project + `}`))
+	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + records + `], "cohorts": ` + cohorts + `, "group_type_mapping": {"0": "company", "1": "team"}` + project + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func localKindOf(p LocalProblem) string {
+func localKindOf(p Problem) string {
 	if p.Differs {
 		return "differs"
 	}
 	return "asks"
 }
 
-func TestLocalProblems_11(t *testing.T) {
+func TestProblems_11(t *testing.T) {
 	covered := map[string]bool{} // rules by kind and reason
 	for _, c := range localCases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, p := range LocalProblems(localDefinitions(t, c.flags, c.cohorts, c.project)) {
+			for _, p := range Problems(localDefinitions(t, c.flags, c.cohorts, c.project)) {
 				if p.Key == "f" {
 					covered[localKindOf(p)+p.SDK+p.Why] = true
 					got = append(got, p.SDK+" "+localKindOf(p)+" "+p.Why)
@@ -198,9 +200,9 @@ func TestLocalProblems_11(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range localRules {
+	for _, r := range rules {
 		for _, sdk := range strings.Fields(r.sdks) {
-			kind := localKindOf(LocalProblem{Differs: r.kind == differs})
+			kind := localKindOf(Problem{Differs: r.kind == differs})
 			if !covered[kind+sdk+r.why] && !strings.HasPrefix(r.why, "surveys") {
 				t.Errorf("no case for %s: %s", sdk, r.why)
 			}
@@ -209,39 +211,39 @@ func TestLocalProblems_11(t *testing.T) {
 }
 
 // A flag that surveys create has a key with a special prefix.
-func TestLocalProblems_Surveys(t *testing.T) {
+func TestProblems_Surveys(t *testing.T) {
 	d := localDefinitions(t, `{"id": 1, "key": "survey-targeting-1", "active": true, "filters": `+everybody+`}`, "", "")
-	if got := LocalProblems(d); len(got) != 1 || got[0].SDK != "all" || got[0].Differs || !strings.Contains(got[0].Why, "surveys") {
+	if got := Problems(d); len(got) != 1 || got[0].SDK != "all" || got[0].Differs || !strings.Contains(got[0].Why, "surveys") {
 		t.Errorf("%v", got)
 	}
 }
 
 // The second flag with a key is not used, and has no problems.
-func TestLocalProblems_SecondOfAKey(t *testing.T) {
+func TestProblems_SecondOfAKey(t *testing.T) {
 	d := localDefinitions(t, localFilters(everybody, ``)+`, {"id": 2, "key": "f", "active": true, "ensure_experience_continuity": true, "filters": `+everybody+`}`, "", "")
-	if got := LocalProblems(d); len(got) != 0 {
+	if got := Problems(d); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
 
 // A flag built by hand is written with explicit operators.
-func TestLocalProblems_BuiltByHand(t *testing.T) {
-	d := Definitions{Flags: []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Properties: []Property{{Key: "x", Type: PersonProperty, Value: "a"}}}}}}}
-	if got := LocalProblems(d); len(got) != 0 {
+func TestProblems_BuiltByHand(t *testing.T) {
+	d := flags.Definitions{Flags: []flags.Flag{{ID: 1, Key: "f", Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{{Key: "x", Type: flags.PersonProperty, Value: "a"}}}}}}}
+	if got := Problems(d); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
 
 // localChain returns n flags that each depend on the next in all of their conditions; last is
 // at the end.
-func localChain(n, conditions int, last Flag) Definitions {
-	d := Definitions{Flags: make([]Flag, n)}
+func localChain(n, conditions int, last flags.Flag) flags.Definitions {
+	d := flags.Definitions{Flags: make([]flags.Flag, n)}
 	for i := range d.Flags {
 		f := &d.Flags[i]
-		*f = Flag{ID: int64(i + 1), Key: fmt.Sprintf("flag-%d", i), Active: true}
+		*f = flags.Flag{ID: int64(i + 1), Key: fmt.Sprintf("flag-%d", i), Active: true}
 		for range conditions {
-			f.Conditions = append(f.Conditions, Condition{Properties: []Property{{
-				Key: fmt.Sprint(i + 2), Type: FlagProperty, Operator: FlagEvaluatesTo, Value: true, HasValue: true,
+			f.Conditions = append(f.Conditions, flags.Condition{Properties: []flags.Property{{
+				Key: fmt.Sprint(i + 2), Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true, HasValue: true,
 			}}})
 		}
 	}
@@ -252,40 +254,40 @@ func localChain(n, conditions int, last Flag) Definitions {
 
 // countRule adds a rule until the end of the test. The rule counts the flags and the nodes of
 // cohorts that are checked, and fails the test if they exceed limit.
-func countRule(t *testing.T, limit int) (flags, nodes *int) {
+func countRule(t *testing.T, limit int) (checked, nodes *int) {
 	t.Helper()
-	flags, nodes = new(int), new(int)
+	checked, nodes = new(int), new(int)
 	more := func(n *int) bool {
 		if *n++; *n > limit {
 			t.Fatalf("more than %d are looked at", limit)
 		}
 		return false
 	}
-	before := localRules
-	t.Cleanup(func() { localRules = before })
-	localRules = append([]localRule{{"all", needsServer, "counted", localTest{
-		flag: func(*localCheck, *Flag) bool { return more(flags) },
-		node: func(*CohortNode) bool { return more(nodes) },
+	before := rules
+	t.Cleanup(func() { rules = before })
+	rules = append([]rule{{"all", needsServer, "counted", test{
+		flag: func(*check, *flags.Flag) bool { return more(checked) },
+		node: func(*flags.CohortNode) bool { return more(nodes) },
 	}}}, before...)
-	return flags, nodes
+	return checked, nodes
 }
 
 // Each flag is checked once, however many flags depend on it: otherwise two conditions
 // for each flag would result in 2^999 paths.
-func TestLocalProblems_LongChains(t *testing.T) {
+func TestProblems_LongChains(t *testing.T) {
 	for name, c := range map[string]struct {
-		last Flag
+		last flags.Flag
 		want int // number of problems, most of them "it depends on"
 	}{
-		"sound":   {Flag{Conditions: []Condition{{}}}, 0},
-		"asks":    {Flag{Continuity: true, Conditions: []Condition{{}}}, 1000},
-		"both":    {Flag{Enrollment: true, DeviceBucketing: true, Conditions: []Condition{{}}}, 3000},
-		"cycle":   {Flag{Conditions: []Condition{{Properties: []Property{{Key: "1", Type: FlagProperty, Operator: FlagEvaluatesTo, Value: true}}}}}, 1000},
-		"missing": {Flag{Conditions: []Condition{{Properties: []Property{{Key: "none", Type: FlagProperty, Operator: FlagEvaluatesTo, Value: true}}}}}, 1000},
+		"sound":   {flags.Flag{Conditions: []flags.Condition{{}}}, 0},
+		"asks":    {flags.Flag{Continuity: true, Conditions: []flags.Condition{{}}}, 1000},
+		"both":    {flags.Flag{Enrollment: true, DeviceBucketing: true, Conditions: []flags.Condition{{}}}, 3000},
+		"cycle":   {flags.Flag{Conditions: []flags.Condition{{Properties: []flags.Property{{Key: "1", Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true}}}}}, 1000},
+		"missing": {flags.Flag{Conditions: []flags.Condition{{Properties: []flags.Property{{Key: "none", Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: true}}}}}, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := localChain(1000, 2, c.last)
-			l := newLocalCheck(&d)
+			l := newCheck(&d)
 			flagCount, _ := countRule(t, 1000)
 			n := 0
 			for i := range d.Flags {
@@ -303,7 +305,7 @@ func TestLocalProblems_LongChains(t *testing.T) {
 
 // All flags on a cycle and behind it are left to the server; those before it and unrelated
 // ones are not.
-func TestLocalProblems_Cycles(t *testing.T) {
+func TestProblems_Cycles(t *testing.T) {
 	on := func(id int, key, dependency string) string {
 		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": %q, "type": "flag", %s}]}]}}`, id, key, dependency, wantsG)
 	}
@@ -311,12 +313,12 @@ func TestLocalProblems_Cycles(t *testing.T) {
 		on(1, "behind", "2"), on(2, "a", "3"), on(3, "b", "4"), on(4, "c", "2"), on(5, "beside", "6"), localFilters(everybody, ``),
 	}, ", "), "", "")
 	d.Flags[5].ID = 6
-	got := map[string][]LocalProblem{}
-	for _, p := range LocalProblems(d) {
+	got := map[string][]Problem{}
+	for _, p := range Problems(d) {
 		got[p.Key] = append(got[p.Key], p)
 	}
 	for _, key := range []string{"behind", "a", "b", "c"} {
-		if !slices.ContainsFunc(got[key], func(p LocalProblem) bool { return p.SDK == "all" && !p.Differs }) {
+		if !slices.ContainsFunc(got[key], func(p Problem) bool { return p.SDK == "all" && !p.Differs }) {
 			t.Errorf("%s: %v", key, got[key])
 		}
 	}
@@ -326,18 +328,18 @@ func TestLocalProblems_Cycles(t *testing.T) {
 }
 
 // Cohorts are checked once too: 200 of them, each referred to twice by the next one.
-func TestLocalProblems_NestedCohorts(t *testing.T) {
-	d := Definitions{Cohorts: map[int64]Cohort{}}
+func TestProblems_NestedCohorts(t *testing.T) {
+	d := flags.Definitions{Cohorts: map[int64]flags.Cohort{}}
 	for id := int64(1); id <= 200; id++ {
-		leaf := CohortNode{Leaf: &Property{Key: "id", Type: CohortProperty, Operator: In, Value: id + 1}}
+		leaf := flags.CohortNode{Leaf: &flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id + 1}}
 		if id == 200 {
-			leaf = CohortNode{Leaf: &Property{Key: "x", Type: PersonProperty, Operator: Between, Value: []any{int64(1), int64(2)}}}
+			leaf = flags.CohortNode{Leaf: &flags.Property{Key: "x", Type: flags.PersonProperty, Operator: flags.Between, Value: []any{int64(1), int64(2)}}}
 		}
-		d.Cohorts[id] = Cohort{Tree: &CohortNode{Children: []CohortNode{leaf, leaf}}}
+		d.Cohorts[id] = flags.Cohort{Tree: &flags.CohortNode{Children: []flags.CohortNode{leaf, leaf}}}
 	}
-	d.Flags = []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Properties: []Property{{Key: "id", Type: CohortProperty, Value: int64(1)}}}}}}
+	d.Flags = []flags.Flag{{ID: 1, Key: "f", Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{{Key: "id", Type: flags.CohortProperty, Value: int64(1)}}}}}}
 	_, nodeCount := countRule(t, 600)
-	got := LocalProblems(d)
+	got := Problems(d)
 	if *nodeCount != 600 {
 		t.Errorf("%d nodes are looked at, want each of 600 once", *nodeCount)
 	}
@@ -347,21 +349,21 @@ func TestLocalProblems_NestedCohorts(t *testing.T) {
 }
 
 // A new operator needs a family, or is one that SDKs do not support.
-func TestLocalProblems_EveryOperatorHasAFamily(t *testing.T) {
-	others := []Operator{IContainsMulti, NotIContainsMulti, Between, NotBetween, IsDateExact, In, NotIn, FlagEvaluatesTo}
-	for _, o := range Operators() {
+func TestProblems_EveryOperatorHasAFamily(t *testing.T) {
+	others := []flags.Operator{flags.IContainsMulti, flags.NotIContainsMulti, flags.Between, flags.NotBetween, flags.IsDateExact, flags.In, flags.NotIn, flags.FlagEvaluatesTo}
+	for _, o := range flags.Operators() {
 		if supported := families[o.Name] != 0; supported == slices.Contains(others, o.Name) {
 			t.Errorf("%s: a family and in the list of others, or neither", o.Name)
 		}
 	}
-	if want := len(Operators()) - len(others); len(families) != want {
+	if want := len(flags.Operators()) - len(others); len(families) != want {
 		t.Errorf("%d operators have a family, want %d", len(families), want)
 	}
 }
 
 // Based on posthog-node 5.70.0. A pattern that is invalid in both JavaScript and Rust counts
 // as portable, since the results are the same.
-func TestLocalProblems_PortableExpressions(t *testing.T) {
+func TestProblems_PortableExpressions(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		``: true, `^pr`: true, `a|b`: true, `(?:a)b+?`: true, `\d\D\w\W\s\S`: true, `\x7f`: true, `\.\/\-\@`: true, `[\w-]`: true,
 		`[a-z0-9_]`: true, `[^a]`: true, `[\b]`: true, `[-a]`: true, `a{2}`: true, `a{2,}`: true, `a{1,2}?`: true, `()`: true, `a}`: true, `]`: true,
@@ -377,7 +379,7 @@ func TestLocalProblems_PortableExpressions(t *testing.T) {
 	}
 }
 
-func FuzzLocalProblems(f *testing.F) {
+func FuzzProblems(f *testing.F) {
 	for _, c := range localCases {
 		cohorts := c.cohorts
 		if cohorts == "" {
@@ -386,16 +388,16 @@ func FuzzLocalProblems(f *testing.F) {
 		f.Add(`{"flags": [` + c.flags + `], "cohorts": ` + cohorts + c.project + `}`)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := ParseDefinitions([]byte(text))
+		d, err := flags.ParseDefinitions([]byte(text))
 		if err != nil {
 			return
 		}
-		for _, p := range LocalProblems(d) {
+		for _, p := range Problems(d) {
 			if p.Key == "" || p.Why == "" || !slices.Contains([]string{"all", "go", "python", "node"}, p.SDK) {
 				t.Errorf("%+v", p)
 			}
 		}
-		if _, err := json.Marshal(LocalProblems(d)); err != nil {
+		if _, err := json.Marshal(Problems(d)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,18 +1,19 @@
-package flags
+package sdklint
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/internal/inside"
 	"github.com/bunting-flags/bunting/flags/internal/values"
 )
 
-// LocalProblem describes a flag that an SDK with local evaluation, which has the definitions
+// Problem describes a flag that an SDK with local evaluation, which has the definitions
 // payload only, cannot evaluate for some subjects and requests from the server, or (Differs)
 // evaluates for some subjects by other rules than the server (§11).
-type LocalProblem struct {
+type Problem struct {
 	Key string
 	// SDK is "go", "python" or "node", or "all" for the three of them.
 	SDK string
@@ -22,7 +23,7 @@ type LocalProblem struct {
 	Why string
 }
 
-// LocalProblems returns for each flag the reasons why SDKs do not evaluate it locally with
+// Problems returns for each flag the reasons why SDKs do not evaluate it locally with
 // the server's result. It covers posthog-go 1.27.0, posthog-node 5.70.0 and, to the extent of
 // §11, posthog-python 7.42.0.
 //
@@ -31,41 +32,41 @@ type LocalProblem struct {
 // property or a group is missing from a call, and no problems that depend on the value of a
 // property or the length of an id. An inactive flag is listed for experience continuity only.
 // Of the problems of its dependencies, a flag has one for each SDK and kind.
-func LocalProblems(d Definitions) []LocalProblem {
-	l := newLocalCheck(&d)
-	var out []LocalProblem
+func Problems(d flags.Definitions) []Problem {
+	l := newCheck(&d)
+	var out []Problem
 	for i := range d.Flags {
 		out = append(out, l.flag(i)...)
 	}
 	return out
 }
 
-func newLocalCheck(d *Definitions) *localCheck {
+func newCheck(d *flags.Definitions) *check {
 	p := inside.SDKView(d).(view)
-	return &localCheck{
+	return &check{
 		d: d, p: p, served: p.ServedCohorts(),
-		verdicts: map[int][]LocalProblem{}, cohorts: map[int64]ruleSet{},
+		verdicts: map[int][]Problem{}, cohorts: map[int64]ruleSet{},
 	}
 }
 
 // flag returns the problems of one flag and of the flags that it depends on.
-func (l *localCheck) flag(i int) []LocalProblem {
+func (l *check) flag(i int) []Problem {
 	if problems, ok := l.verdicts[i]; ok {
 		return problems
 	}
 	l.verdicts[i] = nil // ends the recursion on a cycle
 	f := &l.d.Flags[i]
 	listed := l.p.IsServed(int32(i))
-	var out []LocalProblem
+	var out []Problem
 	switch {
 	case f.Key == "" || f.Deleted || !l.p.IsFirst(int32(i)): // not available, or a duplicate key
 	case !f.Active:
 		if f.Continuity && l.p.IsInPayload(int32(i)) {
 			const why = "experience continuity, which these SDKs check before they check that the flag is active"
-			out = []LocalProblem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
+			out = []Problem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
 		}
 	case !listed:
-		out = []LocalProblem{{f.Key, "all", false, "it cannot be evaluated: it is not in the definitions for SDKs"}}
+		out = []Problem{{f.Key, "all", false, "it cannot be evaluated: it is not in the definitions for SDKs"}}
 	default:
 		all := false
 		if out, all = l.ownProblems(f); !all {
@@ -78,17 +79,17 @@ func (l *localCheck) flag(i int) []LocalProblem {
 
 // ownProblems applies the rules to a flag, without its dependencies. all is true if the flag
 // always needs the server, so that no other problem matters.
-func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
-	hits := make(ruleSet, len(localRules))
-	for r, rule := range localRules {
+func (l *check) ownProblems(f *flags.Flag) (out []Problem, all bool) {
+	hits := make(ruleSet, len(rules))
+	for r, rule := range rules {
 		hits[r] = rule.flag != nil && rule.flag(l, f)
 		if hits[r] && rule.kind == alwaysNeedsServer {
-			return []LocalProblem{{f.Key, rule.sdks, false, rule.why}}, true
+			return []Problem{{f.Key, rule.sdks, false, rule.why}}, true
 		}
 	}
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		p := localFilter{flag: f, group: f.Group}
+		p := filter{flag: f, group: f.Group}
 		if c.Aggregation.Set {
 			p.group = c.Aggregation.Group
 		}
@@ -98,9 +99,9 @@ func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
 		}
 	}
 	for r, hit := range hits {
-		for _, sdk := range strings.Fields(localRules[r].sdks) {
+		for _, sdk := range strings.Fields(rules[r].sdks) {
 			if hit {
-				out = append(out, LocalProblem{f.Key, sdk, localRules[r].kind == differs, localRules[r].why})
+				out = append(out, Problem{f.Key, sdk, rules[r].kind == differs, rules[r].why})
 			}
 		}
 	}
@@ -109,11 +110,11 @@ func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
 
 // dependencies adds the problems of the flags that f depends on. It adds one for each SDK and
 // kind only, since long chains would otherwise repeat the same problem many times.
-func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
+func (l *check) dependencies(f *flags.Flag, out []Problem) []Problem {
 	for i := range f.Conditions {
 		for j := range f.Conditions[i].Properties {
 			p := &f.Conditions[i].Properties[j]
-			if p.Type != FlagProperty {
+			if p.Type != flags.FlagProperty {
 				continue
 			}
 			target, ok := l.p.Target(p)
@@ -121,11 +122,11 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 				continue
 			}
 			for _, problem := range l.flag(int(target)) {
-				isListed := func(p LocalProblem) bool {
+				isListed := func(p Problem) bool {
 					return p.Differs == problem.Differs && (p.SDK == problem.SDK || p.SDK == "all")
 				}
 				if !slices.ContainsFunc(out, isListed) {
-					out = append(out, LocalProblem{f.Key, problem.SDK, problem.Differs, "it depends on " + values.Quote(problem.Key)})
+					out = append(out, Problem{f.Key, problem.SDK, problem.Differs, "it depends on " + values.Quote(problem.Key)})
 				}
 			}
 		}
@@ -135,12 +136,12 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 
 // filter applies the rules to a requirement, and to the cohort that it refers to if that is
 // in the payload.
-func (l *localCheck) filter(p localFilter, hits ruleSet) {
+func (l *check) filter(p filter, hits ruleSet) {
 	plain := *p.Property
 	plain.Value = values.Normalize(plain.Value)
 	p.Property = &plain
 	p.op, p.takesLists, p.strict = l.p.Operator(p.Operator, p.Type)
-	for r, rule := range localRules {
+	for r, rule := range rules {
 		hits[r] = hits[r] || rule.filter != nil && rule.filter(l, &p)
 	}
 	if id, _ := p.cohort(); l.isServed(&p) {
@@ -151,10 +152,10 @@ func (l *localCheck) filter(p localFilter, hits ruleSet) {
 }
 
 // cohort applies the rules to a cohort's tree. Cohorts in the payload are never on a cycle.
-func (l *localCheck) cohort(id int64) ruleSet {
+func (l *check) cohort(id int64) ruleSet {
 	hits, ok := l.cohorts[id]
 	if !ok {
-		hits = make(ruleSet, len(localRules))
+		hits = make(ruleSet, len(rules))
 		l.tree(l.d.Cohorts[id].Tree, hits)
 		l.cohorts[id] = hits
 	}
@@ -162,13 +163,13 @@ func (l *localCheck) cohort(id int64) ruleSet {
 }
 
 // tree applies the rules to a node of a cohort's tree and to the nodes below it.
-func (l *localCheck) tree(n *CohortNode, hits ruleSet) {
-	for r, rule := range localRules {
+func (l *check) tree(n *flags.CohortNode, hits ruleSet) {
+	for r, rule := range rules {
 		hits[r] = hits[r] || rule.node != nil && rule.node(n)
 	}
 	if n.Leaf != nil {
 		if !n.Unsupported {
-			l.filter(localFilter{Property: n.Leaf}, hits)
+			l.filter(filter{Property: n.Leaf}, hits)
 		}
 		return
 	}
@@ -179,8 +180,8 @@ func (l *localCheck) tree(n *CohortNode, hits ruleSet) {
 
 // cohort returns the id of the cohort as SDKs read it: unlike the server they accept a number
 // as text.
-func (p *localFilter) cohort() (int64, bool) {
-	if p.Type != CohortProperty {
+func (p *filter) cohort() (int64, bool) {
+	if p.Type != flags.CohortProperty {
 		return 0, false
 	}
 	switch v := p.Value.(type) {
@@ -196,7 +197,7 @@ func (p *localFilter) cohort() (int64, bool) {
 }
 
 // isServed reports whether the cohort that the requirement refers to is in the payload.
-func (l *localCheck) isServed(p *localFilter) bool {
+func (l *check) isServed(p *filter) bool {
 	id, ok := p.cohort()
 	return ok && l.served[strconv.FormatInt(id, 10)] != nil
 }

@@ -1,4 +1,4 @@
-package flags
+package sdklint
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/internal/dates"
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 	"github.com/bunting-flags/bunting/flags/internal/values"
@@ -18,8 +19,8 @@ import (
 
 // family returns the operator's family, 0 for requirements on cohorts and flags, and
 // unknownFamily for an operator that SDKs do not support.
-func (p *localFilter) family() operatorFamily {
-	if p.Type == CohortProperty || p.Type == FlagProperty {
+func (p *filter) family() family {
+	if p.Type == flags.CohortProperty || p.Type == flags.FlagProperty {
 		return 0
 	}
 	if f := families[p.op]; f != 0 {
@@ -29,8 +30,8 @@ func (p *localFilter) family() operatorFamily {
 }
 
 // testFamily returns a test for operators of one family.
-func testFamily(f operatorFamily) localTest {
-	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
+func testFamily(f family) test {
+	return testFilter(func(_ *check, p *filter) bool { return p.family() == f })
 }
 
 // reading is the result of an SDK that reads a filter's value.
@@ -58,12 +59,12 @@ func otherIf(b bool) reading {
 
 // testReading returns a test for operators of some families. It succeeds if read returns
 // want.
-func testReading(families operatorFamily, read func(*localFilter) reading, want reading) localTest {
-	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family()&families != 0 && read(p) == want })
+func testReading(families family, read func(*filter) reading, want reading) test {
+	return testFilter(func(_ *check, p *filter) bool { return p.family()&families != 0 && read(p) == want })
 }
 
 // text returns the text form of the value, empty if it has none.
-func (p *localFilter) text() string {
+func (p *filter) text() string {
 	text, _ := values.Text(nil, p.Value)
 	return string(text)
 }
@@ -74,12 +75,12 @@ func isPlainASCII(s string) bool {
 
 // goUndecided reports whether posthog-go reports the requirement as undecidable, in which
 // case it continues with the next requirement of a cohort.
-func goUndecided(p *localFilter) bool {
+func goUndecided(p *filter) bool {
 	switch p.family() {
 	case unknownFamily:
 		return true
 	case presence:
-		return p.op == IsNotSet
+		return p.op == flags.IsNotSet
 	case equality:
 		return hasInteger(p.Value)
 	case versions:
@@ -115,8 +116,8 @@ func hasInteger(v any) bool {
 // The functions below compare text forms of values: JSON on the server (§4.2), and in an SDK
 // the form of its programming language.
 
-func goText(p *localFilter) reading   { return decodedText(p.Value, p.Value == nil) }
-func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue()) }
+func goText(p *filter) reading   { return decodedText(p.Value, p.Value == nil) }
+func nodeText(p *filter) reading { return decodedText(p.Value, !p.hasValue()) }
 
 // decodedText is for languages that decode all JSON numbers to one type.
 func decodedText(v any, null bool) reading {
@@ -134,7 +135,7 @@ func decodedText(v any, null bool) reading {
 
 // pythonText compares text forms in Python. A list for exact and is_not is compared element
 // by element.
-func pythonText(p *localFilter) reading {
+func pythonText(p *filter) reading {
 	if list, ok := p.Value.([]any); ok && p.family() == equality {
 		return otherIf(slices.ContainsFunc(list, otherInPython))
 	}
@@ -157,7 +158,7 @@ var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // goNumber compares strconv.ParseFloat with the server's parser: it also reads hexadecimal
 // numbers, for example.
-func goNumber(p *localFilter) reading {
+func goNumber(p *filter) reading {
 	text, isText := p.Value.(string)
 	if !isText {
 		_, ok := values.Number(p.Value)
@@ -175,7 +176,7 @@ func goNumber(p *localFilter) reading {
 
 // nodeNumber compares JavaScript's parsing of numbers, which falls back to text, with the
 // server's.
-func nodeNumber(p *localFilter) reading {
+func nodeNumber(p *filter) reading {
 	text, isText := p.Value.(string)
 	_, isNumber := values.Number(p.Value)
 	if isNumber && (!isText || plainNumber.MatchString(text)) {
@@ -196,7 +197,7 @@ var (
 
 // goExpression compares RE2 in Go's syntax, which posthog-go uses, with the server. Patterns
 // that are invalid in both never match in both.
-func goExpression(p *localFilter) reading {
+func goExpression(p *filter) reading {
 	pattern := p.text()
 	_, goErr := regexp.Compile(pattern)
 	_, err := rustregexp.Compile(pattern)
@@ -210,7 +211,7 @@ func goExpression(p *localFilter) reading {
 }
 
 // pythonExpression finds patterns that Python rejects or reads differently from Rust.
-func pythonExpression(p *localFilter) reading {
+func pythonExpression(p *filter) reading {
 	pattern := p.text()
 	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython) || rustOnly.MatchString(pattern)) {
 		return readsOther
@@ -218,7 +219,7 @@ func pythonExpression(p *localFilter) reading {
 	return readsSame
 }
 
-func nodeExpression(p *localFilter) reading { return nothingIf(!isPortableExpression(p.text())) }
+func nodeExpression(p *filter) reading { return nothingIf(!isPortableExpression(p.text())) }
 
 // hasEscape reports whether some escape of the pattern matches a regular expression.
 func hasEscape(pattern string, want *regexp.Regexp) bool {
@@ -234,7 +235,7 @@ func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pat
 
 // goDate checks whether posthog-go reads a date: a text in one of a few layouts, or a
 // relative date.
-func goDate(p *localFilter) reading {
+func goDate(p *filter) reading {
 	text, _ := p.Value.(string)
 	if _, ok := dates.ParseStepBack(text); ok {
 		return readsSame
@@ -253,7 +254,7 @@ var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
 // nodeDate checks whether posthog-node reads a date: a relative date, or a text that
 // JavaScript's Date accepts. Date accepts more than the server, and reads some texts
 // differently.
-func nodeDate(p *localFilter) reading {
+func nodeDate(p *filter) reading {
 	text, isText := p.Value.(string)
 	if _, isNumber := values.Number(p.Value); isNumber && !isText {
 		return readsOther
@@ -274,8 +275,8 @@ func nodeDate(p *localFilter) reading {
 
 // testMonthsBack returns a test for relative dates of at least that many months. Years count only
 // if atLeast is 1.
-func testMonthsBack(atLeast int) localTest {
-	return testFilter(func(_ *localCheck, p *localFilter) bool {
+func testMonthsBack(atLeast int) test {
+	return testFilter(func(_ *check, p *filter) bool {
 		text, _ := p.Value.(string)
 		back, ok := dates.ParseStepBack(text)
 		return ok && p.family() == dating && (back.Unit == 'm' && back.Count >= atLeast || back.Unit == 'y' && atLeast == 1 && back.Count > 0)
@@ -298,7 +299,7 @@ const (
 )
 
 // goVersion is pythonVersion, except that posthog-go reads strings only.
-func goVersion(p *localFilter) reading {
+func goVersion(p *filter) reading {
 	if _, isText := p.Value.(string); !isText {
 		return readsNothing
 	}
@@ -306,16 +307,16 @@ func goVersion(p *localFilter) reading {
 }
 
 // pythonVersion uses posthog-go's rules, as §11 describes posthog-python.
-func pythonVersion(p *localFilter) reading {
-	if p.op == SemverWildcard {
+func pythonVersion(p *filter) reading {
+	if p.op == flags.SemverWildcard {
 		return readVersion(p, goWildcard, func(s string) string { return strings.ReplaceAll(s, "*", "") })
 	}
 	return readVersion(p, sdkVersion, nil)
 }
 
 // nodeVersion checks whether posthog-node reads a version.
-func nodeVersion(p *localFilter) reading {
-	if p.op == SemverWildcard {
+func nodeVersion(p *filter) reading {
+	if p.op == flags.SemverWildcard {
 		return readVersion(p, jsWildcard, func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, ".*"), "*") })
 	}
 	return readVersion(p, jsVersion, nil)
@@ -323,7 +324,7 @@ func nodeVersion(p *localFilter) reading {
 
 // readVersion compares an SDK that accepts versions of the given form with the server. For
 // wildcards, change is applied before the form is checked.
-func readVersion(p *localFilter, form *regexp.Regexp, change func(string) string) reading {
+func readVersion(p *filter, form *regexp.Regexp, change func(string) string) reading {
 	text, plain := p.text(), plainVersion
 	read := strings.TrimSpace(text)
 	if change != nil {
