@@ -27,7 +27,6 @@ var mostBackwards = map[string]int{
 	"adapters/server":                   10,
 	"adapters/sqlstore":                 10,
 	"capture":                           10,
-	"capture/insights":                  10,
 	"capture/insights/internal/filter":  10,
 	"capture/insights/internal/scan":    10,
 	"capture/insights/internal/trends":  10,

@@ -4,6 +4,7 @@ package frame
 // absent; the help texts do not mention this.
 type ListKind int
 
+// The kinds of parameters of lists.
 const (
 	kindText        ListKind = iota // any text
 	kindExact                       // any text, including an empty one

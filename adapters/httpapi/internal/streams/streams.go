@@ -77,6 +77,7 @@ func (t *Streams) slotsOf(kind streamKind) *streamSlots {
 // streamKind is the content of a stream.
 type streamKind uint8
 
+// The kinds of streams.
 const (
 	definitionsStream streamKind = iota
 	membersStream                // definitions with the members of static cohorts

@@ -1,5 +1,5 @@
-// Package plaintest has what the tests of several packages of insights share: a plain, slow
-// implementation of funnels, instants and time zones.
+// Package plaintest is for the tests of several packages of insights: a plain, slow implementation
+// of funnels, instants and time zones.
 //
 //	funnel.go      steps in order          §2.5.2
 //	unordered.go   steps in any order      §2.5.2

@@ -126,7 +126,7 @@ func (f Funnel) Walk(events []Event) (int, []int64) {
 	return s.best, s.furthest.times
 }
 
-// inOrder takes events of one time that match the same, of which the first has a number. It reports
+// inOrder applies events of one time that match the same, of which the first has a number. It reports
 // whether the last step is reached.
 func (f Funnel) inOrder(s *state, group []Event, first int) bool {
 	for n, e := range group {
@@ -146,7 +146,7 @@ func (f Funnel) inOrder(s *state, group []Event, first int) bool {
 	return false
 }
 
-// byStep takes events of one time that match different steps, as inOrder does.
+// byStep applies events of one time that match different steps, as inOrder does.
 func (f Funnel) byStep(s *state, group []Event, first int) bool {
 	for k := 1; k <= f.Steps; k++ {
 		for n, e := range group {

@@ -78,8 +78,8 @@ func (u *unordered) expire(at int64, window int) bool {
 	}
 }
 
-// place appends an event to the first of its steps that has none, otherwise to the step whose last
-// event is the oldest.
+// place appends an event to the first of its steps that has none, otherwise to the step with the
+// oldest last event.
 func (u *unordered) place(e Event, number int) {
 	to := -1
 	for _, step := range e.Steps {

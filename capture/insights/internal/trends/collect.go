@@ -91,7 +91,7 @@ func (k *collector) addEvent(key scan.Cell, distinctID string) error {
 	return nil
 }
 
-// seeFirst forwards events to a tally of first-time maths; its actors are determined in scan.ActorSet,
+// seeFirst forwards events to a tally of first-time maths; its actors are determined in actorSet,
 // when all events have been read. For other tallies it does what counting.see would do.
 func (k *collector) seeFirst(w *scan.Row, passes func() bool) error {
 	if f, ok := k.inner.(*firstTime); ok {
@@ -110,7 +110,7 @@ func (k *collector) seeFirst(w *scan.Row, passes func() bool) error {
 // points is not used: a collector has actors, not numbers.
 func (k *collector) points(int) ([][]float64, error) { return nil, nil }
 
-// scan.ActorSet returns the actors of the breakdown values for which matches is true, each actor once
+// actorSet returns the actors of the breakdown values for which matches is true, each actor once
 // and sorted by id.
 func (k *collector) actorSet(r *scan.Run, group int, matches func(value int) bool) *scan.ActorSet {
 	// A tally of first-time maths has its actors in a map of its own.
