@@ -106,10 +106,7 @@ func (s Service) storeOutcome(ctx context.Context, h *claimedRun, done RunTotals
 			if err := putRun(tx, r); err != nil {
 				return err
 			}
-			result = &management.JobDone{Job: management.JobBatchExport, Project: h.export.Team, ID: r.ID, Export: h.export.ID, ExportName: h.export.Name, Status: r.Status, Rows: done.Rows, Again: isActive(r.Status)}
-			if failure != nil && r.LatestError != nil {
-				result.Failure = *r.LatestError
-			}
+			result = jobDone(h.export, r, done.Rows, failure)
 		}
 		if !isActive(r.Status) {
 			if err := s.advance(tx, h.export, t, r, position); err != nil {
@@ -126,6 +123,15 @@ func (s Service) storeOutcome(ctx context.Context, h *claimedRun, done RunTotals
 		result.ReportTo(s.JobDone)
 	}
 	return err
+}
+
+// jobDone describes the outcome of an attempt of a run, for metrics and logs.
+func jobDone(e *exportRecord, r *exportRun, rows int64, failure error) *management.JobDone {
+	d := &management.JobDone{Job: management.JobBatchExport, Project: e.Team, ID: r.ID, Export: e.ID, ExportName: e.Name, Status: r.Status, Rows: rows, Again: isActive(r.Status)}
+	if failure != nil && r.LatestError != nil {
+		d.Failure = *r.LatestError
+	}
+	return d
 }
 
 // complete sets the totals of a run that has succeeded.
