@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// Insights are shared like dashboards (clients.md §3.2, §4.1.8).
+// Insights are shared like dashboards (clients.md §3.2, management.md §4.1.8).
 func TestInsights_Links(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{"sharing": insightLinkRows, "what visitors see": insightVisitorRows, "tokens": insightTokenRows} {
 		t.Run(name, func(t *testing.T) {

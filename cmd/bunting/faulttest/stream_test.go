@@ -59,7 +59,8 @@ func (b *broker) kill() {
 func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	t.Parallel()
 	db, b := newDatabase(t), newBroker(t)
-	args := []string{"--database", db.url(), "--stream", "nats://" + b.address(), "--rate-limit", "off"}
+	args := []string{"--database", db.url(), "--stream", "nats://" + b.address(),
+		"--stream-bytes", "268435456", "--rate-limit", "off"}
 	servers := [2]*server{start(t, args...), start(t, args...)}
 	loads := [2]*load{newLoad(2), newLoad(2)}
 	for n := range *rounds {
