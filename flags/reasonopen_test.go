@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
 // openReason is on for everybody, by the first condition or the second: without the plan only
@@ -36,23 +35,11 @@ func TestFlags_Decision2_OpenReason(t *testing.T) {
 	checkReplay(t, set, "f", sub, usualTime, flags.Selection{})
 }
 
-// An open reason does not differ from any other reason. A changed value is reported without a
-// condition if the condition is unknown.
-func TestDiff_OpenReason(t *testing.T) {
-	open := compileJSON(t, openReason)
-	decidable := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))
-	sub := &flags.Subject{DistinctID: "u", Partial: true}
-	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 0 {
-		t.Errorf("%+v", got)
+func compileJSON(t *testing.T, text string) *flags.Set {
+	t.Helper()
+	d, err := flags.ParseDefinitions([]byte(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	sub.Person = flags.Properties{"plan": "free"}
-	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, usualTime); len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseReason {
-		t.Errorf("with both reasons known: %+v", got)
-	}
-	sub.Person = nil
-	never := compileJSON(t, `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 0}]}}]}`)
-	got := flagsdiff.New(open, never, flagsdiff.Options{}).Compare(sub, usualTime)
-	if len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseCondition || !strings.Contains(got[0].Why.Text, "not known which condition decides") {
-		t.Errorf("%+v", got)
-	}
+	return flags.Compile(d)
 }

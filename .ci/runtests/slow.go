@@ -19,7 +19,7 @@ var sequential = []string{
 	// flags
 	"TestFlags_(AgreementLaw|4_.*|3_6_PlainLaw)", "TestExplain_ReplayGivesTheSameAnswer",
 	"TestRecompile_AnswersAsCompile", "TestParseDefinitions_LongLists", "TestEngines_Rebucket",
-	"TestFlags_(Decisions|Decision2_PartialLaw|2_1_ShortHash)", "TestExplain_EvaluationWithoutTraceAllocatesNothing", "TestPayload_1_8_LongChain", "TestDiff_Laws", "TestParse_LongDocuments", "FuzzDefinitions",
+	"TestFlags_(Decisions|Decision2_PartialLaw|2_1_ShortHash)", "TestExplain_EvaluationWithoutTraceAllocatesNothing", "TestPayload_1_8_LongChain", "TestParse_LongDocuments", "FuzzDefinitions",
 	// capture
 	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",
 	// adapters/httpapi
@@ -42,7 +42,7 @@ var slowToBuild = []string{
 // slow are further tests that take more than a second. The quick tier omits them and the sequential
 // tests.
 var slow = []string{
-	"TestScan_AsEncodingJSON", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
+	"TestScan_AsEncodingJSON", "TestDiff_Laws", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
 	"TestSimulated_.*", "TestSimulation_FullRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
 	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",

@@ -78,7 +78,7 @@ var steps = []step{
 		r.goTest("adapters/console/build", "./...")
 	}},
 	{name: "metrics", about: "metrics, alert rules and the dashboard as Prometheus reads them", do: func(r *stepRun) {
-		r.goTest("", "-tags=promtool", "-run=Ops", "./adapters/metrics")
+		r.goTest("", "-tags=promtool", "-run=Ops", "./adapters/internal/metrics")
 	}},
 	{name: "geoip", about: "the GeoIP test databases are what their source makes", do: func(r *stepRun) {
 		r.goTest("testdata/geoip/generate", "./...")

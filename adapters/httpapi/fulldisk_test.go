@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/passkeys"
+	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"

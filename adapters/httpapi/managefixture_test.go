@@ -16,7 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/adapters/passkeys"
+	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"

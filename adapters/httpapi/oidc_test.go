@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/oidc"
-	"github.com/bunting-flags/bunting/adapters/oidctest"
+	"github.com/bunting-flags/bunting/adapters/internal/oidc"
+	"github.com/bunting-flags/bunting/adapters/internal/oidctest"
 )
 
 // ssoOffice returns an office with a provider of OpenID Connect.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/management"
 )
 

@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/oidc"
-	"github.com/bunting-flags/bunting/adapters/passkeys"
+	"github.com/bunting-flags/bunting/adapters/internal/oidc"
+	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/metrics"
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/flags"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/adapters/internal/shadow"
-	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 

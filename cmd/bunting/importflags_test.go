@@ -102,7 +102,7 @@ func TestImportFlags_Refusals(t *testing.T) {
 func TestImportFlags_Server(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
-	in, err := os.ReadFile("../../adapters/convert/testdata/convert/unleash.json")
+	in, err := os.ReadFile("internal/convert/testdata/convert/unleash.json")
 	if err != nil {
 		t.Fatal(err)
 	}

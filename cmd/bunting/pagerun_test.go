@@ -38,11 +38,11 @@ var scenes = map[string][]scene{
 		{setup: (*stage).database},
 		{setup: (*stage).database},
 	},
-	"flags/README.md":            {{setup: (*stage).service}},
-	"adapters/remote/README.md":  {{setup: (*stage).service}},
-	"adapters/httpapi/README.md": {{setup: (*stage).posthogJS}},
-	"cmd/examples/README.md":     {{setup: (*stage).repository, wantOutput: []string{"Germany Berlin", "new-onboarding true STATIC", "ana true", "bob false", "1000"}}},
-	"adapters/convert/README.md": {{setup: (*stage).otherMachine, wantOutput: []string{"1 user would change"}}},
+	"flags/README.md":                        {{setup: (*stage).service}},
+	"adapters/remote/README.md":              {{setup: (*stage).service}},
+	"adapters/httpapi/README.md":             {{setup: (*stage).posthogJS}},
+	"cmd/examples/README.md":                 {{setup: (*stage).repository, wantOutput: []string{"Germany Berlin", "new-onboarding true STATIC", "ana true", "bob false", "1000"}}},
+	"cmd/bunting/internal/convert/README.md": {{setup: (*stage).otherMachine, wantOutput: []string{"1 user would change"}}},
 }
 
 // notRun maps pages whose commands are only checked, not run, to the reason.

@@ -12,7 +12,8 @@ import (
 // specOf maps a package to the page that a § without a page name refers to:
 // testdata/spec/README.md.
 var specOf = map[string]string{
-	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
+	"flags": "flags", "geoip": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
+	"cmd/bunting/internal/convert": "flags", "cmd/bunting/internal/flagsdiff": "flags",
 	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "adapters/internal/natsstream": "capture",
 	"adapters/console": "console",
 	"management":       "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",

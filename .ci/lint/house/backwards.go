@@ -16,7 +16,6 @@ import (
 // fields or methods it uses. The files are sorted into an order with few backward arrows. Packages
 // of only a few files are not checked.
 var mostBackwards = map[string]int{
-	"adapters/convert":                  10,
 	"adapters/httpapi/internal/frame":   10,
 	"adapters/httpapi/internal/history": 10,
 	"adapters/httpapi/internal/manage":  10,
@@ -32,6 +31,7 @@ var mostBackwards = map[string]int{
 	"capture/insights/internal/trends":  10,
 	"capture/insights/internal/trials":  10,
 	"cmd/bunting/internal/client":       10,
+	"cmd/bunting/internal/convert":      10,
 	"flags":                             11,
 	"management":                        10,
 	"management/batchexports":           10,

@@ -27,7 +27,7 @@ func TestImports(t *testing.T) {
 		"flags and slog":     {file("log/slog"), "flags/a.go", []string{`import of "log/slog": this room does no I/O`}},
 		"flags and geoip":    {file(module + "/geoip"), "flags/a.go", []string{`import of "` + module + `/geoip": the table does not name this arrow`}},
 		"an arrow upwards":   {file(module + "/adapters/httpapi"), "geoip/a.go", []string{`import of "` + module + `/adapters/httpapi": the table does not name this arrow`}},
-		"adapter to adapter": {file(module + "/adapters/metrics"), "adapters/httpapi/a.go", []string{`import of "` + module + `/adapters/metrics": the table does not name this arrow`}},
+		"adapter to adapter": {file(module + "/adapters/filesource"), "adapters/httpapi/a.go", []string{`import of "` + module + `/adapters/filesource": the table does not name this arrow`}},
 		"a new module":       {file("example.org/leftpad"), "geoip/a.go", []string{`import of "example.org/leftpad": the table does not name this module`}},
 		"a longer name":      {file("github.com/spaolacci/murmur32"), "flags/a.go", []string{`import of "github.com/spaolacci/murmur32": the table does not name this module`}},
 		"the leaf":           {file(module + "/" + leaf), "geoip/a.go", nil},

@@ -25,7 +25,6 @@ var (
 var table = map[string]room{
 	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside", "flags/internal/values"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp":           {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
-	"flags/flagsdiff":                     {pure: true, ours: []string{"flags"}},
 	"flags/sdklint":                       {pure: true, ours: []string{"flags", "flags/internal/inside", "flags/internal/values", "flags/internal/rustregexp", "flags/internal/dates"}},
 	"flags/flagstest":                     {pure: true, ours: []string{"flags"}},
 	"flags/flagshttp":                     {ours: []string{"flags"}},
@@ -89,30 +88,29 @@ var table = map[string]room{
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
 	"adapters/internal/fallbacksource": {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/console":                 {},
-	"adapters/convert":                 {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"adapters/internal/shadow":         {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
 	"cmd/flaglint":                     {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},
 	"adapters/filesource":              {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
 	"adapters/remote":                  {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/internal/smtpmail":       {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
-	"adapters/passkeys":                {ours: []string{"management/organizations"}, others: []string{"github.com/go-webauthn/webauthn"}},
-	"adapters/oidc":                    {ours: []string{"management/organizations"}, others: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}},
-	"adapters/oidctest":                {others: []string{"github.com/go-jose/go-jose/v4"}},
+	"adapters/internal/passkeys":       {ours: []string{"management/organizations"}, others: []string{"github.com/go-webauthn/webauthn"}},
+	"adapters/internal/oidc":           {ours: []string{"management/organizations"}, others: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}},
+	"adapters/internal/oidctest":       {others: []string{"github.com/go-jose/go-jose/v4"}},
 	"adapters/smtptest":                {ours: []string{"management/organizations", "adapters/internal/smtpmail"}, others: []string{"github.com/emersion/go-smtp", "github.com/emersion/go-sasl"}},
 	"adapters/internal/dnstxt":         {ours: []string{"management/organizations"}, others: []string{"github.com/miekg/dns"}},
 	"adapters/internal/exports": {ours: []string{"management", "management/batchexports"}, others: []string{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
 	}},
-	"adapters/ofprovider": {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
-	"adapters/otelhook":   {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
-	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/metrics":    {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"adapters/ofprovider":       {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
+	"adapters/otelhook":         {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
+	"adapters/promhook":         {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/internal/metrics": {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
+		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "adapters/server", "adapters/console", "adapters/remote/lastgood",
@@ -127,10 +125,12 @@ var table = map[string]room{
 	"cmd/bunting/internal/settings": {ours: append([]string{
 		"cmd/bunting/internal/cli", "adapters/server", "adapters/httpapi", "geoip",
 	}, managementRooms...)},
-	"cmd/bunting/internal/client":  {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "adapters/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
-	"cmd/bunting/internal/codegen": {ours: []string{"flags", "adapters/flaglint"}},
+	"cmd/bunting/internal/flagsdiff": {pure: true, ours: []string{"flags"}},
+	"cmd/bunting/internal/convert":   {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
+	"cmd/bunting/internal/client":    {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "cmd/bunting/internal/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
+	"cmd/bunting/internal/codegen":   {ours: []string{"flags", "adapters/flaglint"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
-		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "flags/flagsdiff", "flags/sdklint", "geoip",
+		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "cmd/bunting/internal/flagsdiff", "flags/sdklint", "geoip",
 	}, managementRooms...)},
 }
 

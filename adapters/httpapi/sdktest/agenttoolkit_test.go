@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // agent is PostHog's toolkit for agents, on which its MCP server is based.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // fault is a fault of the server while an SDK sends an event (§19.4).

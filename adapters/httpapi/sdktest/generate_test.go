@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // userProgram is a user's program with the generated functions. The reader has the two methods of

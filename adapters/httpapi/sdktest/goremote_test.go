@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/posthog/posthog-go"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
 )

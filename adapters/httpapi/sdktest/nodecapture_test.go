@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // nodeReport is what posthog-node reports to an application: the events that it accepted for

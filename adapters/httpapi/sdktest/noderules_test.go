@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // spec/clients.md §17: a rule with conditions on the types, values, sources and functions of an

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 	"github.com/bunting-flags/bunting/flags"
 )
 

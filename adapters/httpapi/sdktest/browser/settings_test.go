@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // The HTML snippet as published by PostHog on npm: in its plugin for Docusaurus, which inserts it

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
+	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
 // renderText returns a page as rendered by Chromium: its elements, its first pixel, and the

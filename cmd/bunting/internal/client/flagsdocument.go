@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/convert"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 

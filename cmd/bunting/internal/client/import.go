@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/convert"
 )
 
 var importHelp = `Usage: bunting import --server URL --project-key phc_… [OPTIONS] FILE...

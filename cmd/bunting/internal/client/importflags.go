@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/convert"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/convert"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/flagsdiff"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/flagsdiff"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 

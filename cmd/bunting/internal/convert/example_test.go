@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/bunting-flags/bunting/adapters/convert"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/convert"
 )
 
 // One flag of flagd is converted with all of its values. The other one has shares, which flagd

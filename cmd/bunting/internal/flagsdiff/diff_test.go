@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/flagsdiff"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
 func compileJSON(t *testing.T, text string) *flags.Set {
@@ -141,5 +141,29 @@ func TestDiff_Reasons(t *testing.T) {
 	}
 	if got := flagsdiff.New(a, b, flagsdiff.Options{Reasons: true}).Compare(&sub, time.Unix(0, 0)); len(got) != 1 {
 		t.Errorf("%d changes, want 1 when reasons count", len(got))
+	}
+}
+
+// An open reason does not differ from any other reason. A changed value is reported without a
+// condition if the condition is unknown.
+func TestDiff_OpenReason(t *testing.T) {
+	openReason := `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [
+		{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}], "payloads": {"true": "5"}}}]}`
+	at := time.Unix(1_750_000_000, 0)
+	open := compileJSON(t, openReason)
+	decidable := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))
+	sub := &flags.Subject{DistinctID: "u", Partial: true}
+	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, at); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	sub.Person = flags.Properties{"plan": "free"}
+	if got := flagsdiff.New(open, decidable, flagsdiff.Options{Reasons: true}).Compare(sub, at); len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseReason {
+		t.Errorf("with both reasons known: %+v", got)
+	}
+	sub.Person = nil
+	never := compileJSON(t, `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 0}]}}]}`)
+	got := flagsdiff.New(open, never, flagsdiff.Options{}).Compare(sub, at)
+	if len(got) != 1 || got[0].Why.Cause != flagsdiff.CauseCondition || !strings.Contains(got[0].Why.Text, "not known which condition decides") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/oidc"
-	"github.com/bunting-flags/bunting/adapters/oidctest"
+	"github.com/bunting-flags/bunting/adapters/internal/oidc"
+	"github.com/bunting-flags/bunting/adapters/internal/oidctest"
 )
 
 // A user who disconnects while the provider's configuration is loaded does not make the sign-ins

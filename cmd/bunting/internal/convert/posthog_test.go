@@ -15,7 +15,7 @@ import (
 // A converted payload has the same decisions: all members that the parser reads are preserved
 // (spec/flags.md §1.1 to §1.8).
 func TestPostHog_PayloadSurvives(t *testing.T) {
-	for _, name := range []string{"../../testdata/demo.json"} {
+	for _, name := range []string{"../../../../testdata/demo.json"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

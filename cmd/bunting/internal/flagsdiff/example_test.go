@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/flagsdiff"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
 // The example shows the change of a flag for a user and its cause in the definitions.

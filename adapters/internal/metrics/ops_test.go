@@ -31,7 +31,7 @@ func names() map[string]bool {
 func TestOps_MetricsExist(t *testing.T) {
 	metricNames, used := names(), regexp.MustCompile(`\bbunting_[a-z0-9_]+`)
 	for _, name := range []string{"alerts.yml", "alerts_test.yml", "grafana.json"} {
-		data, err := os.ReadFile(filepath.Join("../../testdata/ops", name))
+		data, err := os.ReadFile(filepath.Join("../../../testdata/ops", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,11 +49,11 @@ func TestOps_MetricsExist(t *testing.T) {
 
 // Every alert has a row in the unit tests in which it fires.
 func TestOps_AlertsAreTested(t *testing.T) {
-	rules, err := os.ReadFile("../../testdata/ops/alerts.yml")
+	rules, err := os.ReadFile("../../../testdata/ops/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := os.ReadFile("../../testdata/ops/alerts_test.yml")
+	tests, err := os.ReadFile("../../../testdata/ops/alerts_test.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestOps_AlertsAreTested(t *testing.T) {
 
 // Grafana can load the dashboard: its panels have positions and queries.
 func TestOps_Dashboard(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/ops/grafana.json")
+	data, err := os.ReadFile("../../../testdata/ops/grafana.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestOps_Promtool(t *testing.T) {
 		t.Errorf("promtool check metrics: %v\n%s", err, out)
 	}
 	rules := exec.Command("promtool", "test", "rules", "alerts_test.yml")
-	rules.Dir = "../../testdata/ops"
+	rules.Dir = "../../../testdata/ops"
 	if out, err := rules.CombinedOutput(); err != nil {
 		t.Errorf("promtool test rules: %v\n%s", err, out)
 	}
@@ -29,7 +29,7 @@ func TestOps_Promtool(t *testing.T) {
 
 // The queries of the dashboard are valid PromQL.
 func TestOps_DashboardQueries(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/ops/grafana.json")
+	data, err := os.ReadFile("../../../testdata/ops/grafana.json")
 	if err != nil {
 		t.Fatal(err)
 	}
