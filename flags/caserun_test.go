@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // run evaluates a case and compares the result.
@@ -146,7 +147,7 @@ func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subje
 
 func (c *testCase) runSteps(t *testing.T, d flags.Definitions) {
 	t.Helper()
-	people := &flags.Memory{}
+	people := &serving.Memory{}
 	for _, p := range c.Persons {
 		people.AddPerson(1, p.CreatedAt, p.Properties, p.Cohorts, p.IDs...)
 	}
@@ -157,8 +158,8 @@ func (c *testCase) runSteps(t *testing.T, d flags.Definitions) {
 	}
 	p := flags.Project{ID: 1, OrganizationID: "org", FlagLimit: c.Project.FlagLimit, QuotaLimited: c.Project.QuotaLimited}
 	now := testAt
-	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.StaticSource("phc_test", p, d), People: people, Continuity: people, Locator: locator(c.Locate),
+	decider, err := serving.NewDecider(serving.Config{
+		Source: serving.StaticSource("phc_test", p, d), People: people, Continuity: people, Locator: locator(c.Locate),
 		Now: func() time.Time { return now },
 	})
 	if err != nil {
@@ -166,14 +167,14 @@ func (c *testCase) runSteps(t *testing.T, d flags.Definitions) {
 	}
 	for i, step := range c.Steps {
 		now = step.at()
-		r := flags.Request{
+		r := serving.Request{
 			APIKey: "phc_test", Subject: step.Subject.subject(), Selection: step.Selection,
 			IPFromHeader: step.IPFromHeader, GeoIPDisable: step.GeoIPDisable, DisableFlags: step.DisableFlags,
 		}
 		if step.IP != "" {
 			r.IP = netip.MustParseAddr(step.IP)
 		}
-		var answer flags.Answer
+		var answer serving.Answer
 		if err := decider.Decide(context.Background(), &r, &answer); err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}

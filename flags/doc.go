@@ -3,8 +3,8 @@
 // standard library.)
 //
 // It returns the same results as PostHog's flags service, so that existing SDKs work with
-// either. The package does no input or output, except for [Open], which reads a file. It
-// reads all other data through the interfaces in ports.go.
+// either. The package does no input or output, except for [Open], which reads a file. Package
+// flags/serving evaluates flags with definitions and properties from stores.
 //
 // # Terms
 //
@@ -30,9 +30,9 @@
 //
 // To read flags as typed values, use a [Reader]. [Open] returns one for a file and follows
 // the file's changes. For definitions in memory, use [ParseDefinitions], [Compile] and
-// [Set.Evaluate] or [Set.Reader]. For stores and many projects, use [NewDecider] and
-// [Decider.Decide] or [Decider.Reader]. To find out why a flag has a value, use
-// [Set.Explain]; [Set.Replay] repeats an evaluation from a trace only.
+// [Set.Evaluate] or [Set.Reader]. For stores and many projects, use package flags/serving. To
+// find out why a flag has a value, use [Set.Explain]; [Set.Replay] repeats an evaluation from
+// a trace only.
 //
 // # Order of decisions
 //
@@ -100,14 +100,14 @@
 //	parsecohort.go, cohorts.go         cohorts                             §5
 //	order.go                           dependencies                        §6, decision 3
 //	subject.go, slots.go               groups, layers of properties        §7, §8.1 to §8.4, decision 7
-//	ports.go                           experience continuity               §8.6
+//	flags/serving/ports.go             experience continuity               §8.6
 //	parse*.go, node*.go, compile*.go   definitions and their faults        §1, decisions 3 and 4
 //	needs.go                           facts that must be read             §8.1, §8.6, §10.1
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
 //	flags/sdklint                      flags that SDKs cannot evaluate     §11
-//	reader.go, read*.go, open.go       typed reads                         decision 31
-//	quota.go                           counting                            §9.12, §10.1, decision 11
+//	reader.go, read*.go, open*.go      typed reads                         decision 31
+//	flags/serving/quota.go             counting                            §9.12, §10.1, decision 11
 //	explain.go, trace*.go              explanations                        no rules: they only observe
 //
 // Expected values of the tests come from that specification, from PostHog's own tests and
@@ -127,18 +127,17 @@
 // property with its text or number and the result of each cohort, and never computes a hash
 // if the result does not depend on a bucket.
 //
-// [Decisions] and [Answer] contain the memory that an evaluation uses. Reuse them: after they
-// have grown, an evaluation allocates only for property values that are not in the form of
-// decoded JSON (an int instead of an int64), dates in rare forms, backtracking patterns, and
-// the names of undecided flags. The next evaluation overwrites their contents. Evaluations
-// without a trace do not pay for tracing.
+// [Decisions] contain the memory that an evaluation uses. Reuse them: after they have grown, an
+// evaluation allocates only for property values that are not in the form of decoded JSON (an
+// int instead of an int64), dates in rare forms, backtracking patterns, and the names of
+// undecided flags. The next evaluation overwrites their contents. Evaluations without a trace
+// do not pay for tracing.
 //
 // # Concurrency
 //
 // A [Set] and [Definitions] are immutable; any number of goroutines may use one Set, each
-// with its own Decisions. A [Decider] and a [Memory] are safe for concurrent use. Subjects,
-// and the maps in them, are only read. Values that a Set returns (payloads, [Needs],
-// [Undecided]) are shared and must not be modified.
+// with its own Decisions. Subjects, and the maps in them, are only read. Values that a Set
+// returns (payloads, [Needs], [Undecided]) are shared and must not be modified.
 //
 // # Bounds
 //
@@ -150,23 +149,20 @@
 //	relative dates               numbers below 10,000 (§4.7)
 //	patterns                     16 KiB of source, 63 nested groups, about 10 MiB compiled
 //	backtracking                 10 ms, a stack of 2 MiB and 1 MiB of text a search
-//	projects cached by a Decider 16 times 1,024 keys, the least recently used are evicted first
-//	revision of a project        read every second
 //
 // The caller must limit the size of request bodies and files.
 //
 // # Time
 //
-// The time of an evaluation is an argument, and a Decider has its clock in
-// [DeciderConfig].Now. [Open] starts a goroutine that checks its file for changes, and a
-// Reader of a Set or a file calls time.Now for flags that compare dates.
+// The time of an evaluation is an argument. [Open] starts a goroutine that checks its file
+// for changes, and a Reader of a Set or a file calls time.Now for flags that compare dates.
 //
 // There is one more exception to "no clock, no goroutine": patterns with look-around or
 // back-references run on a backtracking engine, which has a time limit and so needs a clock.
 // The engine (github.com/dlclark/regexp2/v2) starts one goroutine with the first such search,
 // which ends a second after the last search. Tests that check for leaked goroutines can end
 // it at once with regexp2.StopTimeoutClock. A search that exceeds the limit is no match, for
-// regex and not_regex alike. It is counted in [Stats].PatternTimeouts, and a trace has a
+// regex and not_regex alike. It is counted in Stats of flags/serving, and a trace has a
 // separate outcome for it.
 //
 // All other patterns take time in proportion to the size of the program and the text, which

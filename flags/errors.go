@@ -8,7 +8,7 @@ import (
 )
 
 // These errors describe why a typed read (see [Reader]) returned the fallback. Other reasons
-// are [ErrNoDistinctID], an *[Undecided] and, for a [Decider], [ErrUnknownKey] and
+// are [ErrNoDistinctID], an *[Undecided] and, for a serving.Decider, [ErrUnknownKey] and
 // [ErrUnavailable].
 var (
 	// ErrUnknownFlag means that the project has no such flag, or that the flag is not active;

@@ -50,38 +50,6 @@ func Example() {
 	// with "{\"columns\": 3}"
 }
 
-// A Decider answers requests by API key. It reads definitions from a Source and stored
-// properties from People.
-func ExampleNewDecider() {
-	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	people := &flags.Memory{}
-	people.AddPerson(1, time.Now(), flags.Properties{"plan": "team"}, nil, "user-61")
-	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.StaticSource("phc_demo", flags.Project{ID: 1, Name: "demo"}, d),
-		People: people,
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	request := &flags.Request{APIKey: "phc_demo", Subject: flags.Subject{DistinctID: "user-61"}}
-	var answer flags.Answer
-	if err := decider.Decide(context.Background(), request, &answer); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("beta-search:", answer.Decisions.Find("beta-search").Enabled)
-	fmt.Println("checkout-layout:", answer.Decisions.Find("checkout-layout").Enabled)
-	// Output:
-	// beta-search: true
-	// checkout-layout: false
-}
-
 // Explain returns the facts that a flag used and the reason for its result.
 func ExampleSet_Explain() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))

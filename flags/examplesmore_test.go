@@ -144,21 +144,3 @@ func ExampleOpen() {
 	// true
 	// <nil> <nil>
 }
-
-// The flags of a project in this process, evaluated like on a server.
-func ExampleDecider_Reader() {
-	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_demo", flags.Project{ID: 1}, d)})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	reader := decider.Reader("phc_demo", flags.Selection{})
-	fmt.Println(reader.Bool(context.Background(), "beta-search", &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "pro"}}, false))
-	// Output:
-	// true
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func dependsOn(key string) flags.Property {
@@ -222,7 +223,7 @@ func TestFlags_9_9_ManyContexts(t *testing.T) {
 type slowFailure struct {
 	mu    sync.Mutex
 	calls int
-	flags.Source
+	serving.Source
 }
 
 func (s *slowFailure) fail() error {
@@ -245,22 +246,22 @@ func (s *slowFailure) Spend(context.Context, string, time.Time, int64) (int64, e
 // the other would make 40 calls.
 func TestDecider_FailuresAreShared(t *testing.T) {
 	limit := int64(1)
-	static := flags.StaticSource("key", flags.Project{FlagLimit: &limit}, flags.Definitions{Flags: []flags.Flag{flagWith(1, "a")}})
-	for name, build := range map[string]func(s *slowFailure) flags.DeciderConfig{
-		"source": func(s *slowFailure) flags.DeciderConfig { return flags.DeciderConfig{Source: s} },
-		"usage":  func(s *slowFailure) flags.DeciderConfig { return flags.DeciderConfig{Source: static, Usage: s} },
+	static := serving.StaticSource("key", flags.Project{FlagLimit: &limit}, flags.Definitions{Flags: []flags.Flag{flagWith(1, "a")}})
+	for name, build := range map[string]func(s *slowFailure) serving.Config{
+		"source": func(s *slowFailure) serving.Config { return serving.Config{Source: s} },
+		"usage":  func(s *slowFailure) serving.Config { return serving.Config{Source: static, Usage: s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &slowFailure{}
-			d, err := flags.NewDecider(build(s))
+			d, err := serving.NewDecider(build(s))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var wg sync.WaitGroup
 			for range 40 {
 				wg.Go(func() {
-					var out flags.Answer
-					err := d.Decide(context.Background(), &flags.Request{APIKey: "key"}, &out)
+					var out serving.Answer
+					err := d.Decide(context.Background(), &serving.Request{APIKey: "key"}, &out)
 					if source := name == "source"; errors.Is(err, flags.ErrUnavailable) != source || !source && out.Decisions.Find("a") == nil {
 						t.Error(err)
 					}

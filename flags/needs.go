@@ -80,9 +80,12 @@ func (f *compiledFlag) needsBucket() bool {
 	return false
 }
 
-// continuityMatters reports whether a selected flag with continuity depends on a bucket. Only
-// then are identifiers read and stored (§8.6).
-func (s *Set) continuityMatters(sel *Selection) bool {
+// UsesContinuity reports whether a selected flag with continuity depends on a bucket. Only then
+// must identifiers be read and stored (§8.6), see [Needs].Continuity. A nil selection is empty.
+func (s *Set) UsesContinuity(sel *Selection) bool {
+	if s = s.orEmpty(); sel == nil {
+		sel = &Selection{}
+	}
 	if !s.needs.ContinuityMatters {
 		return false
 	}
@@ -93,8 +96,12 @@ func (s *Set) continuityMatters(sel *Selection) bool {
 	})
 }
 
-// hasBillable reports whether a selection evaluates a flag that is counted (§10.1).
-func (s *Set) hasBillable(sel *Selection) bool {
+// IsBillable reports whether a selection evaluates a flag that PostHog counts as a request
+// (§10.1). A nil selection is empty.
+func (s *Set) IsBillable(sel *Selection) bool {
+	if s = s.orEmpty(); sel == nil {
+		sel = &Selection{}
+	}
 	sel = s.narrow(sel)
 	return s.anySelected(sel, func(i int32) bool {
 		f := &s.flags[i]

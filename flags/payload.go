@@ -1,43 +1,16 @@
 package flags
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/bunting-flags/bunting/flags/internal/values"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
-
-// servedPayload is an encoded definitions payload, on one line, with its version.
-type servedPayload struct {
-	body    []byte
-	version string
-	statics []int64 // ids of the static cohorts in it, sorted
-}
-
-// lazyPayload returns a function that encodes the payload on its first call and caches it.
-func lazyPayload(d *Definitions, set *Set) func() (servedPayload, error) {
-	return sync.OnceValues(func() (servedPayload, error) {
-		body, statics, err := d.payload(set)
-		if err != nil {
-			return servedPayload{}, err
-		}
-		return servedPayload{body, versionOf(body), statics}, nil
-	})
-}
-
-// versionOf returns the version of a payload, a hash of its content.
-func versionOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:8])
-}
 
 // Payload returns the definitions in the format for SDKs that evaluate locally (§1.8). Beyond
 // that section it has members that PostHog's SDKs ignore: timezone, bucketing_hash, revision,
@@ -48,12 +21,16 @@ func versionOf(body []byte) string {
 // without a form in JSON, which only definitions built by hand can have: a payload that is
 // not JSON, or a share that is not a number.
 func (d *Definitions) Payload() ([]byte, error) {
-	body, _, err := d.payload(Compile(*d))
+	body, _, err := d.PayloadOf(nil)
 	return body, err
 }
 
-// payload encodes the payload and returns the static cohorts in it.
-func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error) {
+// PayloadOf is like Payload and also returns the ids of the static cohorts in the payload, sorted.
+// set contains the flags of d, compiled; if it is nil, they are compiled.
+func (d *Definitions) PayloadOf(set *Set) (body []byte, staticCohorts []int64, err error) {
+	if set == nil {
+		set = Compile(*d)
+	}
 	p := newPayload(d, set)
 	list := p.flags() // first, since it collects data for the members below
 	out := map[string]any{
@@ -325,8 +302,9 @@ func (p *payloadBuilder) faults() []payloadFault {
 	return slices.Compact(out)
 }
 
-// remoteConfig returns the value of a remote configuration flag, by key or id.
-func (d *Definitions) remoteConfig(name string) (json.RawMessage, bool) {
+// RemoteConfig returns the value of a remote configuration flag, by key or id (§1.8). It returns
+// false if there is no such flag.
+func (d *Definitions) RemoteConfig(name string) (json.RawMessage, bool) {
 	find := func(match func(*Flag) bool) *Flag {
 		i := slices.IndexFunc(d.Flags, func(f Flag) bool { return !f.Deleted && f.fault == nil && match(&f) })
 		if i < 0 {

@@ -13,7 +13,7 @@ import (
 // variant that also returns a [Detail], which describes how the value was determined and why
 // it is the fallback.
 //
-// A [Set], a [Decider], a file ([Open]) and package remote provide Readers, and package
+// A [Set], a serving.Decider, a file ([Open]) and package remote provide Readers, and package
 // flagstest does for tests. Readers are safe for concurrent use. They do not modify the
 // subject.
 type Reader interface {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // readFlags has a flag for each possible result of a read.
@@ -66,7 +67,7 @@ type limits struct {
 // with JSON are decoded (flags.md §3.7).
 func TestReader_Reads(t *testing.T) {
 	d, ctx, sub := parse(t, readFlags), context.Background(), &flags.Subject{DistinctID: "u"}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +168,8 @@ func TestReader_Reads(t *testing.T) {
 // result.
 func TestReader_OfDecider(t *testing.T) {
 	ctx, sub, paused := context.Background(), &flags.Subject{DistinctID: "u"}, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}
-	open := func(p flags.Project) *flags.Decider {
-		d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", p, parse(t, readFlags))})
+	open := func(p flags.Project) *serving.Decider {
+		d, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", p, parse(t, readFlags))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestReader_OfDecider(t *testing.T) {
 		read("for servers, by a client", d.Reader("phc_x", flags.Selection{Runtime: "client"}), "server")(false, flags.ErrUnknownFlag),
 		read("another key", d.Reader("phc_y", flags.Selection{}), "on")(false, flags.ErrUnknownKey),
 		read("paused", open(paused).Reader("phc_x", flags.Selection{}), "on")(false, flags.ErrQuotaLimited),
-		read("no Decider", (*flags.Decider)(nil).Reader("phc_x", flags.Selection{}), "on")(false, flags.ErrNotReady),
+		read("no Decider", (*serving.Decider)(nil).Reader("phc_x", flags.Selection{}), "on")(false, flags.ErrNotReady),
 		read("no Set", (*flags.Set)(nil).Reader(), "on")(false, flags.ErrNotReady),
 		read("no function", flags.NewReader(nil, nil), "on")(false, flags.ErrNotReady),
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2/v2"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A search over the time limit is no match in a flag, for regex and for not_regex; in a
@@ -29,13 +30,13 @@ func TestFlags_Decision8_TimeLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_test", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_test", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := flags.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 64) + "!"}}}
+	r := serving.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 64) + "!"}}}
 	before := decider.Stats().PatternTimeouts
-	var answer flags.Answer
+	var answer serving.Answer
 	if err := decider.Decide(context.Background(), &r, &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +86,13 @@ func TestFlags_4_5_RegexCost(t *testing.T) {
 	if len(faults) != 2 || faults[0].Path != "flags[0].filters.groups[0].properties[0].value" || !strings.Contains(faults[0].Problem, "instructions, more than 10000") {
 		t.Fatalf("faults %v", faults)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_test", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_test", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := flags.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 1<<20)}}}
+	r := serving.Request{APIKey: "phc_test", Subject: flags.Subject{DistinctID: "u", Person: flags.Properties{"p": strings.Repeat("a", 1<<20)}}}
 	before := decider.Stats().PatternTimeouts
-	var answer flags.Answer
+	var answer serving.Answer
 	if err := decider.Decide(context.Background(), &r, &answer); err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // snapshotReaders returns the Readers of one set of definitions.
 func snapshotReaders(t *testing.T, definitions string) map[string]flags.Reader {
 	t.Helper()
 	d := parse(t, definitions)
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +155,8 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 func TestSnapshot_OfDecider(t *testing.T) {
 	limit := int64(2)
 	people := &countedPeople{stored: map[string]any{"plan": "pro"}}
-	d, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.StaticSource("phc_x", flags.Project{ID: 1, OrganizationID: "o", FlagLimit: &limit}, parse(t, readFlags)), People: people,
+	d, err := serving.NewDecider(serving.Config{
+		Source: serving.StaticSource("phc_x", flags.Project{ID: 1, OrganizationID: "o", FlagLimit: &limit}, parse(t, readFlags)), People: people,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ type countedPeople struct {
 	stored flags.Properties
 }
 
-func (p *countedPeople) Stored(context.Context, flags.Query) (*flags.Stored, error) {
+func (p *countedPeople) Stored(context.Context, serving.Query) (*flags.Stored, error) {
 	p.calls++
 	return &flags.Stored{Person: p.stored}, nil
 }

@@ -130,12 +130,14 @@ func (sub *Subject) deviceID() string { return sub.ownID(sub.DeviceID, "$device_
 // missing.
 func (sub *Subject) anonymousID() string { return sub.ownID(sub.AnonymousID, "$anon_distinct_id") }
 
-// storedID returns the id under which facts may be stored, or "".
-func (sub *Subject) storedID() string {
-	if sub.DistinctID == wire.CookielessID {
-		return ""
+// StoredIDs returns the ids under which facts about the subject may be stored: the distinct id, and
+// the id from before the person was identified (§8.6). An id that is missing or means no person is
+// empty.
+func (sub *Subject) StoredIDs() (distinctID, anonymousID string) {
+	if sub.DistinctID != wire.CookielessID {
+		distinctID = values.TruncateID(sub.DistinctID)
 	}
-	return values.TruncateID(sub.DistinctID)
+	return distinctID, sub.anonymousID()
 }
 
 // ownID returns an id that the request contains separately or as a property of the person.

@@ -17,27 +17,28 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/sdklint"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
-// functions are all exported functions of the package and of package sdklint, and types the
-// zero values of their types. Interfaces are excluded, since callers implement them.
+// functions are all exported functions of the package and of packages sdklint and serving, and
+// types the zero values of their types. Interfaces are excluded, since callers implement them.
 var (
 	functions = map[string]any{
 		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
 		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "Problems": sdklint.Problems,
-		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": flags.NewDecider, "NewFilter": flags.NewFilter, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
+		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": serving.NewDecider, "NewFilter": flags.NewFilter, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
 		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
-		"Static": flags.Static, "StaticSource": flags.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,
+		"Static": flags.Static, "StaticSource": serving.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,
 	}
 	types = []any{
-		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, flags.DeciderConfig{},
+		flags.Aggregation{}, flags.Bootstrap{}, flags.BucketTrace{}, flags.Cohort{}, flags.CohortNode{}, flags.CohortTrace{}, flags.Condition{}, flags.ConditionTrace{}, serving.Config{},
 		flags.Decision{}, flags.DefinitionError{}, flags.Definitions{}, flags.Detail{}, flags.File{}, flags.FileProject{}, flags.FilterSettings{}, flags.FilterTrace{}, flags.Flag{}, flags.FlagName{},
 		flags.FlagTrace{}, flags.Hash(""), flags.Holdout{}, flags.Hook{}, flags.Kind(0), sdklint.Problem{}, flags.MembersLimit{}, flags.Needs{}, flags.Operand(0), flags.Operator(""),
-		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{}, flags.Read{},
-		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.FlagStatus(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
+		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), serving.Query{}, flags.Read{},
+		flags.Reason{}, flags.ReasonCode(0), serving.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.FlagStatus(0), serving.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
 		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
 		// These contain locks or memory and must not be copied.
-		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Filter)(nil), (*flags.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),
+		(*serving.Answer)(nil), (*serving.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Filter)(nil), (*serving.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),
 	}
 	nils       = []string{"Snapshot", "Set", "Decider", "Decisions", "Decision", "FileReader"}
 	interfaces = "Continuity Locator Members People Reader Source Usage"
@@ -69,9 +70,9 @@ func TestZero_NothingPanics(t *testing.T) {
 func TestZero_OfWhatWasMade(t *testing.T) {
 	set := flags.Compile(parse(t, readFlags))
 	limit := int64(1000)
-	ports := contextUser{&flags.Memory{}}
-	source := flags.StaticSource("", flags.Project{ID: 1, FlagLimit: &limit}, parse(t, readFlags))
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: contextSource{source}, People: ports, Continuity: ports, Members: ports, Usage: ports})
+	ports := contextUser{&serving.Memory{}}
+	source := serving.StaticSource("", flags.Project{ID: 1, FlagLimit: &limit}, parse(t, readFlags))
+	decider, err := serving.NewDecider(serving.Config{Source: contextSource{source}, People: ports, Continuity: ports, Members: ports, Usage: ports})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,17 +91,17 @@ func TestZero_OfWhatWasMade(t *testing.T) {
 	if err := decider.Decide(context.Background(), nil, nil); err != nil {
 		t.Error(err)
 	}
-	if err := (&flags.Decider{}).Decide(context.Background(), nil, nil); !errors.Is(err, flags.ErrNotReady) {
+	if err := (&serving.Decider{}).Decide(context.Background(), nil, nil); !errors.Is(err, flags.ErrNotReady) {
 		t.Error(err)
 	}
 }
 
 // Reads for a subject whose stored facts are looked up with a nil context do not panic.
 func TestZero_NoContext(t *testing.T) {
-	ports := contextUser{&flags.Memory{}}
-	source := flags.StaticSource("phc_x", flags.Project{ID: 1}, parse(t, `{"flags":[{"id":1,"key":"f","active":true,"ensure_experience_continuity":true,
+	ports := contextUser{&serving.Memory{}}
+	source := serving.StaticSource("phc_x", flags.Project{ID: 1}, parse(t, `{"flags":[{"id":1,"key":"f","active":true,"ensure_experience_continuity":true,
 		"filters":{"groups":[{"properties":[{"key":"plan","type":"person","operator":"is_not_set"}]},{"rollout_percentage":50}]}}]}`))
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: contextSource{source}, People: ports, Continuity: ports})
+	decider, err := serving.NewDecider(serving.Config{Source: contextSource{source}, People: ports, Continuity: ports})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,12 +117,12 @@ func TestZero_NoContext(t *testing.T) {
 			t.Errorf("%s: no snapshot", name)
 		}
 	}
-	trace, err := decider.Explain(noContext, &flags.Request{APIKey: "phc_x", Subject: *sub}, "f")
+	trace, err := decider.Explain(noContext, &serving.Request{APIKey: "phc_x", Subject: *sub}, "f")
 	if err != nil || !trace.Decision.Enabled {
 		t.Errorf("%v, %v", trace, err)
 	}
-	var out flags.Answer
-	if err := decider.Preview(noContext, &flags.Request{APIKey: "phc_x", Subject: *sub}, &out); err != nil || !out.Decisions.Find("f").Enabled {
+	var out serving.Answer
+	if err := decider.Preview(noContext, &serving.Request{APIKey: "phc_x", Subject: *sub}, &out); err != nil || !out.Decisions.Find("f").Enabled {
 		t.Errorf("%v, %v", out.Decisions.List, err)
 	}
 }
@@ -130,7 +131,7 @@ func TestZero_NoContext(t *testing.T) {
 var noContext context.Context
 
 // contextSource and contextUser are ports that use the context of their calls.
-type contextSource struct{ flags.Source }
+type contextSource struct{ serving.Source }
 
 func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
 	if err := ctx.Err(); err != nil {
@@ -146,9 +147,9 @@ func (s contextSource) Definitions(ctx context.Context, p flags.Project) (flags.
 	return s.Source.Definitions(ctx, p)
 }
 
-type contextUser struct{ *flags.Memory }
+type contextUser struct{ *serving.Memory }
 
-func (p contextUser) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
+func (p contextUser) Stored(ctx context.Context, q serving.Query) (*flags.Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func TestZero_Complete(t *testing.T) {
 func exportedNames(t *testing.T) (names []string) {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"*.go", "sdklint/*.go"} {
+	for _, pattern := range []string{"*.go", "sdklint/*.go", "serving/*.go"} {
 		in, err := fs.Glob(os.DirFS("."), pattern)
 		if err != nil {
 			t.Fatal(err)

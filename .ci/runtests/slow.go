@@ -8,7 +8,7 @@ import (
 // racing are the packages in which several of our goroutines share data. Their tests run with the
 // race detector, except the tests in sequential.
 var racing = []string{
-	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
+	"./flags", "./flags/serving", "./flags/flagshttp", "./capture", "./capture/queries",
 	"./adapters/remote", "./adapters/httpapi", "./adapters/httpapi/internal/admission", "./adapters/internal/natsstream", "./adapters/server",
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func TestOpen_Refuses(t *testing.T) {
@@ -180,7 +181,7 @@ func TestSource_8_6_MembersKeepTheirIdentifiers(t *testing.T) {
 	if got := ask("bob", "anon-2"); got["beta"] != "anon-2" {
 		t.Errorf("bob: %v, want anon-2 kept", got)
 	}
-	stored, err := h.Memory().Stored(context.Background(), flags.Query{ProjectID: 7, DistinctID: "ann"})
+	stored, err := h.Memory().Stored(context.Background(), serving.Query{ProjectID: 7, DistinctID: "ann"})
 	if err != nil || len(stored.Cohorts) != 0 {
 		t.Errorf("stored %+v, %v: membership is in the definitions", stored, err)
 	}

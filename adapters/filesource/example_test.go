@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Flags of a file are evaluated in this process; changes of the file are applied.
@@ -30,12 +31,12 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer func() { _ = source.Close() }()
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	decider, err := serving.NewDecider(serving.Config{Source: source})
 	if err != nil {
 		log.Fatal(err)
 	}
-	var answer flags.Answer
-	request := flags.Request{APIKey: "phc_example", Subject: flags.Subject{DistinctID: "ana"}}
+	var answer serving.Answer
+	request := serving.Request{APIKey: "phc_example", Subject: flags.Subject{DistinctID: "ana"}}
 	if err := decider.Decide(context.Background(), &request, &answer); err != nil {
 		log.Fatal(err)
 	}

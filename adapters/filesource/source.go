@@ -28,9 +28,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
-var _ flags.Source = (*Source)(nil)
+var _ serving.Source = (*Source)(nil)
 
 // Defaults of Config.
 const (
@@ -68,7 +69,7 @@ type Config struct {
 type Source struct {
 	config  Config
 	current atomic.Pointer[snapshot] // nil if Open did not create the Source
-	memory  flags.Memory
+	memory  serving.Memory
 
 	mu       sync.Mutex // held during a check of the files; guards the fields below
 	files    []*file
@@ -241,7 +242,7 @@ func (s *Source) Contents() []Content {
 
 // Memory returns the memory that has the members of static cohorts as persons, so that experience
 // continuity works for them. Its data survives every change of the files and ends with the process.
-func (s *Source) Memory() *flags.Memory {
+func (s *Source) Memory() *serving.Memory {
 	if s == nil {
 		return nil
 	}

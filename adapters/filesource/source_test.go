@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func TestSource_WrittenInPlace(t *testing.T) {
@@ -226,13 +227,13 @@ func TestSource_DeciderSeesChanges(t *testing.T) {
 	write(t, path, definitions(1, "phc_a", "one"))
 	h := startByEvents(t, path)
 	now := time.Unix(1, 0)
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: h.Source, People: h.Memory(), Continuity: h.Memory(), Now: func() time.Time { return now }})
+	d, err := serving.NewDecider(serving.Config{Source: h.Source, People: h.Memory(), Continuity: h.Memory(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := func() (keys []string, err error) {
-		var out flags.Answer
-		err = d.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "u"}}, &out)
+		var out serving.Answer
+		err = d.Decide(context.Background(), &serving.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "u"}}, &out)
 		for _, d := range out.Decisions.List {
 			keys = append(keys, d.Key)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // sink is a ResponseWriter that discards the body.
@@ -36,7 +36,7 @@ func benchmarkPostFlags(b *testing.B, n int) {
 			{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": %d}]}}`, i+1, i, rollout))
 	}
 	w := newWorld(b, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [`+strings.Join(list, ",")+`]}]}`))
-	h := w.handler(b, func(c *flags.DeciderConfig) { c.Now = nil }, nil)
+	h := w.handler(b, func(c *serving.Config) { c.Now = nil }, nil)
 	text := []byte(`{"token":"phc_test","distinct_id":"user-17","groups":{},"person_properties":{"plan":"pro","email":"a@b.c"},"group_properties":{},"geoip_disable":true}`)
 	r := httptest.NewRequest("POST", "/flags/?v=2", nil)
 	r.Header.Set("Content-Type", "application/json")

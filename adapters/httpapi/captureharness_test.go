@@ -23,6 +23,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -78,7 +79,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: l.store, People: l.store, Continuity: l.store, Usage: l.store, Now: l.clock})
+	decider, err := serving.NewDecider(serving.Config{Source: l.store, People: l.store, Continuity: l.store, Usage: l.store, Now: l.clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -48,7 +48,7 @@ const MaxAddressStreams = streams.MaxAddressStreams
 type Config struct {
 	// Decider evaluates flags. If nil, the routes of flags, surveys and early access features are
 	// not served.
-	Decider *flags.Decider
+	Decider *serving.Decider
 	// Intake accepts events. If nil, the routes of capture are not served.
 	Intake *capture.Intake
 	// History reads stored events and persons, for authenticated callers of Management. If nil,

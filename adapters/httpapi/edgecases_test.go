@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // edgeCase is a row of §12.5 that is requested over HTTP, from testdata/edgecases/12_5.json. Rows
@@ -59,11 +60,11 @@ func (c *edgeCase) handler(t *testing.T) http.Handler {
 		now:      time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC),
 		projects: map[string]flags.FileProject{"phc_test": {Project: p, Definitions: d, SecretKeys: []string{"phs_test"}}},
 	}
-	people := &flags.Memory{}
+	people := &serving.Memory{}
 	for _, person := range c.Persons {
 		people.AddPerson(1, w.now, person.Properties, nil, person.IDs...)
 	}
-	return w.handler(t, func(dc *flags.DeciderConfig) {
+	return w.handler(t, func(dc *serving.Config) {
 		dc.People, dc.Continuity, dc.Locator = people, people, c.Locate
 	}, nil)
 }

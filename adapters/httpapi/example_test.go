@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A service with its own flags: PostHog's SDKs use the host with the path /ph. Intake, History and
@@ -22,7 +23,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_example", flags.Project{ID: 1}, definitions)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_example", flags.Project{ID: 1}, definitions)})
 	if err != nil {
 		log.Fatal(err)
 	}

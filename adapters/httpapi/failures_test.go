@@ -16,6 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Internal errors are returned without details, with the statuses of §9.11, and are logged.
@@ -90,7 +91,7 @@ func TestHTTP_DisconnectedCallers(t *testing.T) {
 // A route of Extra replaces a path of the table, and an invalid one makes New return an error
 // instead of panicking.
 func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: sharedWorld(t)})
+	d, err := serving.NewDecider(serving.Config{Source: sharedWorld(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
 
 // A route of Extra may be a router, which receives the method of the request.
 func TestHTTP_ExtraMayBeARouter(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: sharedWorld(t)})
+	d, err := serving.NewDecider(serving.Config{Source: sharedWorld(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestHTTP_AbortHandler(t *testing.T) {
 
 // An unavailable store of persons fails single flags, not the request (§9.11, last paragraph).
 func TestFlags_9_11_PeopleDown(t *testing.T) {
-	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.People = noPeople{} }, nil)
+	h := sharedWorld(t).handler(t, func(c *serving.Config) { c.People = noPeople{} }, nil)
 	got := decideFlags(t, h, good)
 	if got.Status != 200 || !got.Errors {
 		t.Errorf("%+v", got)
@@ -163,7 +164,7 @@ func TestFlags_9_11_PeopleDown(t *testing.T) {
 
 type noPeople struct{}
 
-func (noPeople) Stored(context.Context, flags.Query) (*flags.Stored, error) {
+func (noPeople) Stored(context.Context, serving.Query) (*flags.Stored, error) {
 	return nil, errors.New("database is down")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // world is the backend of a handler under test: projects and keys in memory, and a clock that only
@@ -45,8 +46,8 @@ func newWorld(t testing.TB, file []byte) *world {
 func sharedWorld(t testing.TB) *world { return newWorld(t, read(t, "project.json")) }
 
 var (
-	_ flags.Source = (*world)(nil)
-	_ httpapi.Keys = (*world)(nil)
+	_ serving.Source = (*world)(nil)
+	_ httpapi.Keys   = (*world)(nil)
 )
 
 // change edits a project, increments its revision and advances the clock by the second after which
@@ -123,13 +124,13 @@ func (w *world) Key(_ context.Context, key string) (httpapi.Key, error) {
 const fixedID = "00000000-0000-4000-8000-000000000001"
 
 // handler returns a handler for the world. The functions change the configuration; they may be nil.
-func (w *world) handler(t testing.TB, decider func(*flags.DeciderConfig), config func(*httpapi.Config)) http.Handler {
+func (w *world) handler(t testing.TB, decider func(*serving.Config), config func(*httpapi.Config)) http.Handler {
 	t.Helper()
-	dc := flags.DeciderConfig{Source: w, Now: w.Now}
+	dc := serving.Config{Source: w, Now: w.Now}
 	if decider != nil {
 		decider(&dc)
 	}
-	d, err := flags.NewDecider(dc)
+	d, err := serving.NewDecider(dc)
 	if err != nil {
 		t.Fatal(err)
 	}

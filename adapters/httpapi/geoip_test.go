@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -45,9 +46,9 @@ func geoHandler(t *testing.T, stored flags.Properties, config func(*httpapi.Conf
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	w := newWorld(t, []byte(countries()))
-	people := &flags.Memory{}
+	people := &serving.Memory{}
 	people.AddPerson(1, w.now, stored, nil, "u1")
-	return w.handler(t, func(c *flags.DeciderConfig) { c.Locator, c.People = db, people }, config)
+	return w.handler(t, func(c *serving.Config) { c.Locator, c.People = db, people }, config)
 }
 
 // country returns the country from which a request appears to come.
@@ -175,7 +176,7 @@ func TestInterface_4_4_SevenProperties(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	w := newWorld(t, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [`+strings.Join(list, ",")+`]}]}`))
-	h := w.handler(t, func(c *flags.DeciderConfig) { c.Locator = db }, nil)
+	h := w.handler(t, func(c *serving.Config) { c.Locator = db }, nil)
 	for _, header := range []string{forwarded, literal} {
 		got := decideFlags(t, h, `{"api_key":"phc_test","distinct_id":"u1"}`, header, berlin)
 		for key := range want {

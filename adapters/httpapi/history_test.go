@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -345,7 +345,7 @@ func newArchive(t testing.TB) *archive {
 func (a *archive) handler(t testing.TB) http.Handler {
 	t.Helper()
 	w := newWorld(t, []byte(archiveFile))
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: w, Now: w.Now})
+	d, err := serving.NewDecider(serving.Config{Source: w, Now: w.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // never returns a rate that does not refill within a test.
@@ -111,7 +112,7 @@ func TestFlags_10_2_RatesOfKeys(t *testing.T) {
 	for i := range 101 {
 		many[strconv.Itoa(i)] = never(1)
 	}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{}, flags.Definitions{})})
+	d, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", flags.Project{}, flags.Definitions{})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -76,7 +77,7 @@ func newOffice(t testing.TB, database string) *office {
 	ctx := context.Background()
 	o := &office{folder: t.TempDir(), keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
 	o.clock.Store(officeStart.UnixMicro())
-	var deciding atomic.Pointer[flags.Decider] // the store reports changes before the Decider exists
+	var deciding atomic.Pointer[serving.Decider] // the store reports changes before the Decider exists
 	var err error
 	o.store, err = sqlstore.Open(ctx, storetest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: o.now, Changed: func(id int64) {
 		if d := deciding.Load(); d != nil {
@@ -110,7 +111,7 @@ func newOffice(t testing.TB, database string) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now})
+	decider, err := serving.NewDecider(serving.Config{Source: o.store, People: o.store, Continuity: o.store, Members: o.store, Usage: o.store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}

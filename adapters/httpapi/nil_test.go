@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A nil or zero Handler returns 503; one with a zero Decider reports that flags are not available.
 func TestHandler_Nil(t *testing.T) {
-	unready, err := httpapi.New(httpapi.Config{Decider: &flags.Decider{}})
+	unready, err := httpapi.New(httpapi.Config{Decider: &serving.Decider{}})
 	if err != nil {
 		t.Fatal(err)
 	}

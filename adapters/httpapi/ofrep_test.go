@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 const ofrepBulkPath, ofrepContext = "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u1"}}`
@@ -255,7 +256,7 @@ func TestOFREP_RateLimits(t *testing.T) {
 // Addresses are located as for /flags, unless the context disables it (§8.3).
 func TestOFREP_GeoIP(t *testing.T) {
 	locations := addresses{netip.MustParseAddr("203.0.113.7"): {"$geoip_country_code": "DE"}}
-	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.Locator = locations }, nil)
+	h := sharedWorld(t).handler(t, func(c *serving.Config) { c.Locator = locations }, nil)
 	for text, want := range map[string]string{
 		`{"context":{"targetingKey":"u1"}}`:                                `"value":true`,
 		`{"context":{"targetingKey":"u1","$geoip_disable":true}}`:          `"value":false`,
@@ -272,7 +273,7 @@ func TestOFREP_GeoIP(t *testing.T) {
 // evaluated, the response is 503 with the time of a retry.
 func TestOFREP_Failures(t *testing.T) {
 	w := sharedWorld(t)
-	h := w.handler(t, func(c *flags.DeciderConfig) { c.People = noPeople{} }, nil)
+	h := w.handler(t, func(c *serving.Config) { c.People = noPeople{} }, nil)
 	one := askOFREP(t, h, ofrepBulkPath+"/pro-plan", ofrepContext)
 	if one.Code != 400 || !strings.Contains(one.Body.String(), `"errorCode":"GENERAL","errorDetails":"Database connection error during evaluation"`) {
 		t.Errorf("%d %s", one.Code, one.Body)

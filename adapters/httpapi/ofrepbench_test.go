@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // ofrepBulk returns a request for n flags with one condition each, half of them with a rollout, as
@@ -26,7 +26,7 @@ func ofrepBulk(b *testing.B, n int) (http.Handler, *http.Request, []byte) {
 			{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": %d}]}}`, i+1, i, rollout))
 	}
 	w := newWorld(b, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [`+strings.Join(list, ",")+`]}]}`))
-	h := w.handler(b, func(c *flags.DeciderConfig) { c.Now = nil }, nil)
+	h := w.handler(b, func(c *serving.Config) { c.Now = nil }, nil)
 	r := httptest.NewRequest("POST", "/ofrep/v1/evaluate/flags", nil)
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
 	r.Header.Set("Authorization", "Bearer phc_test")

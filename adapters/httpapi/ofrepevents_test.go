@@ -15,6 +15,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 const ofrepEventsPath = "/ofrep/v1/events?token="
@@ -221,7 +222,7 @@ func TestOFREPEvents_Hint(t *testing.T) {
 func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 	w := sharedWorld(t)
 	counted := &countingSource{world: w}
-	h := w.handler(t, func(c *flags.DeciderConfig) { c.Source = counted }, nil)
+	h := w.handler(t, func(c *serving.Config) { c.Source = counted }, nil)
 	versionOf := func(answer string) string {
 		_, after, _ := strings.Cut(answer, `"key":"plain"`)
 		_, after, _ = strings.Cut(after, `"version":`)

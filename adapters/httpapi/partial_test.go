@@ -8,12 +8,13 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A partial handler, before the server has started completely, evaluates flags, and responds to all
 // other requests with 503, which clients retry, instead of 404 (decision 29).
 func TestPartial_Decision_29(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_a", flags.Project{ID: 1}, flags.Definitions{})})
+	d, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_a", flags.Project{ID: 1}, flags.Definitions{})})
 	if err != nil {
 		t.Fatal(err)
 	}

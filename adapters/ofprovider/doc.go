@@ -1,5 +1,6 @@
 // Package ofprovider is an OpenFeature provider that evaluates flags in this process: with a
-// flags.Decider, or with a client that has the definitions of a server, such as adapters/remote's.
+// serving.Decider, or with a client that has the definitions of a server, such as
+// adapters/remote's.
 //
 //	client, err := remote.New(…)
 //	openfeature.SetProviderWithContextAndWait(ctx, ofprovider.NewRemote(ofprovider.Config{Client: client}))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Flags of a file are evaluated in this process. For the definitions of a server, use NewRemote and
@@ -18,7 +19,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_example", flags.Project{ID: 1}, defs)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_example", flags.Project{ID: 1}, defs)})
 	if err != nil {
 		panic(err)
 	}

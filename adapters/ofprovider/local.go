@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // local is a Client that uses a Decider.
 type local struct {
-	decider *flags.Decider
+	decider *serving.Decider
 	apiKey  string
 	seen    atomic.Pointer[flags.Set]
 	changed func()
@@ -19,8 +20,8 @@ type local struct {
 
 // memory is the memory of one evaluation, which is reused.
 type memory struct {
-	request flags.Request
-	answer  flags.Answer
+	request serving.Request
+	answer  serving.Answer
 	keys    [1]string
 }
 
@@ -31,11 +32,11 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 		m = &memory{}
 	}
 	defer func() {
-		m.request, m.keys[0] = flags.Request{}, ""
+		m.request, m.keys[0] = serving.Request{}, ""
 		l.memory.Put(m)
 	}()
 	m.keys[0] = key
-	m.request = flags.Request{
+	m.request = serving.Request{
 		APIKey: l.apiKey, Subject: *sub, GeoIPDisable: true,
 		Selection: flags.Selection{Keys: m.keys[:], Runtime: "server"},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -95,7 +96,7 @@ var (
 
 // New returns a Provider that uses a Decider, for the project with an API key. It evaluates flags
 // for servers: flags that are only for clients are not found.
-func New(d *flags.Decider, apiKey string) *Provider {
+func New(d *serving.Decider, apiKey string) *Provider {
 	l := &local{decider: d, apiKey: apiKey}
 	p := NewRemote(Config{Client: l})
 	l.changed = func() { p.events.handleChange(false, "the definitions have changed") }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,9 +48,9 @@ func parsed(t testing.TB, text string) flags.Definitions {
 	return d
 }
 
-func decider(t testing.TB, source flags.Source) *flags.Decider {
+func decider(t testing.TB, source serving.Source) *serving.Decider {
 	t.Helper()
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	d, err := serving.NewDecider(serving.Config{Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func client(t testing.TB, p *ofprovider.Provider) *openfeature.Client {
 
 func static(t testing.TB) *openfeature.Client {
 	t.Helper()
-	return client(t, ofprovider.New(decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))), apiKey))
+	return client(t, ofprovider.New(decider(t, serving.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))), apiKey))
 }
 
 type members = map[string]any
@@ -328,7 +329,7 @@ func TestProvider_2_2_7_Failures(t *testing.T) {
 
 // Over the quota, flags are not evaluated (decision 11).
 func TestProvider_2_2_7_Quota(t *testing.T) {
-	c := client(t, ofprovider.New(decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}, parsed(t, definitions))), apiKey))
+	c := client(t, ofprovider.New(decider(t, serving.StaticSource(apiKey, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}, parsed(t, definitions))), apiKey))
 	if got, d := evaluate(c, "on", false, someone); got.Code != "GENERAL" || !strings.Contains(d.ErrorMessage, "quota") {
 		t.Errorf("%+v %+v", got, d)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A Provider that is nil, zero, or without a Client or Decider does not panic.
@@ -32,7 +33,7 @@ func TestZero(t *testing.T) {
 // A nil context works like context.Background in initialization, evaluation, tracking and shutdown.
 func TestProvider_NoContext(t *testing.T) {
 	var noContext context.Context
-	d := decider(t, contextSource{flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
+	d := decider(t, contextSource{serving.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
 	over := &contextClient{}
 	for name, p := range map[string]*ofprovider.Provider{"over a Decider": ofprovider.New(d, apiKey), "over a client": ofprovider.NewRemote(ofprovider.Config{Client: over})} {
 		if err := p.InitWithContext(noContext, openfeature.EvaluationContext{}); err != nil {
@@ -52,7 +53,7 @@ func TestProvider_NoContext(t *testing.T) {
 }
 
 // contextSource and contextClient use the context that is passed to them.
-type contextSource struct{ flags.Source }
+type contextSource struct{ serving.Source }
 
 func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
 	if err := ctx.Err(); err != nil {
@@ -79,7 +80,7 @@ func (c *contextClient) Track(ctx context.Context, _, _ string, _ map[string]any
 
 // A visitor without cookies has no bucket (capture.md §13.7).
 func TestProvider_WithoutCookies(t *testing.T) {
-	d := decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, `{"flags":[{"id":1,"key":"half","active":true,"filters":{"groups":[{"rollout_percentage":50}]}}]}`)))
+	d := decider(t, serving.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, `{"flags":[{"id":1,"key":"half","active":true,"filters":{"groups":[{"rollout_percentage":50}]}}]}`)))
 	got := ofprovider.New(d, apiKey).BooleanEvaluation(t.Context(), "half", true, openfeature.FlattenedContext{openfeature.TargetingKey: "$posthog_cookieless"})
 	if got.ResolutionDetail().ErrorCode != openfeature.TargetingKeyMissingCode || !got.Value {
 		t.Errorf("%+v", got)

@@ -7,10 +7,11 @@ import (
 	"net/http"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-var _ flags.Source = (*Client)(nil)
+var _ serving.Source = (*Client)(nil)
 
 // New starts a Client. Before it returns, the Client has loaded the copy on disk or, without one,
 // the bundle; network requests start afterwards. It returns an error for an invalid Config and for
@@ -127,8 +128,8 @@ func (c *Client) Status() Status {
 	return c.source.Status()
 }
 
-// ProjectByKey implements flags.Source. The Revision counts the changes that this process has seen.
-// Until definitions are loaded it fails with flags.ErrUnavailable.
+// ProjectByKey implements serving.Source. The Revision counts the changes that this process has
+// seen. Until definitions are loaded it fails with flags.ErrUnavailable.
 func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	k, err := c.currentFor(apiKey)
 	if err != nil {
@@ -137,7 +138,7 @@ func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 	return k.project, nil
 }
 
-// Definitions implements flags.Source. It returns the current definitions, which are shared and
+// Definitions implements serving.Source. It returns the current definitions, which are shared and
 // must not be modified.
 func (c *Client) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
 	k, err := c.currentFor(p.APIKey)

@@ -168,7 +168,7 @@ func TestSource_NoDefinitions(t *testing.T) {
 	checkStopped(t, s)
 }
 
-// As a flags.Source below a Decider, it changes the Decider's results.
+// As a serving.Source below a Decider, it changes the Decider's results.
 func TestSource_IsAFlagsSource(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

@@ -17,7 +17,7 @@ var (
 )
 
 // Client evaluates a project's flags in this process. It is safe for concurrent use; evaluation
-// needs no lock. It is a [flags.Reader], and a [flags.Source] for a Decider. A nil Client has no
+// needs no lock. It is a [flags.Reader], and a [serving.Source] for a Decider. A nil Client has no
 // flags: reads return the fallback and flags.ErrNotReady.
 type Client struct {
 	source    *source

@@ -15,6 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A server that cannot reach its database at the start evaluates flags with the last good
@@ -42,7 +43,7 @@ var errSlow = fmt.Errorf("the database is not ready after %s", openPatience)
 
 // degraded serves requests without the database.
 type degraded struct {
-	decider *flags.Decider
+	decider *serving.Decider
 	handler *httpapi.Handler
 	waits   atomic.Bool // the database responds but is not ready for this server
 }
@@ -98,12 +99,12 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 // openDegraded creates the handler that evaluates flags without the database.
 func (s *Server) openDegraded() (*degraded, error) {
 	d := &degraded{}
-	c := flags.DeciderConfig{Source: missingDatabase{}, LastGood: s.copies, People: missingDatabase{}, Continuity: missingDatabase{}, Usage: missingDatabase{}}
+	c := serving.Config{Source: missingDatabase{}, LastGood: s.copies, People: missingDatabase{}, Continuity: missingDatabase{}, Usage: missingDatabase{}}
 	if s.geo != nil {
 		c.Locator = s.geo
 	}
 	var err error
-	if d.decider, err = flags.NewDecider(c); err != nil {
+	if d.decider, err = serving.NewDecider(c); err != nil {
 		return nil, err
 	}
 	o := &s.options
@@ -194,7 +195,7 @@ func (missingDatabase) ProjectByKey(context.Context, string) (flags.Project, err
 func (missingDatabase) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	return flags.Definitions{}, errNoDatabase
 }
-func (missingDatabase) Stored(context.Context, flags.Query) (*flags.Stored, error) {
+func (missingDatabase) Stored(context.Context, serving.Query) (*flags.Stored, error) {
 	return nil, errNoDatabase
 }
 func (missingDatabase) Overrides(context.Context, int64, string, string, []string) (map[string]string, error) {

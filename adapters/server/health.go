@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -52,7 +52,7 @@ type mark struct {
 // totals are counts since the start, at one time.
 type totals struct {
 	at       time.Time
-	flags    flags.Stats
+	flags    serving.Stats
 	intake   capture.IntakeStats
 	recorder capture.RecorderStats
 	errors   uint64 // responses with a status of 500 and above

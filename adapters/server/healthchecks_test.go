@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // console.md N20: each check derives its state from the counters. The numbers are calculated by
@@ -38,8 +38,8 @@ func TestHealth_Checks(t *testing.T) {
 		"intake, some fail":             {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(10, 8, 3, 0, 0), healthWarn, "1 tries to store events have failed and 2 requests were refused for now in the last minutes; 0 waiting, nothing dropped in the last hour"},
 		"intake, all fail":              {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(9, 8, 1, 0, 2), healthBad, "No event can be stored: 1 tries have failed in the last minutes; 2 waiting, nothing dropped in the last hour"},
 		"definitions, store":            {definitionsHealth, totals{}, totals{}, "", "from the store"},
-		"definitions, failed long ago":  {definitionsHealth, totals{flags: flags.Stats{SourceErrors: 3}}, totals{flags: flags.Stats{SourceErrors: 3}}, "", "from the store"},
-		"definitions, failed just now":  {definitionsHealth, totals{flags: flags.Stats{SourceErrors: 3}}, totals{flags: flags.Stats{SourceErrors: 5}}, healthWarn, "Definitions could not be read 2 times in the last minutes; flags are evaluated with the last valid ones."},
+		"definitions, failed long ago":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 3}}, "", "from the store"},
+		"definitions, failed just now":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 5}}, healthWarn, "Definitions could not be read 2 times in the last minutes; flags are evaluated with the last valid ones."},
 		"certificate, a month":          {certificateUntil(now.Add(30 * 24 * time.Hour)), totals{}, totals{at: now}, "", "good until 2026-03-31 12:00:00 UTC"},
 		"certificate, two weeks":        {certificateUntil(now.Add(14 * 24 * time.Hour)), totals{}, totals{at: now}, healthWarn, "good until 2026-03-15 12:00:00 UTC"},
 		"certificate, over":             {certificateUntil(now.Add(-time.Hour)), totals{}, totals{at: now}, healthBad, "good until 2026-03-01 11:00:00 UTC"},
@@ -95,8 +95,8 @@ func TestHealth_SinceAndRates(t *testing.T) {
 	if want := `{"status":"ok","checks":[{"name":"storage","state":"ok",`; w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), want) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	h.minutes = append(h.minutes, totals{at: h.began.Add(time.Minute), flags: flags.Stats{Requests: 70}, intake: capture.IntakeStats{Accepted: 9}, errors: 1},
-		totals{at: h.began.Add(2 * time.Minute), flags: flags.Stats{Requests: 75}, intake: capture.IntakeStats{Accepted: 19}, errors: 1})
+	h.minutes = append(h.minutes, totals{at: h.began.Add(time.Minute), flags: serving.Stats{Requests: 70}, intake: capture.IntakeStats{Accepted: 9}, errors: 1},
+		totals{at: h.began.Add(2 * time.Minute), flags: serving.Stats{Requests: 75}, intake: capture.IntakeStats{Accepted: 19}, errors: 1})
 	h.since["clock"] = mark{healthWarn, h.began}
 	h.last = nil
 	second := h.now(t.Context())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/metrics"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // metrics returns the handler of /metrics for a server with all parts.
@@ -57,7 +57,7 @@ func (p *parts) storageMetrics() func() metrics.Storage {
 
 // flagMetrics returns the metrics of evaluating flags. handler is called only when metrics are
 // read, because it may not be set before.
-func (s *Server) flagMetrics(d *flags.Decider, handler func() *httpapi.Handler) metrics.Config {
+func (s *Server) flagMetrics(d *serving.Decider, handler func() *httpapi.Handler) metrics.Config {
 	c := metrics.Config{Flags: d.Stats, Version: s.options.Version}
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(handler().Stats()) }
 	c.Latencies = func() []metrics.Latency {

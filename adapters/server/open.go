@@ -6,7 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -116,11 +116,11 @@ func (p *parts) openHandler() (err error) {
 // openDecider creates the decider: with the flags of the store, whose last good state is saved to
 // the copies, or with the flags of files.
 func (p *parts) openDecider() (err error) {
-	c := flags.DeciderConfig{}
+	c := serving.Config{}
 	if p.store == nil {
 		c.Source, c.People, c.Continuity, c.Members = p.source, p.source.Memory(), p.source.Memory(), p.source.Memory()
 	} else {
-		c = flags.DeciderConfig{Source: p.store, People: p.store, Continuity: p.store, Members: p.store, Usage: p.store}
+		c = serving.Config{Source: p.store, People: p.store, Continuity: p.store, Members: p.store, Usage: p.store}
 	}
 	if copies := p.server.copies; copies != nil {
 		p.keeper = copies.Keep(p.store)
@@ -129,7 +129,7 @@ func (p *parts) openDecider() (err error) {
 	if p.server.geo != nil {
 		c.Locator = p.server.geo
 	}
-	if p.decider, err = flags.NewDecider(c); err != nil {
+	if p.decider, err = serving.NewDecider(c); err != nil {
 		return err
 	}
 	p.deciding.Store(p.decider)

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -31,11 +31,11 @@ type parts struct {
 	stream    *natsstream.Stream     // nil without Options.Stream
 	processor *capture.Processor     // nil without Options.Stream
 	intake    *capture.Intake        // nil without Capture
-	decider   *flags.Decider
-	deciding  atomic.Pointer[flags.Decider] // the same as decider, for goroutines that may run before it is set
-	manager   *rooms.Rooms                  // nil without a store
-	rooms     *rooms.Rooms                  // the packages that are served; nil without Management
-	queries   *queries.Service              // nil without Capture and Management
+	decider   *serving.Decider
+	deciding  atomic.Pointer[serving.Decider] // the same as decider, for goroutines that may run before it is set
+	manager   *rooms.Rooms                    // nil without a store
+	rooms     *rooms.Rooms                    // the packages that are served; nil without Management
+	queries   *queries.Service                // nil without Capture and Management
 	handler   *httpapi.Handler
 	health    *health // nil without Management
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -104,7 +105,7 @@ func (s *Server) Addr() net.Addr {
 
 // Decider returns the decider that evaluates flags in the process, with the current definitions. A
 // server that waits for its database has another one after it has recovered.
-func (s *Server) Decider() *flags.Decider {
+func (s *Server) Decider() *serving.Decider {
 	switch p := s.parts(); {
 	case p != nil:
 		return p.decider

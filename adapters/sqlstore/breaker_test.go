@@ -16,6 +16,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // stallingProxy is a proxy for a PostgreSQL server. It can stop forwarding data in
@@ -114,7 +115,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 		return try(ctx)
 	}
 	ask := func(id string) error {
-		_, err := s.Stored(context.Background(), flags.Query{ProjectID: 1, DistinctID: id, Needs: storedNeeds})
+		_, err := s.Stored(context.Background(), serving.Query{ProjectID: 1, DistinctID: id, Needs: storedNeeds})
 		return err
 	}
 	if err := ask("first"); err != nil {

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // maxHashKey is the maximum length of an identifier that is stored for a person, in
 // characters.
 const maxHashKey = 400
 
-// Overrides implements flags.Continuity (spec/flags.md §8.6). It reads first and writes
+// Overrides implements serving.Continuity (spec/flags.md §8.6). It reads first and writes
 // only if rows are missing. An anonymous id that is longer than 400 characters or
 // contains U+0000 is not stored. The result is shared and must not be changed.
 func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
@@ -117,4 +117,4 @@ func (s *Store) saveOverrides(ctx context.Context, tx querier, projectID int64, 
 	return mergeOverrides(persons[0], persons[1]), nil
 }
 
-var _ flags.Continuity = (*Store)(nil)
+var _ serving.Continuity = (*Store)(nil)

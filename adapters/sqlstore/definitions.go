@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
-// ProjectByKey implements flags.Source. The error is flags.ErrUnknownKey if no project
+// ProjectByKey implements serving.Source. The error is flags.ErrUnknownKey if no project
 // has the key.
 func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
 	p := flags.Project{APIKey: strings.Clone(apiKey)}
@@ -81,7 +82,7 @@ const definitionRows = `SELECT 0 AS kind, id, settings FROM projects WHERE id = 
 	UNION ALL SELECT 3, id, record FROM cohort_records WHERE project_id = $1 AND deleted = 0
 	ORDER BY kind, id`
 
-// Definitions implements flags.Source. The result does not contain the members of
+// Definitions implements serving.Source. The result does not contain the members of
 // static cohorts: Stored returns the cohorts of a person.
 func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
 	text, err := s.DefinitionsText(ctx, p.ID)
@@ -137,4 +138,4 @@ func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, e
 	return json.Marshal(out)
 }
 
-var _ flags.Source = (*Store)(nil)
+var _ serving.Source = (*Store)(nil)

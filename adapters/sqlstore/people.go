@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -46,10 +47,10 @@ func neededParts(n *flags.Needs) (p parts) {
 	return p
 }
 
-// Stored implements flags.People. It runs one indexed query for the person and one for
+// Stored implements serving.People. It runs one indexed query for the person and one for
 // the groups, only for the data in q.Needs and only for data that is not cached. The
 // result is shared and must not be changed.
-func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
+func (s *Store) Stored(ctx context.Context, q serving.Query) (*flags.Stored, error) {
 	var person *flags.Stored
 	if want := neededParts(q.Needs); want != 0 {
 		k, err := s.loadPerson(ctx, q.ProjectID, q.DistinctID, want)
@@ -378,4 +379,4 @@ func addGroupType(names *[]string, rows *sql.Rows) error {
 	return nil
 }
 
-var _ flags.People = (*Store)(nil)
+var _ serving.People = (*Store)(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // sqliteStores open a new store each time.
@@ -73,7 +74,7 @@ func BenchmarkStored(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	q := flags.Query{ProjectID: 1, DistinctID: "ann", Needs: &flags.Needs{Person: []string{"plan"}}}
+	q := serving.Query{ProjectID: 1, DistinctID: "ann", Needs: &flags.Needs{Person: []string{"plan"}}}
 	for name, forget := range map[string]bool{"remembered": false, "read": true} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -24,7 +25,7 @@ const maxDelay = time.Second
 // instance is a server with a store, for evaluating flags and capturing events.
 type instance struct {
 	*Store
-	decider *flags.Decider
+	decider *serving.Decider
 	intake  *capture.Intake
 }
 
@@ -32,7 +33,7 @@ type instance struct {
 // cache entries valid until a notification.
 func startInstance(t testing.TB, address string, now func() time.Time) *instance {
 	t.Helper()
-	var deciding atomic.Pointer[flags.Decider]
+	var deciding atomic.Pointer[serving.Decider]
 	store, err := Open(context.Background(), address, Config{Now: now, Changed: func(project int64) {
 		if d := deciding.Load(); d != nil {
 			d.Renew(project)
@@ -43,7 +44,7 @@ func startInstance(t testing.TB, address string, now func() time.Time) *instance
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	i := &instance{Store: store}
-	if i.decider, err = flags.NewDecider(flags.DeciderConfig{Source: store, People: store, Continuity: store, Usage: store, Now: now}); err != nil {
+	if i.decider, err = serving.NewDecider(serving.Config{Source: store, People: store, Continuity: store, Usage: store, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	deciding.Store(i.decider)
@@ -59,8 +60,8 @@ func startInstance(t testing.TB, address string, now func() time.Time) *instance
 // on, or the error.
 func (i *instance) decide(t testing.TB, key string) string {
 	t.Helper()
-	var out flags.Answer
-	err := i.decider.Decide(t.Context(), &flags.Request{
+	var out serving.Answer
+	err := i.decider.Decide(t.Context(), &serving.Request{
 		APIKey: key, Subject: flags.Subject{DistinctID: "ann", Groups: map[string]string{"company": "acme"}},
 	}, &out)
 	switch {

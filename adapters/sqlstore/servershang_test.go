@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -44,7 +44,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	}
 	for n := range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		_, err := other.Stored(ctx, flags.Query{ProjectID: 1, DistinctID: fmt.Sprint("user ", n), Needs: storedNeeds})
+		_, err := other.Stored(ctx, serving.Query{ProjectID: 1, DistinctID: fmt.Sprint("user ", n), Needs: storedNeeds})
 		cancel()
 		if err != nil {
 			t.Fatal("flags:", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -253,7 +254,7 @@ func TestServers_ErasedStates(t *testing.T) {
 	}
 }
 
-// Quotas with several servers (flags/quota.go): exactly the limit is allowed.
+// Quotas with several servers (flags/serving/quota.go): exactly the limit is allowed.
 func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	address := postgresURL(t)
 	servers := []*instance{startInstance(t, address, nil), startInstance(t, address, nil)}
@@ -261,9 +262,9 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
 	answered := make([]int, 8)
 	storetest.Concurrently(t, len(answered), func(i int) error {
-		var out flags.Answer
+		var out serving.Answer
 		for range 400 {
-			err := servers[i%2].decider.Decide(context.Background(), &flags.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)
+			err := servers[i%2].decider.Decide(context.Background(), &serving.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)
 			if err != nil {
 				return err
 			}

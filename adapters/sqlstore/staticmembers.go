@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // membersText selects the members of the cohorts in %s. Beginning with the smallest,
@@ -67,7 +68,7 @@ func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int
 	return out, err
 }
 
-// StaticMembers implements flags.Members. The size of a cohort is the number of its
+// StaticMembers implements serving.Members. The size of a cohort is the number of its
 // listed members.
 func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (out map[int64][]string, err error) {
 	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many members
@@ -77,4 +78,4 @@ func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []in
 	return out, s.readError("the members of static cohorts", err)
 }
 
-var _ flags.Members = (*Store)(nil)
+var _ serving.Members = (*Store)(nil)

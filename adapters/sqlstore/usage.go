@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // flagsResource is the resource under which requests for flags are counted, with
 // project 0.
 const flagsResource = "feature_flags"
 
-// Spend implements flags.Usage.
+// Spend implements serving.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, when time.Time, n int64) (total int64, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		// Both statements run in one transaction, so that the total includes n and the
@@ -57,6 +57,6 @@ func dayOf(t time.Time) int {
 }
 
 var (
-	_ flags.Usage         = (*Store)(nil)
+	_ serving.Usage       = (*Store)(nil)
 	_ capture.UsageReader = (*Store)(nil)
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // DefinitionsFiles applies definitions files to a store.
@@ -22,7 +23,7 @@ type DefinitionsFiles interface {
 
 // DefinitionsStore is the store for Definitions.
 type DefinitionsStore interface {
-	flags.Source
+	serving.Source
 	DefinitionsFiles
 }
 
@@ -47,7 +48,7 @@ func forgetFile(t testing.TB, s DefinitionsFiles, origin string) {
 	must(t, s.ForgetFile(context.Background(), origin))
 }
 
-func project(t testing.TB, s flags.Source, key string) flags.Project {
+func project(t testing.TB, s serving.Source, key string) flags.Project {
 	t.Helper()
 	p, err := s.ProjectByKey(context.Background(), key)
 	must(t, err)
@@ -64,14 +65,14 @@ func payload(t testing.TB, d flags.Definitions) string {
 	return revisionMember.ReplaceAllString(string(body), "")
 }
 
-func storedPayload(t testing.TB, s flags.Source, key string) string {
+func storedPayload(t testing.TB, s serving.Source, key string) string {
 	t.Helper()
 	d, err := s.Definitions(context.Background(), project(t, s, key))
 	must(t, err)
 	return payload(t, d)
 }
 
-// Definitions is the contract test of flags.Source and of definitions files.
+// Definitions is the contract test of serving.Source and of definitions files.
 func Definitions(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	t.Run("AsTheFileSays", func(t *testing.T) { matchesFlagsParser(t, open) })
 	t.Run("Project", func(t *testing.T) { projectOfFile(t, open(t)) })

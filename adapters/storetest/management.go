@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -18,7 +19,7 @@ import (
 // ManagementStore is the store for Management.
 type ManagementStore interface {
 	rooms.Store
-	flags.Source
+	serving.Source
 }
 
 // Management is the contract test of rooms.Store.

@@ -7,22 +7,23 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // MembersStore is the store for Members.
 type MembersStore interface {
-	flags.Members
+	serving.Members
 	PeopleStore
 }
 
-// Members is the contract test of flags.Members (decision 5): it returns exactly the
+// Members is the contract test of serving.Members (decision 5): it returns exactly the
 // distinct ids for which Stored returns the cohort.
 func Members(t *testing.T, open func(testing.TB) MembersStore) {
 	t.Run("Decision_5_AllIDsOfEachMember", func(t *testing.T) { allIDs(t, open(t)) })
 	t.Run("Decision_5_UpToASize", func(t *testing.T) { boundedMembers(t, open(t)) })
 }
 
-func staticMembers(t testing.TB, s flags.Members, limit flags.MembersLimit, cohorts ...int64) map[int64][]string {
+func staticMembers(t testing.TB, s serving.Members, limit flags.MembersLimit, cohorts ...int64) map[int64][]string {
 	t.Helper()
 	got, err := s.StaticMembers(context.Background(), testProject, cohorts, limit)
 	must(t, err)
@@ -49,7 +50,7 @@ func allIDs(t *testing.T, s MembersStore) {
 					}
 				}
 			}
-			got := stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}).Cohorts
+			got := stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}).Cohorts
 			if fmt.Sprint(in) != fmt.Sprint(got) {
 				t.Errorf("%s: flags say that %s is in %v, want %v", name, id, got, in)
 			}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // PeopleStore is the store for People: the view of package flags, and the ledger that
 // fills it.
 type PeopleStore interface {
-	flags.People
-	flags.Continuity
+	serving.People
+	serving.Continuity
 	capture.Ledger
 	DefinitionsFiles
 }
@@ -79,7 +80,7 @@ func update(t testing.TB, properties, id string, version int64) capture.Changes 
 	return c
 }
 
-func stored(t testing.TB, s flags.People, q flags.Query) flags.Stored {
+func stored(t testing.TB, s serving.People, q serving.Query) flags.Stored {
 	t.Helper()
 	q.ProjectID = testProject
 	found, err := s.Stored(context.Background(), q)
@@ -90,14 +91,14 @@ func stored(t testing.TB, s flags.People, q flags.Query) flags.Stored {
 	return *found
 }
 
-func overrides(t testing.TB, s flags.Continuity, id, anonymous string, keys ...string) map[string]string {
+func overrides(t testing.TB, s serving.Continuity, id, anonymous string, keys ...string) map[string]string {
 	t.Helper()
 	found, err := s.Overrides(context.Background(), testProject, id, anonymous, keys)
 	must(t, err)
 	return found
 }
 
-// People is the contract test of flags.People and flags.Continuity.
+// People is the contract test of serving.People and serving.Continuity.
 func People(t *testing.T, open func(testing.TB) PeopleStore) {
 	t.Run("Flags_8_1_StoredPerson", func(t *testing.T) { storedPerson(t, open(t)) })
 	t.Run("Flags_8_1_OnlyWhatIsNeeded", func(t *testing.T) { readsNeededParts(t, open(t)) })
@@ -119,33 +120,35 @@ func storedPerson(t *testing.T, s PeopleStore) {
 	}
 	for _, id := range []string{"ann", "ann@work", long, "a\x00b"} {
 		for range 2 { // from the database, then from the cache
-			equal(t, want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
+			equal(t, want, stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
 		}
 	}
 	for _, id := range []string{"nobody", "", "ANN"} {
-		equal(t, flags.Stored{Cohorts: []int64{}}, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%q", id)
+		equal(t, flags.Stored{Cohorts: []int64{}}, stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}), "%q", id)
 	}
-	if other, err := s.Stored(context.Background(), flags.Query{ProjectID: 2, DistinctID: "ann", Needs: allNeeds}); err != nil || other != nil && other.Person != nil {
+	if other, err := s.Stored(context.Background(), serving.Query{ProjectID: 2, DistinctID: "ann", Needs: allNeeds}); err != nil || other != nil && other.Person != nil {
 		t.Errorf("in another project: %v, %v", other, err)
 	}
 }
 
 func readsNeededParts(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{"plan":"pro"}`, "ann"))
-	found, err := s.Stored(context.Background(), flags.Query{ProjectID: testProject, DistinctID: "ann", Needs: &flags.Needs{}})
+	found, err := s.Stored(context.Background(), serving.Query{ProjectID: testProject, DistinctID: "ann", Needs: &flags.Needs{}})
 	if err != nil || found != nil {
 		t.Errorf("nothing is needed: %+v, %v", found, err)
 	}
-	if got := stored(t, s, flags.Query{DistinctID: "ann", Needs: &flags.Needs{Cohorts: []int64{7}}}); got.Person != nil {
+	if got := stored(t, s, serving.Query{DistinctID: "ann", Needs: &flags.Needs{Cohorts: []int64{7}}}); got.Person != nil {
 		t.Errorf("only cohorts are needed: %+v", got)
 	}
-	if got := stored(t, s, flags.Query{DistinctID: "ann", Needs: &flags.Needs{CreatedAt: true}}); !got.CreatedAt.Equal(epoch) {
+	if got := stored(t, s, serving.Query{DistinctID: "ann", Needs: &flags.Needs{CreatedAt: true}}); !got.CreatedAt.Equal(epoch) {
 		t.Errorf("what was not read before is needed now: %+v", got)
 	}
 }
 
 func seesChanges(t *testing.T, s PeopleStore) {
-	plan := func(id string) any { return stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}).Person["plan"] }
+	plan := func(id string) any {
+		return stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}).Person["plan"]
+	}
 	if plan("ann") != nil || plan("bob") != nil {
 		t.Fatal("known before")
 	}
@@ -176,7 +179,7 @@ func seesChangesUnderLoad(t *testing.T, s PeopleStore) {
 		readers.Go(func() {
 			for ctx.Err() == nil {
 				for _, id := range []string{"ann", "ann2"} {
-					if _, err := s.Stored(ctx, flags.Query{ProjectID: testProject, DistinctID: id, Needs: allNeeds}); err != nil && ctx.Err() == nil {
+					if _, err := s.Stored(ctx, serving.Query{ProjectID: testProject, DistinctID: id, Needs: allNeeds}); err != nil && ctx.Err() == nil {
 						t.Error(err)
 					}
 				}
@@ -186,7 +189,7 @@ func seesChangesUnderLoad(t *testing.T, s PeopleStore) {
 	for version := int64(1); version <= 60; version++ {
 		save(t, s, update(t, fmt.Sprintf(`{"plan":%d}`, version), "ann", version))
 		for _, id := range []string{"ann", "ann2"} {
-			if got := stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}).Person["plan"]; got != version {
+			if got := stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}).Person["plan"]; got != version {
 				t.Errorf("%s: %v after version %d was committed", id, got, version)
 			}
 		}
@@ -216,7 +219,7 @@ func numbers(t *testing.T, s PeopleStore) {
 	must(t, err)
 	set := flags.Compile(d)
 	for text, v := range want {
-		got := stored(t, s, flags.Query{DistinctID: "n" + text, Needs: &flags.Needs{Person: []string{"v"}}})
+		got := stored(t, s, serving.Query{DistinctID: "n" + text, Needs: &flags.Needs{Person: []string{"v"}}})
 		if f, ok := got.Person["v"].(float64); ok && math.Signbit(f) != math.Signbit(want[text].(float64)) {
 			t.Errorf("%s has the wrong sign", text)
 		}
@@ -234,7 +237,7 @@ func numbers(t *testing.T, s PeopleStore) {
 
 func storedGroups(t *testing.T, s PeopleStore) {
 	groups := func(keys map[string]string) map[string]flags.Properties {
-		return stored(t, s, flags.Query{DistinctID: "ann", Groups: keys, Needs: &flags.Needs{GroupTypes: []string{"company", "team"}}}).Groups
+		return stored(t, s, serving.Query{DistinctID: "ann", Groups: keys, Needs: &flags.Needs{GroupTypes: []string{"company", "team"}}}).Groups
 	}
 	groupKeys := map[string]string{"company": "acme", "team": "5", "planet": "x"}
 	if got := groups(groupKeys); len(got) > 0 {
@@ -262,7 +265,7 @@ func storedGroups(t *testing.T, s PeopleStore) {
 
 func staticCohorts(t *testing.T, s PeopleStore) {
 	apply(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a","cohorts":{"7":{"is_static":true,"members":["ann","bob","ghost"]},"8":{"is_static":true,"members":["ann2"]}}}]}`)
-	cohorts := func(id string) []int64 { return stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}).Cohorts }
+	cohorts := func(id string) []int64 { return stored(t, s, serving.Query{DistinctID: id, Needs: allNeeds}).Cohorts }
 	save(t, s, person(t, `{}`, "ann", "ann2"))
 	save(t, s, person(t, `{}`, "cat"))
 	for id, want := range map[string][]int64{"ann": {7, 8}, "ann2": {7, 8}, "cat": {}, "ghost": {7}, "other": {}} {
@@ -318,12 +321,12 @@ func continuityMerge(t *testing.T, s PeopleStore) {
 
 // UsageStore is the store for Usage.
 type UsageStore interface {
-	flags.Usage
+	serving.Usage
 	capture.UsageReader
 	capture.Ledger
 }
 
-// Usage is the contract test of flags.Usage and capture.UsageReader.
+// Usage is the contract test of serving.Usage and capture.UsageReader.
 func Usage(t *testing.T, open func(testing.TB) UsageStore) {
 	s := open(t)
 	spend := func(organization string, at time.Time, n, want int64) {

@@ -4,6 +4,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/bench"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // serveOurs serves a project of n mixed flags from memory.
@@ -12,7 +13,7 @@ func serveOurs(n int) error {
 	if err != nil {
 		return err
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(apiKey, flags.Project{ID: 1}, defs)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource(apiKey, flags.Project{ID: 1}, defs)})
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func TestBackup_OverHTTP(t *testing.T) {
 	if code != http.StatusOK || !enabled(t, body)["new"] {
 		t.Errorf("flags: %d %s", code, body)
 	}
-	for _, s := range []*serving{s, twin} {
+	for _, s := range []*instance{s, twin} {
 		s.stop()
 		s.wait(0)
 	}

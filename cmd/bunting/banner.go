@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // headline returns the line that names the program's version and the server's URL.
@@ -78,7 +79,7 @@ func (s *served) link(ctx context.Context) string {
 
 // someFlag returns the key of a flag that is evaluated for every caller, or "" if there is no such
 // flag.
-func someFlag(d *flags.Decider, set *flags.Set) string {
+func someFlag(d *serving.Decider, set *flags.Set) string {
 	var out flags.Decisions
 	set.Select(&flags.Subject{DistinctID: "user-1"}, d.Now(), &flags.Selection{}, &out)
 	if len(out.List) == 0 {

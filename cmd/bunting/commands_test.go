@@ -18,7 +18,7 @@ import (
 
 // startServer starts a server with an empty folder. It returns the server, the environment with
 // which commands reach it, and the project's token.
-func startServer(t *testing.T) (s *serving, env []string, token string) {
+func startServer(t *testing.T) (s *instance, env []string, token string) {
 	t.Helper()
 	s = serve(t, time.Minute)
 	env = []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}
@@ -33,7 +33,7 @@ func startServer(t *testing.T) (s *serving, env []string, token string) {
 }
 
 // send captures an event with a name, a distinct id and the members of $set.
-func (s *serving) send(token, name, id, set string) {
+func (s *instance) send(token, name, id, set string) {
 	s.t.Helper()
 	r, err := http.NewRequest("POST", s.url+"/capture/", strings.NewReader(fmt.Sprintf(
 		`{"api_key":%q,"event":%q,"distinct_id":%q,"properties":{"$set":%s}}`, token, name, id, set)))

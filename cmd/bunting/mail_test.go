@@ -23,7 +23,7 @@ const site = "https://flags.example.com/base"
 var mailedLink = regexp.MustCompile(`https://flags\.example\.com/base/signup/[0-9a-f-]{36}\?secret=[0-9A-Za-z_-]{43}`)
 
 // post sends JSON, or an empty form if body is empty.
-func (s *serving) post(address, key, body string) (int, string) {
+func (s *instance) post(address, key, body string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *serving) post(address, key, body string) (int, string) {
 }
 
 // postAs is like post, with host as the request's Host header.
-func (s *serving) postAs(host, path, key, body string) (int, string) {
+func (s *instance) postAs(host, path, key, body string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
 	if err != nil {

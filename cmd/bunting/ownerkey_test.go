@@ -15,7 +15,7 @@ import (
 )
 
 // keyOpens reports whether a key has all scopes on a server.
-func (s *serving) keyOpens(key string) bool {
+func (s *instance) keyOpens(key string) bool {
 	s.t.Helper()
 	status, body := s.get("/api/personal_api_keys/@current/", key)
 	return status == 200 && strings.Contains(body, `"scopes":["*"]`)

@@ -32,7 +32,7 @@ type answers struct {
 
 // questioner is a server with the credentials to query it.
 type questioner struct {
-	*serving
+	*instance
 	key, token string
 }
 
@@ -80,7 +80,7 @@ func (a questioner) send(t *testing.T, event, person, sentAt string) {
 func TestQuery_FollowsWhatHappens(t *testing.T) {
 	folder := t.TempDir()
 	s := serve(t, time.Minute, "--data", folder)
-	a := questioner{serving: s, key: printedKey.FindString(s.stdout.String())}
+	a := questioner{instance: s, key: printedKey.FindString(s.stdout.String())}
 	_, projects := a.get("/api/projects/", a.key)
 	a.token = regexp.MustCompile(`phc_[A-Za-z0-9]+`).FindString(projects)
 	is := func(after string, want answers) {
@@ -139,7 +139,7 @@ func TestQuery_FollowsWhatHappens(t *testing.T) {
 	}
 	a.stop()
 	a.wait(0)
-	a.serving = serve(t, time.Minute, "--data", folder)
+	a.instance = serve(t, time.Minute, "--data", folder)
 	is("a restart", erased)
 	a.send(t, "buy", "bob", "2024-03-02T11:00:00Z")
 	addEvents("a capture after it", answers{Buyers: 2, Buys: 3, Through: [2]float64{2, 2}, People: [2]float64{5, 2}})
@@ -147,7 +147,7 @@ func TestQuery_FollowsWhatHappens(t *testing.T) {
 	a.wait(0)
 
 	call(t, "", nil, "restore", "--input", file, "--data", twin).Want(t, 0, "4 events", "")
-	a.serving = serve(t, time.Minute, "--data", twin)
+	a.instance = serve(t, time.Minute, "--data", twin)
 	is("a restored backup", erased)
 	a.stop()
 	a.wait(0)

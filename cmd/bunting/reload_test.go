@@ -59,7 +59,7 @@ func TestServe_SIGHUP(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	definitions := clitest.TempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc_hup", "flags": []}]}`)
 	certify(t, cert, key, 1)
-	s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
+	s := &instance{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
 	cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--definitions", definitions, "--data", filepath.Join(dir, "data"), "--tls-cert", cert, "--tls-key", key)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	if err := cmd.Start(); err != nil {

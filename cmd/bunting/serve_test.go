@@ -20,8 +20,8 @@ import (
 // httpClient reuses no connections, so that no connection outlives a test.
 var httpClient = &http.Client{Timeout: clitest.WaitTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// serving is a server in this process.
-type serving struct {
+// instance is a server in this process.
+type instance struct {
 	t              *testing.T
 	stdout, stderr *clitest.Output
 	stop           context.CancelFunc
@@ -29,10 +29,10 @@ type serving struct {
 	url            string
 }
 
-func serve(t *testing.T, grace time.Duration, args ...string) *serving {
+func serve(t *testing.T, grace time.Duration, args ...string) *instance {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), stop: stop, ended: make(chan int, 1)}
+	s := &instance{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), stop: stop, ended: make(chan int, 1)}
 	p := newProgram(strings.NewReader(""), s.stdout, s.stderr, nil)
 	p.Grace = grace
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
@@ -43,7 +43,7 @@ func serve(t *testing.T, grace time.Duration, args ...string) *serving {
 }
 
 // address waits for the start and returns the URL that the banner prints.
-func (s *serving) address(out *clitest.Output) string {
+func (s *instance) address(out *clitest.Output) string {
 	s.t.Helper()
 	deadline := time.After(clitest.WaitTimeout)
 	for {
@@ -61,7 +61,7 @@ func (s *serving) address(out *clitest.Output) string {
 	}
 }
 
-func (s *serving) wait(code int) {
+func (s *instance) wait(code int) {
 	s.t.Helper()
 	select {
 	case got := <-s.ended:
@@ -73,7 +73,7 @@ func (s *serving) wait(code int) {
 	}
 }
 
-func (s *serving) get(path, key string) (int, string) {
+func (s *instance) get(path, key string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, s.url+path, nil)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestServe_ChangedFile(t *testing.T) {
 }
 
 // begin sends half a request and returns when the server has requested the rest.
-func (s *serving) begin(body string) net.Conn {
+func (s *instance) begin(body string) net.Conn {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {

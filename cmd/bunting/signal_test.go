@@ -25,8 +25,8 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 
 // The real program handles real signals.
 func TestServe_Signals(t *testing.T) {
-	start := func(t *testing.T) (*exec.Cmd, *serving) {
-		s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
+	start := func(t *testing.T) (*exec.Cmd, *instance) {
+		s := &instance{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
 		cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--definitions", demo, "--data", t.TempDir())
 		cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 		if err := cmd.Start(); err != nil {

@@ -14,11 +14,11 @@ var printedLink = regexp.MustCompile(`Open the console: (http://127\.0\.0\.1:[0-
 // until the owner has signed in, or with --sign-in-link; with --console off no link is printed.
 func TestServe_SignInLink(t *testing.T) {
 	dir := t.TempDir()
-	start := func(args ...string) (*serving, []string) {
+	start := func(args ...string) (*instance, []string) {
 		s := serve(t, time.Minute, append([]string{"--data", dir}, args...)...)
 		return s, printedLink.FindStringSubmatch(s.stdout.String())
 	}
-	end := func(s *serving) { s.stop(); s.wait(0) }
+	end := func(s *instance) { s.stop(); s.wait(0) }
 	s, link := start("--console", "off")
 	if link != nil {
 		t.Errorf("without the console: %s", s.stdout)

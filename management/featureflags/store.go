@@ -48,7 +48,7 @@ type Tx interface {
 	// given id.
 	Members(projectID, cohort int64, after string, limit int) ([]string, error)
 	// MembersOf returns, by static cohort, all distinct ids of all its members, in order. Cohorts
-	// that do not fit the limit are omitted, the largest first, as in flags.Members.
+	// that do not fit the limit are omitted, the largest first, as in serving.Members.
 	MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error)
 	// SamePersons returns, in order, all distinct ids of the persons who have one of distinctIDs,
 	// and the distinctIDs that belong to no person.

@@ -9,7 +9,7 @@ type room struct {
 }
 
 var (
-	core = append([]string{"flags", "capture"}, managementRooms...)
+	core = append([]string{"flags", "flags/serving", "capture"}, managementRooms...)
 	// managementRooms are the package management, the packages below it, and the package that opens
 	// them together.
 	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
@@ -23,7 +23,8 @@ var (
 // table lists the imports that each package may have. Arrows lead to lower floors only; adapters do
 // not import one another.
 var table = map[string]room{
-	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside", "flags/internal/values"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
+	"flags":                               {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape", "flags/internal/inside", "flags/internal/values"}, others: []string{"github.com/spaolacci/murmur3"}},
+	"flags/serving":                       {pure: true, ours: []string{"flags", "flags/internal/values", "flags/internal/rustregexp"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp":           {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
 	"flags/sdklint":                       {pure: true, ours: []string{"flags", "flags/internal/inside", "flags/internal/values", "flags/internal/rustregexp", "flags/internal/dates"}},
 	"flags/flagstest":                     {pure: true, ours: []string{"flags"}},
@@ -69,30 +70,30 @@ var table = map[string]room{
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
 	"adapters/httpapi/internal/unpack":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, others: []string{"github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
 	"adapters/httpapi/internal/frame":     {ours: append([]string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, core...), others: []string{"github.com/go-chi/chi/v5", "golang.org/x/time", "github.com/klauspost/compress"}},
-	"adapters/httpapi/internal/streams":   {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/frame", "flags"}},
+	"adapters/httpapi/internal/streams":   {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/frame", "flags", "flags/serving"}},
 	"adapters/httpapi/internal/openapi":   {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "capture", "management"}, others: []string{"github.com/swaggest/jsonschema-go"}},
 	"adapters/httpapi/internal/history":   {ours: append([]string{"capture/insights/port", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams"}, core...)},
-	"adapters/httpapi/internal/sdk":       {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "flags", "management", "management/organizations"}, others: []string{"github.com/spaolacci/murmur3"}},
+	"adapters/httpapi/internal/sdk":       {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "flags", "flags/serving", "management", "management/organizations"}, others: []string{"github.com/spaolacci/murmur3"}},
 	"adapters/httpapi/internal/intake":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "flags", "capture", "management/featureflags"}},
 	"adapters/httpapi/internal/signin":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "management", "management/organizations", "management/rooms"}},
 	"adapters/httpapi/internal/results":   {ours: append([]string{"capture/experiments", "capture/insights", "capture/insights/port", "capture/queries", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame"}, core...)},
 	"adapters/httpapi/internal/manage":    {ours: append([]string{"capture/insights/port", "capture/queries", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/history", "adapters/httpapi/internal/results"}, core...)},
 	"adapters/httpapi/internal/pages":     {},
 	"adapters/httpapi/internal/charts":    {pure: true},
-	"adapters/httpapi":                    {ours: []string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/openapi", "adapters/httpapi/internal/history", "adapters/httpapi/internal/sdk", "adapters/httpapi/internal/intake", "adapters/httpapi/internal/signin", "adapters/httpapi/internal/results", "adapters/httpapi/internal/manage", "flags", "capture", "management", "management/rooms"}},
+	"adapters/httpapi":                    {ours: []string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/openapi", "adapters/httpapi/internal/history", "adapters/httpapi/internal/sdk", "adapters/httpapi/internal/intake", "adapters/httpapi/internal/signin", "adapters/httpapi/internal/results", "adapters/httpapi/internal/manage", "flags", "flags/serving", "capture", "management", "management/rooms"}},
 	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/natsstream":     {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
-	"adapters/internal/fallbacksource": {ours: []string{"flags", "adapters/remote/lastgood"}},
+	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood"}},
 	"adapters/console":                 {},
 	"adapters/internal/shadow":         {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
 	"cmd/flaglint":                     {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},
-	"adapters/filesource":              {ours: []string{"flags"}, others: []string{"github.com/fsnotify/fsnotify"}},
-	"adapters/remote":                  {ours: []string{"flags", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"adapters/filesource":              {ours: []string{"flags", "flags/serving"}, others: []string{"github.com/fsnotify/fsnotify"}},
+	"adapters/remote":                  {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/internal/smtpmail":       {ours: []string{"management/organizations"}, others: []string{"github.com/wneessen/go-mail"}},
 	"adapters/internal/passkeys":       {ours: []string{"management/organizations"}, others: []string{"github.com/go-webauthn/webauthn"}},
 	"adapters/internal/oidc":           {ours: []string{"management/organizations"}, others: []string{"github.com/coreos/go-oidc/v3", "golang.org/x/oauth2"}},
@@ -103,21 +104,21 @@ var table = map[string]room{
 		"github.com/minio/minio-go/v7", "github.com/jackc/pgx/v5", "github.com/parquet-go/parquet-go",
 		"github.com/klauspost/compress", "github.com/andybalholm/brotli",
 	}},
-	"adapters/ofprovider":       {ours: []string{"flags"}, others: []string{"github.com/open-feature/go-sdk"}},
+	"adapters/ofprovider":       {ours: []string{"flags", "flags/serving"}, others: []string{"github.com/open-feature/go-sdk"}},
 	"adapters/otelhook":         {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
 	"adapters/promhook":         {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/internal/metrics": {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
+	"adapters/internal/metrics": {ours: []string{"flags", "flags/serving", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
-		"flags", "adapters/server", "adapters/console", "adapters/remote/lastgood",
+		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/remote/lastgood",
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "cmd/bunting/internal/client", "cmd/bunting/internal/local",
 	}},
 	"cmd/examples": {
-		ours:   []string{"flags", "flags/flagshttp", "geoip", "capture", "management", "adapters/httpapi", "adapters/filesource", "adapters/remote", "adapters/ofprovider", "adapters/server"},
+		ours:   []string{"flags", "flags/serving", "flags/flagshttp", "geoip", "capture", "management", "adapters/httpapi", "adapters/filesource", "adapters/remote", "adapters/ofprovider", "adapters/server"},
 		others: []string{"github.com/go-chi/chi/v5", "github.com/open-feature/go-sdk"},
 	},
 	"cmd/bunting/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
@@ -134,9 +135,9 @@ var table = map[string]room{
 	}, managementRooms...)},
 }
 
-// contextFiles are the files of flags that may use a context. In the rest of the package, every
-// function depends only on its arguments.
-var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
+// contextFiles are the files of flags that may use a context, besides flags/serving, which calls
+// stores. In the rest of the package, every function depends only on its arguments.
+var contextFiles = []string{"flags/reader.go", "flags/readset.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
 
 // openFile is the only file of flags that reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"

@@ -23,6 +23,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // serverFlags are the flags of the server in the tests of a Client.
@@ -109,7 +110,7 @@ func startTestServer(projects string, onFailure func(error)) (h *testServer, sto
 	if err != nil {
 		return nil, nil, err
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store, Members: h.store})
+	decider, err := serving.NewDecider(serving.Config{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store, Members: h.store})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Whatever faults requests and responses have, each event and each exposure is finally stored once
@@ -99,7 +100,7 @@ func TestRemote_14_ExactlyOnce(t *testing.T) {
 	}
 	needs := flags.Compile(d).Needs()
 	for p := range persons {
-		stored, err := h.store.Stored(ctx, flags.Query{ProjectID: 1, DistinctID: fmt.Sprint("person ", p), Needs: needs})
+		stored, err := h.store.Stored(ctx, serving.Query{ProjectID: 1, DistinctID: fmt.Sprint("person ", p), Needs: needs})
 		if err != nil || fmt.Sprint(stored.Person["last"]) != fmt.Sprint(rounds-1) {
 			t.Errorf("person %d: %v, %v: the last event was not applied last", p, stored, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 var pairs = flag.Int("pairs", 20_000, "how many random pairs of definitions and user TestRemote_AnswersAsTheServer compares")
@@ -108,8 +109,8 @@ func compareProject(t *testing.T, seed uint64) (sum tally) {
 		return sum
 	}
 	clock := func() time.Time { return parityTime }
-	decider, err := flags.NewDecider(flags.DeciderConfig{
-		Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d), People: people, Continuity: people, Members: people, Now: clock,
+	decider, err := serving.NewDecider(serving.Config{
+		Source: serving.StaticSource("phc_x", flags.Project{ID: 1}, d), People: people, Continuity: people, Members: people, Now: clock,
 	})
 	if err != nil {
 		t.Error(err)

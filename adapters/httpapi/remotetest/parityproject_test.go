@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // parityGenerator generates projects and users. If stored is false, no result depends on stored
@@ -35,8 +36,8 @@ var (
 )
 
 // project returns the text of a definitions file and the data stored on the server.
-func (g parityGenerator) project() ([]byte, *flags.Memory) {
-	people := &flags.Memory{}
+func (g parityGenerator) project() ([]byte, *serving.Memory) {
+	people := &serving.Memory{}
 	p := object{"group_type_mapping": object{"0": "company", "1": "team"}}
 	if g.one(20) {
 		p["bucketing_hash"] = "murmur3"

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // definitions returns definitions with a flag of each name, on for all subjects.
@@ -65,7 +66,7 @@ func (p *changingSource) serve(t testing.TB, record func(*http.Request)) string 
 	t.Helper()
 	var seconds atomic.Int64
 	now := func() time.Time { return time.Unix(1_800_000_000+2*seconds.Add(1), 0) }
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: p, Now: now})
+	d, err := serving.NewDecider(serving.Config{Source: p, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

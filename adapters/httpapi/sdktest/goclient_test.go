@@ -15,6 +15,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // One flag at a time, value and payload, like most applications.
@@ -272,8 +273,8 @@ func TestGo_LocalMonths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := flags.StaticSource("phc", flags.Project{ID: 1}, d)
-		decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+		source := serving.StaticSource("phc", flags.Project{ID: 1}, d)
+		decider, err := serving.NewDecider(serving.Config{Source: source})
 		if err != nil {
 			t.Fatal(err)
 		}

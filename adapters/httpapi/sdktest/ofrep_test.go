@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // ofrepDefinitions have a flag for each type of value.
@@ -43,7 +44,7 @@ func TestOFREP_Node(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_ofrep", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_ofrep", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

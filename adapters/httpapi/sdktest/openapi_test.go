@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -87,7 +87,7 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: s, People: s, Continuity: s, Usage: s})
+	decider, err := serving.NewDecider(serving.Config{Source: s, People: s, Continuity: s, Usage: s})
 	if err != nil {
 		t.Fatal(err)
 	}

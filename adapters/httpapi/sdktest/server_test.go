@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // server is the product with a real socket, and a record of the requests.
@@ -116,7 +117,7 @@ func serve(t testing.TB) *server {
 	for _, p := range readFile(t).Projects {
 		s.add(p)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: s.source, Locator: country{}, Now: s.now})
+	decider, err := serving.NewDecider(serving.Config{Source: s.source, Locator: country{}, Now: s.now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // newBunting starts a Bunting server with an empty project 1 whose key is phc_s3cret.
@@ -38,7 +39,7 @@ func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: store, People: store, Continuity: store, Usage: store})
+	decider, err := serving.NewDecider(serving.Config{Source: store, People: store, Continuity: store, Usage: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // MaxProjects is the maximum number of copies in a folder. For one more, the oldest copy is removed
@@ -29,7 +30,7 @@ import (
 const MaxProjects = 1024
 
 // Copies is a folder of copies, one file per project of at most lastgood.MaxSize. It implements
-// flags.Source by reading the files. It is safe for concurrent use.
+// serving.Source by reading the files. It is safe for concurrent use.
 type Copies struct {
 	folder string
 	logger *slog.Logger
@@ -125,7 +126,7 @@ func (c *Copies) read(apiKey string) (*record, error) {
 	return r, err
 }
 
-// ProjectByKey implements flags.Source. flags.ErrUnknownKey means that there is no copy, not that
+// ProjectByKey implements serving.Source. flags.ErrUnknownKey means that there is no copy, not that
 // there is no project.
 func (c *Copies) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	r, err := c.read(apiKey)
@@ -135,7 +136,7 @@ func (c *Copies) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 	return r.Project, nil
 }
 
-// Definitions implements flags.Source.
+// Definitions implements serving.Source.
 func (c *Copies) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
 	r, err := c.read(p.APIKey)
 	if err != nil {
@@ -144,4 +145,4 @@ func (c *Copies) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 	return flags.ParseDefinitions(r.Definitions)
 }
 
-var _ flags.Source = (*Copies)(nil)
+var _ serving.Source = (*Copies)(nil)

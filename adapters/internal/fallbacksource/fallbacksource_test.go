@@ -21,6 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -126,7 +127,7 @@ func waitUntil(t *testing.T, condition string, ok func() bool) {
 	}
 }
 
-func payload(t *testing.T, s flags.Source, key string) string {
+func payload(t *testing.T, s serving.Source, key string) string {
 	t.Helper()
 	p, err := s.ProjectByKey(t.Context(), key)
 	if err != nil {
@@ -228,13 +229,13 @@ func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	waitUntil(t, "a copy is there", func() bool { return copies.Len() == 1 })
 	store.setDown(true)
 	now := time.Now()
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: k, LastGood: open(t, folder), Now: func() time.Time { return now }})
+	d, err := serving.NewDecider(serving.Config{Source: k, LastGood: open(t, folder), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	decide := func(key string) (*flags.Answer, error) {
-		var out flags.Answer
-		return &out, d.Decide(t.Context(), &flags.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, &out)
+	decide := func(key string) (*serving.Answer, error) {
+		var out serving.Answer
+		return &out, d.Decide(t.Context(), &serving.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, &out)
 	}
 	for range 3 {
 		if out, err := decide("phc_demo"); err != nil || len(out.Decisions.List) == 0 {

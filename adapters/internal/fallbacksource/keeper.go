@@ -15,11 +15,12 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Source has the definitions that are copied.
 type Source interface {
-	flags.Source
+	serving.Source
 	// DefinitionsText returns the text of the definitions, in the format of flags.ParseDefinitions.
 	DefinitionsText(ctx context.Context, projectID int64) ([]byte, error)
 }
@@ -30,9 +31,9 @@ const retryAfter = time.Second
 // logInterval is the minimum time between two log messages about copies that cannot be written.
 const logInterval = time.Minute
 
-// Keeper is a flags.Source that writes copies of the requested projects. Requests only record which
-// projects have changed; one goroutine reads and writes, each project once however often it has
-// changed since.
+// Keeper is a serving.Source that writes copies of the requested projects. Requests only record
+// which projects have changed; one goroutine reads and writes, each project once however often it
+// has changed since.
 type Keeper struct {
 	copies *Copies
 	source Source
@@ -65,7 +66,7 @@ func (k *Keeper) Close() {
 	<-k.done
 }
 
-// ProjectByKey implements flags.Source. It also records that a copy has to be written or removed.
+// ProjectByKey implements serving.Source. It also records that a copy has to be written or removed.
 func (k *Keeper) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
 	p, err := k.source.ProjectByKey(ctx, apiKey)
 	switch {
@@ -77,7 +78,7 @@ func (k *Keeper) ProjectByKey(ctx context.Context, apiKey string) (flags.Project
 	return p, err
 }
 
-// Definitions implements flags.Source.
+// Definitions implements serving.Source.
 func (k *Keeper) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
 	return k.source.Definitions(ctx, p)
 }
@@ -242,4 +243,4 @@ func (c *Copies) makeRoom(name string) bool {
 	return c.remove(oldest) == nil
 }
 
-var _ flags.Source = (*Keeper)(nil)
+var _ serving.Source = (*Keeper)(nil)

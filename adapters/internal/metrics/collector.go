@@ -15,13 +15,13 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Config has the sources of the metrics. If a function is nil, its metrics are omitted.
 type Config struct {
 	// Flags returns the totals of a Decider.
-	Flags func() flags.Stats
+	Flags func() serving.Stats
 	// GeoIP returns the totals of a location database.
 	GeoIP func() GeoIP
 	// HTTP returns the totals of the HTTP API.
@@ -122,14 +122,14 @@ const (
 
 // The metrics by source, each as a table.
 var (
-	flagMetrics = []metric[flags.Stats]{
-		row(counter, "flags_requests_total", "Requests for which flags were evaluated.", func(s *flags.Stats) float64 { return float64(s.Requests) }),
-		row(counter, "flags_decisions_total", "Flags that were evaluated.", func(s *flags.Stats) float64 { return float64(s.Decisions) }),
-		row(counter, "flags_quota_limited_total", "Requests answered without evaluation because the quota is used up or the resource is paused.", func(s *flags.Stats) float64 { return float64(s.QuotaLimited) }),
-		row(counter, "flags_compilations_total", "Sets of definitions that were compiled.", func(s *flags.Stats) float64 { return float64(s.Compilations) }),
-		row(counter, "flags_source_errors_total", "Failed attempts to read definitions.", func(s *flags.Stats) float64 { return float64(s.SourceErrors) }),
-		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *flags.Stats) float64 { return float64(s.StoreErrors) }),
-		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into a limit of time, text or steps.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
+	flagMetrics = []metric[serving.Stats]{
+		row(counter, "flags_requests_total", "Requests for which flags were evaluated.", func(s *serving.Stats) float64 { return float64(s.Requests) }),
+		row(counter, "flags_decisions_total", "Flags that were evaluated.", func(s *serving.Stats) float64 { return float64(s.Decisions) }),
+		row(counter, "flags_quota_limited_total", "Requests answered without evaluation because the quota is used up or the resource is paused.", func(s *serving.Stats) float64 { return float64(s.QuotaLimited) }),
+		row(counter, "flags_compilations_total", "Sets of definitions that were compiled.", func(s *serving.Stats) float64 { return float64(s.Compilations) }),
+		row(counter, "flags_source_errors_total", "Failed attempts to read definitions.", func(s *serving.Stats) float64 { return float64(s.SourceErrors) }),
+		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *serving.Stats) float64 { return float64(s.StoreErrors) }),
+		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into a limit of time, text or steps.", func(s *serving.Stats) float64 { return float64(s.PatternTimeouts) }),
 	}
 	definitionsConfirmed = prometheus.NewDesc("bunting_flags_definitions_confirmed_timestamp_seconds", "When the definitions were last read from the store or confirmed by it; this happens when flags are requested.", nil, nil)
 

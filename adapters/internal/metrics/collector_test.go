@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
 )
 
@@ -40,8 +40,8 @@ var config = Config{
 	Processor: func() capture.ProcessorStats {
 		return capture.ProcessorStats{Messages: 88, DeadLetters: 89, Failures: 90}
 	},
-	Flags: func() flags.Stats {
-		return flags.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7, Confirmed: time.UnixMilli(1767225603250)}
+	Flags: func() serving.Stats {
+		return serving.Stats{Requests: 1, Decisions: 2, QuotaLimited: 3, Compilations: 4, SourceErrors: 5, StoreErrors: 6, PatternTimeouts: 7, Confirmed: time.UnixMilli(1767225603250)}
 	},
 	Shadow: func() Shadow {
 		return Shadow{Requests: 71, Compared: 72, Differing: 73, Skipped: 74, EventsLost: 75, UpstreamErrors: 76}

@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +29,7 @@ func server(t *testing.T, records string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

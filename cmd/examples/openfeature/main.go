@@ -11,7 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func read(ctx context.Context, file, projectKey, flag string) (bool, openfeature
 		return false, "", err
 	}
 	defer func() { _ = source.Close() }()
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	decider, err := serving.NewDecider(serving.Config{Source: source})
 	if err != nil {
 		return false, "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"log"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // company is the service's own store.
@@ -29,7 +30,7 @@ func (c company) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 	return flags.ParseDefinitions([]byte(c.definitions[p.APIKey]))
 }
 
-func (c company) Stored(_ context.Context, q flags.Query) (*flags.Stored, error) {
+func (c company) Stored(_ context.Context, q serving.Query) (*flags.Stored, error) {
 	return &flags.Stored{Person: c.people[q.DistinctID]}, nil
 }
 
@@ -52,7 +53,7 @@ func main() {
 
 // reader returns a reader of a project's flags. httpapi.New can serve the same Decider to SDKs.
 func (c company) reader(apiKey string) (flags.Reader, error) {
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: c, People: c}) // setup
+	decider, err := serving.NewDecider(serving.Config{Source: c, People: c}) // setup
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func TestStore_Contract(t *testing.T) {
 	storetest.Management(t, func(testing.TB) storetest.ManagementStore { return source{New(ExternalData{})} })
 }
 
-// source is the store as a flags.Source, as /flags would use it.
+// source is the store as a serving.Source, as /flags would use it.
 type source struct{ *Store }
 
 func (s source) ProjectByKey(ctx context.Context, apiKey string) (out flags.Project, err error) {

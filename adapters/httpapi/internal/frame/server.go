@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
@@ -22,7 +22,7 @@ import (
 
 // Server has what the endpoints of all packages share. Its exported fields are those of Config.
 type Server struct {
-	Decider        *flags.Decider
+	Decider        *serving.Decider
 	History        capture.History
 	People         *capture.People
 	Management     *rooms.Rooms

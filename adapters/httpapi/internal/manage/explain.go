@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -89,7 +90,7 @@ func (svc flagService) trace(c *frame.Call, key string, asIfOn bool) (*featurefl
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	trace, err := svc.decider.Explain(c.Ctx, &flags.Request{
+	trace, err := svc.decider.Explain(c.Ctx, &serving.Request{
 		APIKey: c.Scope.Project.APIKey, Subject: q.Subject, IP: q.IP, IPFromHeader: true, GeoIPDisable: !q.IP.IsValid(),
 		Selection: flags.Selection{Runtime: "all"}, At: q.At, Set: q.Set,
 	}, q.Flag.Key)

@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/results"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
@@ -27,7 +28,7 @@ const readFlags = "feature_flag:read"
 // flagService handles requests about feature flags.
 type flagService struct {
 	featureflags.Flags
-	decider      *flags.Decider
+	decider      *serving.Decider
 	history      capture.History // if nil, no persons are stored
 	queryService *results.Service
 }
@@ -301,8 +302,8 @@ func bulkKeys(svc flagService, c *frame.Call) (any, error) {
 
 // decide evaluates the flags of the project for any distinct ID. It does not count as a flag
 // request.
-func (svc flagService) decide(c *frame.Call, distinctID string) (*flags.Answer, error) {
-	request := flags.Request{
+func (svc flagService) decide(c *frame.Call, distinctID string) (*serving.Answer, error) {
+	request := serving.Request{
 		APIKey:    c.Scope.Project.APIKey,
 		Subject:   flags.Subject{DistinctID: distinctID},
 		Selection: flags.Selection{Runtime: "all"},
@@ -310,7 +311,7 @@ func (svc flagService) decide(c *frame.Call, distinctID string) (*flags.Answer, 
 	if text := c.Query().Get("groups"); text != "" && json.Unmarshal([]byte(text), &request.Subject.Groups) != nil {
 		return nil, management.Fault("groups", "Must be a JSON object of strings.")
 	}
-	out := &flags.Answer{}
+	out := &serving.Answer{}
 	return out, svc.decider.Preview(c.Ctx, &request, out)
 }
 

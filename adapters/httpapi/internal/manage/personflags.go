@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/history"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -98,8 +99,8 @@ func flagsOfPerson(svc flagService, c *frame.Call) (*personFlags, error) {
 	if best := person.BestIDs(); len(best) > 0 {
 		subject.DistinctID = best[0]
 	}
-	var now flags.Answer
-	err = svc.decider.Preview(c.Ctx, &flags.Request{
+	var now serving.Answer
+	err = svc.decider.Preview(c.Ctx, &serving.Request{
 		APIKey: c.Scope.Project.APIKey, Subject: subject, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all", Keys: keys},
 	}, &now)
 	if err != nil {

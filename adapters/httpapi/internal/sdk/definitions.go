@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // getDefinitions returns the definitions of a project to SDKs that evaluate flags locally. Its
@@ -83,7 +84,7 @@ func (s *Service) serveDefinitions(w http.ResponseWriter, r *http.Request, proje
 		h.Del("Cache-Control")
 		return &problemQuota
 	}
-	s.Usage.Add(project.APIKey, frame.UsageFlags, frame.UsageKey(frame.Bearer(r)), frame.SDKOf(r), flags.DefinitionsCost)
+	s.Usage.Add(project.APIKey, frame.UsageFlags, frame.UsageKey(frame.Bearer(r)), frame.SDKOf(r), serving.DefinitionsCost)
 	frame.Write(w, http.StatusOK, payload)
 	return nil
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // scratch is the memory of one flags request. It is pooled and reused by other requests.
 type scratch struct {
-	decider       *flags.Decider
+	decider       *serving.Decider
 	lease         admission.Lease
 	raw, unpacked []byte
 	body          flagsBody
-	request       flags.Request
-	answer        flags.Answer
+	request       serving.Request
+	answer        serving.Answer
 	out           []byte
 	checkStart    func(text []byte) error // inspect, stored here because a method value is an allocation
 }
 
-func newScratch(d *flags.Decider) *scratch {
+func newScratch(d *serving.Decider) *scratch {
 	sc := &scratch{decider: d}
 	sc.checkStart, sc.body.check = sc.inspect, sc.checkKey
 	return sc
@@ -69,7 +70,7 @@ func (s *Service) release(sc *scratch) {
 // empty resets the scratch, and drops buffers that have become too large to pool.
 func (sc *scratch) empty() {
 	sc.body.reset()
-	sc.request = flags.Request{}
+	sc.request = serving.Request{}
 	if cap(sc.raw)+cap(sc.unpacked)+cap(sc.out) > 1<<20 {
 		sc.raw, sc.unpacked, sc.out = nil, nil, nil
 	}
@@ -246,7 +247,7 @@ func (s *Service) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, 
 		f.shape = shapeLegacy
 	}
 	f.config = true
-	answer := flags.Answer{At: s.Decider.Now()}
+	answer := serving.Answer{At: s.Decider.Now()}
 	frame.Write(w, http.StatusOK, appendAnswer(nil, f, &answer, s.requestID(r), true))
 	return nil
 }

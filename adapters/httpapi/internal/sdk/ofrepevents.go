@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -170,7 +171,7 @@ type renewals struct {
 
 // wait returns when the definitions have been read. Other requests of the project end their wait
 // early if their context ends; the one that reads does not.
-func (n *renewals) wait(ctx context.Context, d *flags.Decider, projectID int64, apiKey string) {
+func (n *renewals) wait(ctx context.Context, d *serving.Decider, projectID int64, apiKey string) {
 	n.mu.Lock()
 	done, isPending := n.pending[projectID]
 	if !isPending {

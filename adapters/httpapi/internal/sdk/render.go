@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -13,7 +14,7 @@ const configMembers = `"supportedCompression":["gzip","lz64"],"config":{"enable_
 
 // appendAnswer appends a response with flags (§9.6). If empty is true, it has no flags, even if
 // there are decisions.
-func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty bool) []byte {
+func appendAnswer(b []byte, f format, a *serving.Answer, requestID string, empty bool) []byte {
 	list := a.Decisions.List
 	if empty || a.QuotaLimited {
 		list = nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // definitionsState is a version of the definitions. It is shared by all streams and immutable.
@@ -141,7 +142,7 @@ func SpreadOf(clients int) time.Duration {
 }
 
 // Payload returns the serialized definitions of a project, and their version.
-func Payload(ctx context.Context, d *flags.Decider, apiKey string, members bool) ([]byte, string, error) {
+func Payload(ctx context.Context, d *serving.Decider, apiKey string, members bool) ([]byte, string, error) {
 	if members {
 		return d.MembersPayload(ctx, apiKey)
 	}

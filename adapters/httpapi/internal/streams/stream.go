@@ -14,6 +14,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // This file serves the stream of a project's definitions (decision 5) as server-sent events: GET
@@ -212,7 +213,7 @@ func (st *stream) ChargeDownload(ctx context.Context) bool {
 	if !s.Decider.CountPayload(ctx, st.hub.project.Load()) {
 		return false
 	}
-	s.Usage.Add(st.hub.id.apiKey, frame.UsageFlags, st.key.masked, st.SDK, flags.DefinitionsCost)
+	s.Usage.Add(st.hub.id.apiKey, frame.UsageFlags, st.key.masked, st.SDK, serving.DefinitionsCost)
 	return true
 }
 

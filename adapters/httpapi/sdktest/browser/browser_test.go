@@ -28,6 +28,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 const projectKey = "phc_browser"
@@ -121,7 +122,7 @@ func server(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(projectKey, flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource(projectKey, flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 const ofrepDefinitions = `{"flags": [
@@ -119,7 +120,7 @@ func (c *changingSource) Definitions(context.Context, flags.Project) (flags.Defi
 func TestOFREP_Browser(t *testing.T) {
 	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	decider, err := serving.NewDecider(serving.Config{Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestOFREP_BrowserStream(t *testing.T) {
 	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
 	serve := func() *httpapi.Handler {
-		decider, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+		decider, err := serving.NewDecider(serving.Config{Source: source})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // testServer is a server with the setup of cmd/bunting and a store in memory. Its project has flags
@@ -56,7 +57,7 @@ func newTestServer(t *testing.T) *testServer {
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: func(err error) { t.Error(err) }})
 	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Appender: recorder, Usage: h.store})
 	must(err)
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store})
+	decider, err := serving.NewDecider(serving.Config{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store})
 	must(err)
 	handler, err := httpapi.New(httpapi.Config{Decider: decider, Intake: intake, Keys: keys{}})
 	must(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/ofprovider"
 	"github.com/bunting-flags/bunting/adapters/remote"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // keys gives one secret key access to the project.
@@ -29,7 +30,7 @@ func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 // subject is not decided, and a change of the flags is an event.
 func TestProvider_Remote(t *testing.T) {
 	source := &switchingSource{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: source})
+	d, err := serving.NewDecider(serving.Config{Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestProvider_Remote(t *testing.T) {
 // Requirement 1.7.7: evaluations of a provider with an unknown key report that this is fatal.
 // Before 1.19 the SDK's own details do not include the code.
 func TestProvider_1_7_7_Fatal(t *testing.T) {
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
+	d, err := serving.NewDecider(serving.Config{Source: serving.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
 	if err != nil {
 		t.Fatal(err)
 	}

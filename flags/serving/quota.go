@@ -1,4 +1,4 @@
-package flags
+package serving
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func monthOf(t time.Time) month {
 	return month{t.Year(), t.Month()}
 }
 
-// newQuota applies the defaults of [DeciderConfig] to usage and lot.
+// newQuota applies the defaults of [Config] to usage and lot.
 func newQuota(usage Usage, lot int64) *quota {
 	if usage == nil {
 		usage = &memoryUsage{}

@@ -1,30 +1,32 @@
-package flags
+package serving
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/flags"
 )
 
 // Reader returns a Reader for the flags of the project with an API key. Like Decide, it reads
 // stored facts and counts requests. If sel.Runtime is empty, it is "server"; sel.Keys is
-// ignored. If the quota is used up, reads return the fallback and [ErrQuotaLimited].
-func (d *Decider) Reader(apiKey string, sel Selection) Reader {
+// ignored. If the quota is used up, reads return the fallback and [flags.ErrQuotaLimited].
+func (d *Decider) Reader(apiKey string, sel flags.Selection) flags.Reader {
 	if d == nil {
-		return NewReader(nil, nil)
+		return flags.NewReader(nil, nil)
 	}
 	if sel.Runtime == "" {
 		sel.Runtime = "server"
 	}
 	r := &deciderReader{d: d, apiKey: apiKey, sel: sel}
-	return NewReader(r.decide, r.snapshot)
+	return flags.NewReader(r.decide, r.snapshot)
 }
 
 // deciderReader has the functions of a Reader of a Decider.
 type deciderReader struct {
 	d      *Decider
 	apiKey string
-	sel    Selection
+	sel    flags.Selection
 	pool   sync.Pool // of *deciderMemory
 }
 
@@ -50,9 +52,9 @@ func (r *deciderReader) putMemory(m *deciderMemory) {
 }
 
 // decide evaluates one flag. It counts a request.
-func (r *deciderReader) decide(ctx context.Context, key string, sub *Subject, out *Detail) {
+func (r *deciderReader) decide(ctx context.Context, key string, sub *flags.Subject, out *flags.Detail) {
 	if sub == nil || sub.DistinctID == "" {
-		out.Err = ErrNoDistinctID
+		out.Err = flags.ErrNoDistinctID
 		return
 	}
 	m := r.takeMemory()
@@ -64,7 +66,7 @@ func (r *deciderReader) decide(ctx context.Context, key string, sub *Subject, ou
 		return
 	}
 	if m.answer.QuotaLimited {
-		out.Err = ErrQuotaLimited
+		out.Err = flags.ErrQuotaLimited
 		return
 	}
 	setDecision(out, m.answer.Set, &m.answer.Decisions, key, &m.request.Selection)
@@ -72,39 +74,39 @@ func (r *deciderReader) decide(ctx context.Context, key string, sub *Subject, ou
 
 // setDecision copies the decision of a flag. If there is none, because sel does not select the
 // flag or it does not exist, the decision has the reason and out an error.
-func setDecision(out *Detail, set *Set, decisions *Decisions, key string, sel *Selection) {
+func setDecision(out *flags.Detail, set *flags.Set, decisions *flags.Decisions, key string, sel *flags.Selection) {
 	if found := decisions.Find(key); found != nil {
 		out.Decision = *found
 		return
 	}
-	out.Decision, out.Err = Decision{Key: key, Reason: Reason{Condition: NoCondition}}, ErrUnknownFlag
+	out.Decision, out.Err = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}, flags.ErrUnknownFlag
 	switch {
 	case set.IsDisabled(key, sel):
-		out.Reason.Code = FlagDisabled
+		out.Reason.Code = flags.FlagDisabled
 	case set.IsUnanswered(key, sel):
-		out.Reason.Code, out.Err = FlagCycle, ErrFailed
+		out.Reason.Code, out.Err = flags.FlagCycle, flags.ErrFailed
 	}
 }
 
 // lookup is the result of a Decider's lookup for one snapshot.
 type lookup struct {
-	set    *Set
-	sub    Subject
-	stored Stored
+	set    *flags.Set
+	sub    flags.Subject
+	stored flags.Stored
 	at     time.Time
 	err    error
 }
 
 // lookUp reads the project and the stored facts, for flags of all runtimes, and counts one
 // request.
-func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *lookup {
+func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *flags.Subject) *lookup {
 	if sub == nil || sub.DistinctID == "" {
-		return &lookup{err: ErrNoDistinctID}
+		return &lookup{err: flags.ErrNoDistinctID}
 	}
-	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: Selection{Runtime: "all"}}, Answer{}
+	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: flags.Selection{Runtime: "all"}}, Answer{}
 	l, err := d.prepare(ctx, &r, &out, d.Now())
 	if err == nil && out.QuotaLimited {
-		err = ErrQuotaLimited
+		err = flags.ErrQuotaLimited
 	}
 	if err != nil {
 		return &lookup{err: err}
@@ -119,19 +121,19 @@ func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *look
 
 // snapshot returns the configuration of a snapshot. The lookup is done by the first read, and
 // all reads use its result.
-func (r *deciderReader) snapshot(_ context.Context, sub *Subject) SnapshotConfig {
+func (r *deciderReader) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotConfig {
 	var once sync.Once
-	found := &lookup{err: ErrNotReady}
+	found := &lookup{err: flags.ErrNotReady}
 	look := func(ctx context.Context) *lookup {
 		once.Do(func() { found = r.d.lookUp(ctx, r.apiKey, sub) })
 		return found
 	}
-	choose := func(f *lookup, sel *Selection, out *Decisions) {
+	choose := func(f *lookup, sel *flags.Selection, out *flags.Decisions) {
 		f.set.Select(&f.sub, f.at, sel, out)
 		r.d.stats.decisions.Add(uint64(len(out.List)))
 	}
-	return SnapshotConfig{
-		Decide: func(ctx context.Context, key string, out *Detail) {
+	return flags.SnapshotConfig{
+		Decide: func(ctx context.Context, key string, out *flags.Detail) {
 			f := look(ctx)
 			if out.Err = f.err; f.err != nil {
 				return
@@ -143,10 +145,10 @@ func (r *deciderReader) snapshot(_ context.Context, sub *Subject) SnapshotConfig
 			choose(f, &one, &m.answer.Decisions)
 			setDecision(out, f.set, &m.answer.Decisions, key, &one)
 		},
-		Client: func(ctx context.Context, out *Decisions) error {
+		Client: func(ctx context.Context, out *flags.Decisions) error {
 			f := look(ctx)
 			if f.err == nil {
-				choose(f, &Selection{Runtime: "client", Contexts: r.sel.Contexts}, out)
+				choose(f, &flags.Selection{Runtime: "client", Contexts: r.sel.Contexts}, out)
 			}
 			return f.err
 		},

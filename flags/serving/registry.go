@@ -1,4 +1,4 @@
-package flags
+package serving
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/internal/values"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/spaolacci/murmur3"
@@ -78,7 +79,7 @@ func (r *renewal[T]) get(ctx context.Context, cached func() (*T, freshness), ren
 		select {
 		case r.token <- struct{}{}:
 		case <-ctx.Done():
-			return last, errors.Join(ErrUnavailable, ctx.Err())
+			return last, errors.Join(flags.ErrUnavailable, ctx.Err())
 		}
 		// Callers that waited for a renewal that failed do not repeat it.
 		if failure := r.failure.Load(); failure != before {
@@ -145,9 +146,9 @@ func (e *entry) markChecked(now time.Time, changes uint64) {
 // liveProject is a project with its compiled flags, or the result that there is no such
 // project.
 type liveProject struct {
-	project Project
-	set     *Set
-	defs    Definitions
+	project flags.Project
+	set     *flags.Set
+	defs    flags.Definitions
 	err     error
 	served  func() (servedPayload, error)
 	// content is a hash of defs if the revision is zero, which means unknown.
@@ -172,7 +173,7 @@ func newRegistry(source, lastGood Source, stats *counters) *registry {
 // true, the result includes every change announced before the call.
 func (r *registry) get(ctx context.Context, key string, now time.Time, newest bool) (*liveProject, error) {
 	if len(key) > maxKey {
-		return nil, ErrUnknownKey
+		return nil, flags.ErrUnknownKey
 	}
 	// A slice of the string's own bytes, which are only read: a copy would allocate in every
 	// request.
@@ -180,7 +181,7 @@ func (r *registry) get(ctx context.Context, key string, now time.Time, newest bo
 	e, ok := shard.entries.Get(key)
 	if !ok {
 		if at, isUnknown := shard.unknown.Get(key); isUnknown && isRecent(at, now, revisionAge) {
-			return nil, ErrUnknownKey
+			return nil, flags.ErrUnknownKey
 		}
 		e = getOrAdd(shard.entries, strings.Clone(key), &entry{renewal: renewal[liveProject]{token: make(chan struct{}, 1)}})
 	}
@@ -225,10 +226,10 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			return l, nil
 		}
 		shard.entries.Remove(key) // so that invalid keys do not evict projects
-		return nil, errors.Join(ErrUnavailable, err)
+		return nil, errors.Join(flags.ErrUnavailable, err)
 	}
 	p, err := r.source.ProjectByKey(ctx, key)
-	if errors.Is(err, ErrUnknownKey) {
+	if errors.Is(err, flags.ErrUnknownKey) {
 		e.last.Store(&liveProject{err: err}) // for callers that wait for this entry
 		e.markChecked(now, changes)
 		shard.entries.Remove(key)
@@ -260,7 +261,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 }
 
 // unchanged retains the flags and updates the other data of the project.
-func (e *entry) unchanged(l *liveProject, p Project, now time.Time, changes uint64) *liveProject {
+func (e *entry) unchanged(l *liveProject, p flags.Project, now time.Time, changes uint64) *liveProject {
 	if !isSameProject(&l.project, &p) {
 		l = l.withProject(p)
 		e.last.Store(l)
@@ -270,9 +271,9 @@ func (e *entry) unchanged(l *liveProject, p Project, now time.Time, changes uint
 }
 
 // compile compiles definitions and reuses the flags of old if possible.
-func (r *registry) compile(p Project, d Definitions, old *liveProject) *liveProject {
+func (r *registry) compile(p flags.Project, d flags.Definitions, old *liveProject) *liveProject {
 	d.Revision = p.Revision
-	var before *Set
+	var before *flags.Set
 	if old != nil && p.Revision != 0 { // without revisions, a source may modify its definitions in place
 		before = old.set
 	}
@@ -312,12 +313,12 @@ func (r *registry) loadLastGood(ctx context.Context, key string) *liveProject {
 }
 
 // withProject returns a copy with the same flags and other data of the project.
-func (l *liveProject) withProject(p Project) *liveProject {
+func (l *liveProject) withProject(p flags.Project) *liveProject {
 	return &liveProject{project: p, set: l.set, defs: l.defs, served: l.served, content: l.content}
 }
 
 // isSameProject compares the data that may change without a new revision.
-func isSameProject(a, b *Project) bool {
+func isSameProject(a, b *flags.Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
 		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID && a.Browser == b.Browser

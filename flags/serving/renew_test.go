@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Renew makes a change visible to the next request, within the second for which a project is
@@ -18,7 +19,7 @@ import (
 func TestDecider_Renew(t *testing.T) {
 	now := time.Unix(1767225600, 0)
 	source := &changingSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: source, Now: func() time.Time { return now }})
+	d, err := serving.NewDecider(serving.Config{Source: source, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +141,9 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &blockingSource{fakeSource: newFakeSource(t, oneFlag), downloads: c.cold}
 				s.project.Revision = 1
-				d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
+				d := s.decider(t, func(c *serving.Config) { c.Source = s })
 				if !c.cold {
-					checkDecisions(t, d, flags.Request{}, onOne)
+					checkDecisions(t, d, serving.Request{}, onOne)
 					s.advance(time.Second)
 				}
 				if !c.before {
@@ -163,7 +164,7 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 					d.Renew(1)
 				}
 				if !c.cold {
-					checkDecisions(t, d, flags.Request{}, onOne)
+					checkDecisions(t, d, serving.Request{}, onOne)
 				}
 				if c.driven {
 					release()
@@ -171,7 +172,7 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 					release = func() {}
 				}
 				checkNewPayload(t, d.Payload, release)
-				checkDecisions(t, d, flags.Request{}, onTwo)
+				checkDecisions(t, d, serving.Request{}, onTwo)
 			})
 		})
 	}
@@ -183,8 +184,8 @@ func TestDecider_RenewWithCanceledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &blockingSource{fakeSource: newFakeSource(t, oneFlag)}
 		s.project.Revision = 1
-		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = s })
-		checkDecisions(t, d, flags.Request{}, onOne)
+		d := s.decider(t, func(c *serving.Config) { c.Source = s })
+		checkDecisions(t, d, serving.Request{}, onOne)
 		s.edit(t)
 		d.Renew(1)
 		stopBlocking, _ := s.block()
@@ -193,7 +194,7 @@ func TestDecider_RenewWithCanceledCaller(t *testing.T) {
 		synctest.Wait()
 		stopBlocking()
 		checkNewPayload(t, d.Payload, cancel)
-		checkDecisions(t, d, flags.Request{}, onTwo)
+		checkDecisions(t, d, serving.Request{}, onTwo)
 	})
 }
 
@@ -215,7 +216,7 @@ func TestDecider_Decision5_RenewIsNotLost(t *testing.T) {
 		s := &blockingSource{fakeSource: newFakeSource(t, staticFlags)}
 		s.project.Revision = 1
 		l := &blockingMembers{hold: make(chan struct{}, 1)}
-		d := s.decider(t, func(c *flags.DeciderConfig) { c.Source, c.Members = s, l })
+		d := s.decider(t, func(c *serving.Config) { c.Source, c.Members = s, l })
 		l.hold <- struct{}{}
 		membersPayload(t, d)
 		s.advance(time.Second)

@@ -1,17 +1,19 @@
-package flags
+package serving
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// DeciderConfig configures a [Decider]. Only Source is required.
-type DeciderConfig struct {
+// Config configures a [Decider]. Only Source is required.
+type Config struct {
 	Source Source
 	// LastGood provides the definitions of a project if Source fails and there are no earlier
 	// definitions in memory. As soon as Source recovers, its definitions replace them. If
@@ -39,7 +41,7 @@ type DeciderConfig struct {
 // nil Decider, and of one that [NewDecider] did not make, return ErrNotReady, which also is
 // ErrUnavailable.
 type Decider struct {
-	config   DeciderConfig
+	config   Config
 	registry *registry
 	quota    *quota
 	members  *memberRegistry // nil if the configuration has no Members
@@ -47,7 +49,7 @@ type Decider struct {
 }
 
 // NewDecider returns a Decider. It returns an error if c has no Source.
-func NewDecider(c DeciderConfig) (*Decider, error) {
+func NewDecider(c Config) (*Decider, error) {
 	if c.Source == nil {
 		return nil, errors.New("flags: a Decider needs a Source")
 	}
@@ -68,11 +70,11 @@ type Request struct {
 	APIKey string
 	// Subject is the subject as the request describes it. The Decider fills in Stored and
 	// Located in a copy.
-	Subject Subject
+	Subject flags.Subject
 	// NoDistinctID means that the request has no distinct id, which is ErrNoDistinctID unless
 	// DisableFlags is set. (An empty distinct id is a distinct id.)
 	NoDistinctID bool
-	// IP is the address to locate; the zero value means none. IPFromHeader means that a
+	// IP is the address to locate; the zero value means no address. IPFromHeader means that a
 	// header contained the address, so that its location has precedence over stored
 	// properties.
 	IP           netip.Addr
@@ -83,21 +85,21 @@ type Request struct {
 	DisableFlags bool
 	// Selection selects the flags to evaluate. If its Runtime is empty, flags restricted to
 	// servers or to clients are left out.
-	Selection Selection
+	Selection flags.Selection
 	// At is the time that Explain evaluates for, with the properties stored now. If zero, it
 	// is the current time.
 	At time.Time
 	// Set replaces the project's flags in Explain. If nil, the project's flags are used.
-	Set *Set
+	Set *flags.Set
 }
 
 // Answer is the response to a [Request]. The zero value is ready to use. Reusing an Answer
 // saves allocations; it must not be used by two requests at the same time.
 type Answer struct {
-	Decisions Decisions
-	Project   Project
-	// Set contains the project's flags. It is nil if the project could not be looked up.
-	Set *Set
+	Decisions flags.Decisions
+	Project   flags.Project
+	// Set contains the project's flags. It is nil if the project could not be read.
+	Set *flags.Set
 	// QuotaLimited means that no flag was evaluated, because the organization's monthly quota
 	// is used up or the resource is paused.
 	QuotaLimited bool
@@ -117,7 +119,7 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 		return err
 	}
 	sub := r.Subject
-	var stored Stored
+	var stored flags.Stored
 	if err := d.facts(ctx, l, r, &sub, &stored); err != nil {
 		d.stats.storeErrors.Add(1)
 	}
@@ -147,7 +149,7 @@ func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*liveP
 // find is get that, if newest is true, waits for changes that were announced before the call.
 func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*liveProject, error) {
 	if d == nil || d.registry == nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
+		return nil, fmt.Errorf("%w: %w", flags.ErrUnavailable, flags.ErrNotReady)
 	}
 	return d.registry.get(ctx, apiKey, now, newest)
 }
@@ -164,7 +166,7 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 	}
 	out.Project, out.Set, out.At, out.QuotaLimited = l.project, l.set, now, false
 	sub := r.Subject
-	var stored Stored
+	var stored flags.Stored
 	_ = d.facts(ctx, l, r, &sub, &stored) // failures are visible in the decisions
 	l.set.Select(&sub, now, &r.Selection, &out.Decisions)
 	return nil
@@ -173,7 +175,7 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 // Explain evaluates one flag and returns a trace of the reasons. It does not count requests
 // and ignores quota, NoDistinctID and DisableFlags. Its errors are ErrUnknownKey and
 // ErrUnavailable.
-func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
+func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*flags.Trace, error) {
 	ctx = wire.Context(ctx)
 	r, _ = orEmptyRequest(r, nil)
 	now := d.Now()
@@ -185,7 +187,7 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 		l = &liveProject{project: l.project, set: r.Set}
 	}
 	sub := r.Subject
-	var stored Stored
+	var stored flags.Stored
 	_ = d.facts(ctx, l, r, &sub, &stored) // failures are visible in the trace
 	at := r.At
 	if at.IsZero() {
@@ -218,12 +220,12 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 		return l, nil
 	}
 	if r.NoDistinctID {
-		return nil, ErrNoDistinctID
+		return nil, flags.ErrNoDistinctID
 	}
-	limited := l.project.paused("feature_flags")
+	limited := isPaused(&l.project)
 	if limit := l.project.FlagLimit; limit != nil && !limited {
 		cost := int64(0) // free if no billable flag is selected (§10.1)
-		if l.set.hasBillable(&r.Selection) {
+		if l.set.IsBillable(&r.Selection) {
 			cost = 1
 		}
 		limited = !d.quota.consume(ctx, l.project.OrganizationID, *limit, now, cost)
@@ -238,7 +240,7 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 // facts reads the facts that the flags need and the request does not contain from the ports,
 // into sub and stored. It returns the errors of the ports, and also records them in stored,
 // where they fail the flags concerned.
-func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Subject, stored *Stored) error {
+func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *flags.Subject, stored *flags.Stored) error {
 	needs := l.set.Needs()
 	if needs.Located && !r.GeoIPDisable && d.config.Locator != nil && r.IP.IsValid() {
 		sub.Located, sub.LocatedByPeer = d.config.Locator.Locate(r.IP), !r.IPFromHeader
@@ -247,7 +249,8 @@ func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Su
 	if d.config.People != nil {
 		groups := neededGroups(needs, sub)
 		if len(groups) > 0 || !needs.IsPersonCovered(sub.Person) {
-			found, err := d.config.People.Stored(ctx, Query{l.project.ID, sub.storedID(), groups, needs})
+			distinctID, _ := sub.StoredIDs()
+			found, err := d.config.People.Stored(ctx, Query{l.project.ID, distinctID, groups, needs})
 			if found != nil {
 				*stored = *found
 			}
@@ -258,29 +261,33 @@ func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Su
 			sub.Stored = stored
 		}
 	}
-	if d.config.Continuity != nil && l.set.continuityMatters(&r.Selection) {
-		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, sub.storedID(), sub.anonymousID(), needs.Continuity)
+	if d.config.Continuity != nil && l.set.UsesContinuity(&r.Selection) {
+		distinctID, anonymousID := sub.StoredIDs()
+		overrides, err := d.config.Continuity.Overrides(ctx, l.project.ID, distinctID, anonymousID, needs.Continuity)
 		stored.Overrides = overrides
 		if err != nil {
 			failed = errors.Join(failed, err)
-			stored.OverridesFailure = HashKeyOverrideError
+			stored.OverridesFailure = flags.HashKeyOverrideError
 		}
 		sub.Stored = stored
 	}
 	return failed
 }
 
+// isPaused reports whether an operator has paused the flags of a project.
+func isPaused(p *flags.Project) bool { return slices.Contains(p.QuotaLimited, "feature_flags") }
+
 // failureOf returns the reason code for an error of a store.
-func failureOf(err error) ReasonCode {
+func failureOf(err error) flags.ReasonCode {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return StatementTimeout
+		return flags.StatementTimeout
 	}
-	return DatabaseError
+	return flags.DatabaseError
 }
 
 // neededGroups returns the groups of the request, by type, for which the flags need stored
 // properties.
-func neededGroups(needs *Needs, sub *Subject) map[string]string {
+func neededGroups(needs *flags.Needs, sub *flags.Subject) map[string]string {
 	var groups map[string]string
 	for _, groupType := range needs.GroupTypes {
 		if key := sub.Groups[groupType]; key != "" {
@@ -303,10 +310,10 @@ func (d *Decider) Now() time.Time {
 
 // Project returns a project and its compiled flags without an evaluation. Its errors are
 // ErrUnknownKey and ErrUnavailable.
-func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
+func (d *Decider) Project(ctx context.Context, apiKey string) (flags.Project, *flags.Set, error) {
 	l, err := d.get(wire.Context(ctx), apiKey, d.Now())
 	if err != nil {
-		return Project{}, nil, err
+		return flags.Project{}, nil, err
 	}
 	return l.project, l.set, nil
 }
@@ -314,7 +321,7 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 // Payload returns the definitions of a project in the format for SDKs that evaluate locally
 // (§1.8), and a version that changes with them. The payload is cached for each revision, is
 // shared and must not be modified. Its errors are ErrUnknownKey, ErrUnavailable and the
-// errors of [Definitions.Payload].
+// errors of [flags.Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	l, err := d.find(wire.Context(ctx), apiKey, d.Now(), true)
 	if err != nil {
@@ -330,7 +337,7 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 // MembersPayload is like Payload, with the members of static cohorts added as
 // static_cohort_members: the distinct ids by cohort, for every cohort that fits (decision 5).
 // The members are read at most every second for each project, and when the definitions have
-// changed. Without [DeciderConfig].Members it is Payload.
+// changed. Without [Config].Members it is Payload.
 func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	ctx, now := wire.Context(ctx), d.Now()
 	l, err := d.find(ctx, apiKey, now, true)
@@ -349,8 +356,8 @@ func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []
 
 // CountPayload counts a download of definitions as ten requests. It returns false if the
 // quota does not allow the download (§10.1).
-func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
-	if d == nil || p == nil || p.paused("feature_flags") {
+func (d *Decider) CountPayload(ctx context.Context, p *flags.Project) bool {
+	if d == nil || p == nil || isPaused(p) {
 		return false
 	}
 	return p.FlagLimit == nil || d.quota.consume(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
@@ -358,8 +365,8 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 
 // ReservePayloads claims the cost of n downloads from Usage in one call, so that CountPayload
 // does not call Usage for each few of them.
-func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
-	if d != nil && p != nil && p.FlagLimit != nil && !p.paused("feature_flags") {
+func (d *Decider) ReservePayloads(ctx context.Context, p *flags.Project, n int) {
+	if d != nil && p != nil && p.FlagLimit != nil && !isPaused(p) {
 		d.quota.reserve(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
 	}
 }
@@ -372,6 +379,6 @@ func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value 
 	if err != nil {
 		return nil, false, err
 	}
-	value, ok = l.defs.remoteConfig(flag)
+	value, ok = l.defs.RemoteConfig(flag)
 	return value, ok, nil
 }

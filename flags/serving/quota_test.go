@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // fakeUsage is a Usage that several servers may share and that may fail.
@@ -41,10 +42,10 @@ func (l *fakeUsage) Spend(_ context.Context, organization string, t time.Time, n
 func (s *fakeSource) limit(n int64) { s.project.FlagLimit = &n }
 
 // countAnswered returns how many of n requests are answered.
-func countAnswered(t testing.TB, d *flags.Decider, n int) (count int) {
+func countAnswered(t testing.TB, d *serving.Decider, n int) (count int) {
 	t.Helper()
 	for range n {
-		got, answer := decideAll(t, d, flags.Request{})
+		got, answer := decideAll(t, d, serving.Request{})
 		if answer.QuotaLimited == (len(got) > 0) || answer.Decisions.Errors {
 			t.Fatalf("limited is %v with %v", answer.QuotaLimited, got)
 		}
@@ -68,7 +69,7 @@ func TestDecider_Decision11_LimitIsExact(t *testing.T) {
 		t.Run(fmt.Sprintf("limit %d, lot %d", c.limit, c.lot), func(t *testing.T) {
 			s, usage := newFakeSource(t, oneFlag), &fakeUsage{}
 			s.limit(c.limit)
-			d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage, dc.Lot = usage, c.lot })
+			d := s.decider(t, func(dc *serving.Config) { dc.Usage, dc.Lot = usage, c.lot })
 			for month := range 3 {
 				if got := countAnswered(t, d, c.requests); int64(got) != c.limit {
 					t.Errorf("month %d: %d answered", month, got)
@@ -90,7 +91,7 @@ func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)
 	s.limit(777)
-	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Lot = 10 })
+	d := s.decider(t, func(dc *serving.Config) { dc.Lot = 10 })
 	counts := make(chan int)
 	for range 8 {
 		go func() { counts <- countAnswered(t, d, 200) }()
@@ -109,11 +110,11 @@ func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 func TestDecider_Decision11_SeveralServers(t *testing.T) {
 	usage := &fakeUsage{}
 	total := 0
-	var servers []*flags.Decider
+	var servers []*serving.Decider
 	for range 3 {
 		s := newFakeSource(t, oneFlag)
 		s.limit(100)
-		servers = append(servers, s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage, dc.Lot = usage, 7 }))
+		servers = append(servers, s.decider(t, func(dc *serving.Config) { dc.Usage, dc.Lot = usage, 7 }))
 	}
 	for range 60 {
 		for _, d := range servers {
@@ -129,7 +130,7 @@ func TestDecider_Decision11_SeveralServers(t *testing.T) {
 func TestDecider_Decision11_UsageFails(t *testing.T) {
 	s, usage := newFakeSource(t, oneFlag), &fakeUsage{err: errors.New("database is down")}
 	s.limit(2)
-	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.Usage = usage })
+	d := s.decider(t, func(dc *serving.Config) { dc.Usage = usage })
 	if got := countAnswered(t, d, 5); got != 5 {
 		t.Errorf("%d answered", got)
 	}
@@ -149,11 +150,11 @@ func TestDecider_10_1_FreeRequests(t *testing.T) {
 	d := s.decider(t, nil)
 	free := map[string]string{"survey-targeting-a": "on", "product-tour-targeting-b": "on"}
 	for range 20 {
-		checkDecisions(t, d, flags.Request{}, free)
-		checkDecisions(t, d, flags.Request{DisableFlags: true, NoDistinctID: true}, map[string]string{})
-		checkDecisions(t, d, flags.Request{Selection: flags.Selection{Keys: []string{}, Runtime: "server"}}, map[string]string{})
+		checkDecisions(t, d, serving.Request{}, free)
+		checkDecisions(t, d, serving.Request{DisableFlags: true, NoDistinctID: true}, map[string]string{})
+		checkDecisions(t, d, serving.Request{Selection: flags.Selection{Keys: []string{}, Runtime: "server"}}, map[string]string{})
 	}
-	paid := flags.Request{Selection: flags.Selection{Runtime: "server"}}
+	paid := serving.Request{Selection: flags.Selection{Runtime: "server"}}
 	for range 2 {
 		if got, _ := decideAll(t, d, paid); got["paid"] != "on" {
 			t.Errorf("%v", got)
@@ -162,7 +163,7 @@ func TestDecider_10_1_FreeRequests(t *testing.T) {
 	if _, answer := decideAll(t, d, paid); !answer.QuotaLimited {
 		t.Error("the third paid request is answered")
 	}
-	if err := d.Decide(context.Background(), &flags.Request{APIKey: "phc_shop", NoDistinctID: true}, new(flags.Answer)); !errors.Is(err, flags.ErrNoDistinctID) {
+	if err := d.Decide(context.Background(), &serving.Request{APIKey: "phc_shop", NoDistinctID: true}, new(serving.Answer)); !errors.Is(err, flags.ErrNoDistinctID) {
 		t.Error(err) // checked before the quota (§9.10)
 	}
 }

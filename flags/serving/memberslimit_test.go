@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"maps"
@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // Payloads contain the members of the static cohorts that fit into the limit, and the largest
 // ones are left out first (decision 5). Ids and their bytes are counted over all cohorts.
 func TestMembers_Limit(t *testing.T) {
-	var m flags.Memory
+	var m serving.Memory
 	m.AddPerson(1, time.Time{}, nil, []int64{10, 30}, "b", "a")
 	m.AddPerson(1, time.Time{}, nil, []int64{30, 30, 20}, "long-id")
 	m.AddPerson(2, time.Time{}, nil, []int64{10}, "of another project")

@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // manyProjects is a slow source of any number of projects that counts the reads of each.
@@ -45,7 +46,7 @@ func TestDecider_ColdServerLoadsEachProjectOnce(t *testing.T) {
 	const requests, projects = 1000, 100
 	m := &manyProjects{definitions: parse(t, oneFlag), lookups: map[string]int{}, downloads: map[int64]int{}}
 	at := time.Now() // constant, so that no entry expires during the test
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: m, Now: func() time.Time { return at }})
+	d, err := serving.NewDecider(serving.Config{Source: m, Now: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // fakeSource is a Source of one project that can change and fail, with a clock.
@@ -68,13 +69,13 @@ func (s *fakeSource) advance(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-func (s *fakeSource) decider(t testing.TB, change func(*flags.DeciderConfig)) *flags.Decider {
+func (s *fakeSource) decider(t testing.TB, change func(*serving.Config)) *serving.Decider {
 	t.Helper()
-	c := flags.DeciderConfig{Source: s, Now: s.Now}
+	c := serving.Config{Source: s, Now: s.Now}
 	if change != nil {
 		change(&c)
 	}
-	d, err := flags.NewDecider(c)
+	d, err := serving.NewDecider(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func (s *fakeSource) decider(t testing.TB, change func(*flags.DeciderConfig)) *f
 
 // decideAll returns the results in short form by flag key: "on", "off", a variant, or the
 // reason code of a failed flag.
-func decideAll(t testing.TB, d *flags.Decider, r flags.Request) (map[string]string, *flags.Answer) {
+func decideAll(t testing.TB, d *serving.Decider, r serving.Request) (map[string]string, *serving.Answer) {
 	t.Helper()
 	if r.APIKey == "" {
 		r.APIKey = "phc_shop"
@@ -91,7 +92,7 @@ func decideAll(t testing.TB, d *flags.Decider, r flags.Request) (map[string]stri
 	if r.Subject.DistinctID == "" {
 		r.Subject.DistinctID = "distinct_id_1"
 	}
-	var answer flags.Answer
+	var answer serving.Answer
 	if err := d.Decide(context.Background(), &r, &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func decideAll(t testing.TB, d *flags.Decider, r flags.Request) (map[string]stri
 	return out, &answer
 }
 
-func checkDecisions(t *testing.T, d *flags.Decider, r flags.Request, want map[string]string) *flags.Answer {
+func checkDecisions(t *testing.T, d *serving.Decider, r serving.Request, want map[string]string) *serving.Answer {
 	t.Helper()
 	got, answer := decideAll(t, d, r)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -134,10 +135,10 @@ var (
 type fakePeople struct {
 	stored  *flags.Stored
 	err     error
-	queries []flags.Query
+	queries []serving.Query
 }
 
-func (c *fakePeople) Stored(_ context.Context, q flags.Query) (*flags.Stored, error) {
+func (c *fakePeople) Stored(_ context.Context, q serving.Query) (*flags.Stored, error) {
 	c.queries = append(c.queries, q)
 	return c.stored, c.err
 }
@@ -160,13 +161,13 @@ func TestDecider_9_11_PeopleFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, people := newFakeSource(t, storedFlags), &fakePeople{err: c.err}
-			d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = people })
-			answer := checkDecisions(t, d, flags.Request{Subject: flags.Subject{Groups: map[string]string{"company": "acme"}}},
+			d := s.decider(t, func(dc *serving.Config) { dc.People = people })
+			answer := checkDecisions(t, d, serving.Request{Subject: flags.Subject{Groups: map[string]string{"company": "acme"}}},
 				map[string]string{"anyone": "on", "pro": c.code, "gold": c.code})
 			if !answer.Decisions.Errors || d.Stats().StoreErrors != 1 {
 				t.Errorf("errors %v, %+v", answer.Decisions.Errors, d.Stats())
 			}
-			answer = checkDecisions(t, d, flags.Request{Subject: flags.Subject{Person: flags.Properties{"plan": "pro"}}},
+			answer = checkDecisions(t, d, serving.Request{Subject: flags.Subject{Person: flags.Properties{"plan": "pro"}}},
 				map[string]string{"anyone": "on", "pro": "on", "gold": "off"})
 			if answer.Decisions.Errors || len(people.queries) != 1 {
 				t.Errorf("errors %v, %d queries", answer.Decisions.Errors, len(people.queries))
@@ -181,9 +182,9 @@ func TestDecider_8_1_Lookups(t *testing.T) {
 	s, people := newFakeSource(t, storedFlags), &fakePeople{stored: &flags.Stored{
 		Person: flags.Properties{"plan": "pro"}, Groups: map[string]flags.Properties{"company": {"tier": "gold"}},
 	}}
-	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = people })
+	d := s.decider(t, func(dc *serving.Config) { dc.People = people })
 	long := strings.Repeat("é", 201)
-	checkDecisions(t, d, flags.Request{Subject: flags.Subject{DistinctID: long, Groups: map[string]string{"company": "acme", "team": "x"}}},
+	checkDecisions(t, d, serving.Request{Subject: flags.Subject{DistinctID: long, Groups: map[string]string{"company": "acme", "team": "x"}}},
 		map[string]string{"anyone": "on", "pro": "on", "gold": "on"})
 	if len(people.queries) != 1 {
 		t.Fatal(people.queries)
@@ -209,18 +210,18 @@ func TestDecider_8_3_Located(t *testing.T) {
 	ip := netip.MustParseAddr("192.0.2.7")
 	for name, c := range map[string]struct {
 		definitions string
-		request     flags.Request
+		request     serving.Request
 		asked       int
 		want        map[string]string
 	}{
-		"asked for":     {there, flags.Request{IP: ip}, 1, map[string]string{"de": "on"}},
-		"not asked for": {oneFlag, flags.Request{IP: ip}, 0, onOne},
-		"disabled":      {there, flags.Request{IP: ip, GeoIPDisable: true}, 0, map[string]string{"de": "off"}},
-		"no address":    {there, flags.Request{}, 0, map[string]string{"de": "off"}},
+		"asked for":     {there, serving.Request{IP: ip}, 1, map[string]string{"de": "on"}},
+		"not asked for": {oneFlag, serving.Request{IP: ip}, 0, onOne},
+		"disabled":      {there, serving.Request{IP: ip, GeoIPDisable: true}, 0, map[string]string{"de": "off"}},
+		"no address":    {there, serving.Request{}, 0, map[string]string{"de": "off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			located := &countingLocator{}
-			d := newFakeSource(t, c.definitions).decider(t, func(dc *flags.DeciderConfig) { dc.Locator = located })
+			d := newFakeSource(t, c.definitions).decider(t, func(dc *serving.Config) { dc.Locator = located })
 			if checkDecisions(t, d, c.request, c.want); located.calls != c.asked {
 				t.Errorf("located %d times", located.calls)
 			}
@@ -237,8 +238,8 @@ func continuityFlag(continuity bool) string {
 
 const user, anonymous = "distinct_id_1", "distinct_id_0"
 
-func step(distinctID, anonymousID string) flags.Request {
-	return flags.Request{Subject: flags.Subject{DistinctID: distinctID, AnonymousID: anonymousID}}
+func step(distinctID, anonymousID string) serving.Request {
+	return serving.Request{Subject: flags.Subject{DistinctID: distinctID, AnonymousID: anonymousID}}
 }
 
 // Rows 109 to 111 of §12.5: experience continuity (§8.6).
@@ -276,11 +277,11 @@ func TestDecider_12_5_Continuity(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			people := &flags.Memory{}
+			people := &serving.Memory{}
 			for _, ids := range c.persons {
 				people.AddPerson(1, time.Time{}, nil, nil, ids...)
 			}
-			d := newFakeSource(t, continuityFlag(c.continuity)).decider(t, func(dc *flags.DeciderConfig) { dc.People, dc.Continuity = people, people })
+			d := newFakeSource(t, continuityFlag(c.continuity)).decider(t, func(dc *serving.Config) { dc.People, dc.Continuity = people, people })
 			for i, a := range c.asks {
 				if got, _ := decideAll(t, d, step(a.id, a.anonymous)); !cmp.Equal(got, a.want) {
 					t.Errorf("question %d: %v, want %v", i+1, got, a.want)
@@ -312,7 +313,7 @@ func TestDecider_8_6_ContinuityFails(t *testing.T) {
 		{"id": 2, "key": "kept-off", "active": false, "ensure_experience_continuity": true, "filters": {"groups": [{"rollout_percentage": 50}]}},
 		{"id": 3, "key": "free", "active": true, "filters": {"groups": [{}]}}]}`
 	store := &fakeContinuity{err: errors.New("database is down")}
-	with := func(dc *flags.DeciderConfig) { dc.Continuity = store }
+	with := func(dc *serving.Config) { dc.Continuity = store }
 	d := newFakeSource(t, definitions).decider(t, with)
 	answer := checkDecisions(t, d, step(user, anonymous), map[string]string{"kept": "hash_key_override_error", "free": "on"})
 	if !answer.Decisions.Errors || d.Stats().StoreErrors != 1 || !cmp.Equal(store.keys, []string{"kept"}) {
@@ -334,9 +335,9 @@ func TestDecider_ExplainAndRemoteConfig(t *testing.T) {
 	s := newFakeSource(t, `{"flags": [{"id": 31, "key": "settings", "active": true, "is_remote_configuration": true,
 		"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}], "payloads": {"true": "{}"}}}]}`)
 	s.limit(1)
-	d := s.decider(t, func(dc *flags.DeciderConfig) { dc.People = &fakePeople{err: errors.New("database is down")} })
+	d := s.decider(t, func(dc *serving.Config) { dc.People = &fakePeople{err: errors.New("database is down")} })
 	for range 3 {
-		trace, err := d.Explain(context.Background(), &flags.Request{APIKey: "phc_shop", Subject: flags.Subject{DistinctID: "u"}}, "settings")
+		trace, err := d.Explain(context.Background(), &serving.Request{APIKey: "phc_shop", Subject: flags.Subject{DistinctID: "u"}}, "settings")
 		if err != nil || trace == nil {
 			t.Fatal(trace, err)
 		}
@@ -358,14 +359,14 @@ func TestDecider_ExplainAndRemoteConfig(t *testing.T) {
 
 // A Decider requires a Source only.
 func TestDecider_New(t *testing.T) {
-	if _, err := flags.NewDecider(flags.DeciderConfig{}); err == nil {
+	if _, err := serving.NewDecider(serving.Config{}); err == nil {
 		t.Error("no error without a Source")
 	}
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_shop", flags.Project{ID: 1}, parse(t, oneFlag))})
+	d, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_shop", flags.Project{ID: 1}, parse(t, oneFlag))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checkDecisions(t, d, flags.Request{}, onOne); time.Since(d.Now()) > time.Minute {
+	if checkDecisions(t, d, serving.Request{}, onOne); time.Since(d.Now()) > time.Minute {
 		t.Error("not the time of day")
 	}
 	if err := decideErr(d, "phc_other"); !errors.Is(err, flags.ErrUnknownKey) {

@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // A larger revision is compiled within a second. An unchanged one is not compiled, and is not
@@ -22,19 +23,19 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	s.project.Revision = 1
 	d := s.decider(t, nil)
 	for range 10 {
-		checkDecisions(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, serving.Request{}, onOne)
 	}
 	if s.lookups != 1 || s.downloads != 1 {
 		t.Errorf("%d look-ups, %d downloads", s.lookups, s.downloads)
 	}
 	s.definitions = parse(t, otherFlag)
 	s.advance(2 * time.Second)
-	checkDecisions(t, d, flags.Request{}, onOne) // the revision is the same
+	checkDecisions(t, d, serving.Request{}, onOne) // the revision is the same
 	s.project.Revision++
 	s.advance(999 * time.Millisecond)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	s.advance(time.Millisecond)
-	if answer := checkDecisions(t, d, flags.Request{}, onTwo); answer.Set.Revision() != 2 {
+	if answer := checkDecisions(t, d, serving.Request{}, onTwo); answer.Set.Revision() != 2 {
 		t.Errorf("revision %d", answer.Set.Revision())
 	}
 	if s.downloads != 2 || d.Stats().Compilations != 2 {
@@ -43,12 +44,12 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	// Other data of a project is renewed without a compilation.
 	s.project.QuotaLimited = []string{"feature_flags"}
 	s.advance(time.Second)
-	if _, answer := decideAll(t, d, flags.Request{}); !answer.QuotaLimited {
+	if _, answer := decideAll(t, d, serving.Request{}); !answer.QuotaLimited {
 		t.Error("not paused")
 	}
 	s.project.Browser = `{"autocapture_opt_out":true}`
 	s.advance(time.Second)
-	if _, answer := decideAll(t, d, flags.Request{}); answer.Project.Browser != s.project.Browser {
+	if _, answer := decideAll(t, d, serving.Request{}); answer.Project.Browser != s.project.Browser {
 		t.Errorf("browsers are told %q", answer.Project.Browser)
 	}
 	if s.downloads != 2 {
@@ -61,23 +62,23 @@ func TestDecider_RevisionGrows(t *testing.T) {
 func TestDecider_RevisionZero(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	for range 3 { // read with the same content
 		s.definitions = parse(t, oneFlag)
 		s.advance(time.Second)
-		checkDecisions(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, serving.Request{}, onOne)
 	}
 	if st := d.Stats(); st.Compilations != 1 || s.downloads != 4 {
 		t.Errorf("%d downloads, %+v", s.downloads, st)
 	}
 	s.definitions = parse(t, otherFlag)
 	s.advance(999 * time.Millisecond)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	s.advance(time.Millisecond)
-	checkDecisions(t, d, flags.Request{}, onTwo)
+	checkDecisions(t, d, serving.Request{}, onTwo)
 	s.definitions.Flags[0].Active = false // in the definitions that were returned before
 	s.advance(time.Second)
-	if _, answer := decideAll(t, d, flags.Request{}); answer.Decisions.Find("two") != nil {
+	if _, answer := decideAll(t, d, serving.Request{}); answer.Decisions.Find("two") != nil {
 		t.Error("switched off, and still answered")
 	}
 	ten := 10.0
@@ -85,17 +86,17 @@ func TestDecider_RevisionZero(t *testing.T) {
 	s.definitions.Flags[0].Conditions[0].Rollout = &ten
 	s.advance(time.Second)
 	before := d.Stats().Compilations
-	_, _ = decideAll(t, d, flags.Request{})
+	_, _ = decideAll(t, d, serving.Request{})
 	ten = 20 // through a pointer
 	s.advance(time.Second)
-	_, _ = decideAll(t, d, flags.Request{})
+	_, _ = decideAll(t, d, serving.Request{})
 	if got := d.Stats().Compilations; got != before+2 {
 		t.Errorf("%d compilations, before %d", got, before)
 	}
 }
 
-func decideErr(d *flags.Decider, key string) error {
-	return d.Decide(context.Background(), &flags.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, new(flags.Answer))
+func decideErr(d *serving.Decider, key string) error {
+	return d.Decide(context.Background(), &serving.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, new(serving.Answer))
 }
 
 // An unknown key is cached for a second and may be added later. A key that exceeds the limit
@@ -114,7 +115,7 @@ func TestDecider_UnknownKey(t *testing.T) {
 	}
 	s.project.APIKey = "phc_shop"
 	s.advance(time.Second)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	s.project.APIKey = "phc_gone" // the project is deleted
 	s.advance(time.Second)
 	if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnknownKey) {
@@ -133,7 +134,7 @@ func TestDecider_UnknownKey(t *testing.T) {
 	if _, _, err := d.RemoteConfig(context.Background(), "phc_x", "one"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Error(err)
 	}
-	if _, err := d.Explain(context.Background(), &flags.Request{APIKey: "phc_x"}, "one"); !errors.Is(err, flags.ErrUnknownKey) {
+	if _, err := d.Explain(context.Background(), &serving.Request{APIKey: "phc_x"}, "one"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Error(err)
 	}
 }
@@ -149,25 +150,25 @@ func TestDecider_SourceFails(t *testing.T) {
 		t.Error(err)
 	}
 	s.failure = nil
-	checkDecisions(t, d, flags.Request{}, onOne) // at once: failures are not cached
+	checkDecisions(t, d, serving.Request{}, onOne) // at once: failures are not cached
 	s.failure = cause
 	s.project.Revision, s.definitions = 1, parse(t, otherFlag)
 	for range 3 {
 		s.advance(time.Second)
-		checkDecisions(t, d, flags.Request{}, onOne)
+		checkDecisions(t, d, serving.Request{}, onOne)
 	}
 	s.failure, s.defsFailure = nil, cause // the project can be read, but not its flags
 	s.advance(time.Second)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	s.defsFailure = nil
 	s.advance(time.Second)
-	checkDecisions(t, d, flags.Request{}, onTwo)
+	checkDecisions(t, d, serving.Request{}, onTwo)
 	if got := d.Stats().SourceErrors; got != 5 {
 		t.Errorf("%d source errors", got)
 	}
 }
 
-// Concurrent requests with a new key read it only once.
+// Concurrent requests with a new key cause a single read.
 func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)
@@ -199,14 +200,14 @@ func TestDecider_RegistryIsBounded(t *testing.T) {
 		}
 		return s.lookups - before
 	}
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	const bound = 16 * 1024
 	ask(0, bound/2)
 	if got := ask(0, bound/2); got != 0 {
 		t.Errorf("%d of half as many keys as fit were forgotten", got)
 	}
 	ask(0, 4*bound)
-	checkDecisions(t, d, flags.Request{}, onOne)
+	checkDecisions(t, d, serving.Request{}, onOne)
 	if s.downloads != 1 {
 		t.Errorf("%d downloads: unknown keys drive projects out", s.downloads)
 	}
@@ -233,7 +234,7 @@ func (s *anyKeySource) Definitions(context.Context, flags.Project) (flags.Defini
 // Invalid keys do not evict projects from a full registry.
 func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
 	s, now := &anyKeySource{}, time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
-	d, err := flags.NewDecider(flags.DeciderConfig{Source: s, Now: func() time.Time { return now }})
+	d, err := serving.NewDecider(serving.Config{Source: s, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

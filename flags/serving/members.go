@@ -1,4 +1,4 @@
-package flags
+package serving
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/flags"
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
@@ -76,13 +77,13 @@ func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEn
 	members := map[int64][]string{}
 	var err error
 	if len(cohorts) > 0 {
-		members, err = r.source.StaticMembers(ctx, projectID, cohorts, MembersLimit{maxMemberIDs, maxMemberBytes})
+		members, err = r.source.StaticMembers(ctx, projectID, cohorts, flags.MembersLimit{IDs: maxMemberIDs, Bytes: maxMemberBytes})
 	}
 	e.good.Store(max(int64(revisionAge), memberShare*int64(r.now().Sub(began))))
 	e.checked.Store(now.UnixNano())
 	if err != nil {
 		r.stats.storeErrors.Add(1)
-		return last, errors.Join(ErrUnavailable, err)
+		return last, errors.Join(flags.ErrUnavailable, err)
 	}
 	sum := sumMembers(members)
 	if last != nil && last.base == base.version && last.sum == sum {

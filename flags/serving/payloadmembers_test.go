@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
-// fakeMembers are flags.Members in memory.
+// fakeMembers are Members in memory.
 type fakeMembers struct {
 	members map[int64][]string
 	err     error
@@ -38,7 +39,7 @@ const staticFlags = `{"flags": [{"id": 1, "key": "a", "active": true, "filters":
 	{"key": "id", "type": "cohort", "value": 7}, {"key": "id", "type": "cohort", "value": 8}]}]}}],
 	"cohorts": {"7": {"is_static": true}, "8": {"is_static": true}, "9": {"is_static": true}}}`
 
-func membersPayload(t *testing.T, d *flags.Decider) (text, version string) {
+func membersPayload(t *testing.T, d *serving.Decider) (text, version string) {
 	t.Helper()
 	body, version, err := d.MembersPayload(context.Background(), "phc_shop")
 	if err != nil {
@@ -52,7 +53,7 @@ func membersPayload(t *testing.T, d *flags.Decider) (text, version string) {
 func TestDecider_Decision5_Members(t *testing.T) {
 	s := newFakeSource(t, staticFlags)
 	l := &fakeMembers{members: map[int64][]string{7: {"a", "é\n\u2028\"<"}, 9: {"not needed"}}}
-	d := s.decider(t, func(c *flags.DeciderConfig) { c.Members = l })
+	d := s.decider(t, func(c *serving.Config) { c.Members = l })
 	text, version := membersPayload(t, d)
 	var got struct {
 		Statics []int64             `json:"static_cohorts"`
@@ -80,11 +81,11 @@ func TestDecider_Decision5_Members(t *testing.T) {
 }
 
 // Members are read every second by one caller, and at once after a change of the definitions.
-// While they cannot be read, the last valid ones remain.
+// While they cannot be read, the last valid members remain.
 func TestDecider_Decision5_MembersAreRenewed(t *testing.T) {
 	s := newFakeSource(t, staticFlags)
 	l := &fakeMembers{err: errors.New("down")}
-	d := s.decider(t, func(c *flags.DeciderConfig) { c.Members = l })
+	d := s.decider(t, func(c *serving.Config) { c.Members = l })
 	if _, _, err := d.MembersPayload(context.Background(), "phc_shop"); !errors.Is(err, flags.ErrUnavailable) {
 		t.Error("nothing is known:", err)
 	}
@@ -134,7 +135,7 @@ func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	s.limit(20_005)
 	u := &totalUsage{}
-	d := s.decider(t, func(c *flags.DeciderConfig) { c.Usage = u })
+	d := s.decider(t, func(c *serving.Config) { c.Usage = u })
 	p, _, err := d.Project(context.Background(), "phc_shop")
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +164,7 @@ func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 
 // slowSource delays reads of definitions.
 type slowSource struct {
-	flags.Source
+	serving.Source
 	reading, goOn chan struct{}
 }
 
@@ -178,7 +179,7 @@ func (s *slowSource) Definitions(ctx context.Context, p flags.Project) (flags.De
 func TestDecider_ChangedWhileRead(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	slow := &slowSource{s, make(chan struct{}), make(chan struct{})}
-	d := s.decider(t, func(c *flags.DeciderConfig) { c.Source = slow })
+	d := s.decider(t, func(c *serving.Config) { c.Source = slow })
 	read := func(change func()) string {
 		text := make(chan string)
 		go func() {
@@ -213,7 +214,7 @@ func TestDecider_ChangedWhileRead(t *testing.T) {
 func TestDecider_Decision5_LongLists(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &fakeMembers{members: map[int64][]string{7: {"a"}, 8: {}}}
-	d := newFakeSource(t, staticFlags).decider(t, func(c *flags.DeciderConfig) {
+	d := newFakeSource(t, staticFlags).decider(t, func(c *serving.Config) {
 		c.Members, c.Now = slowLists{l, func() { now = now.Add(500 * time.Millisecond) }}, func() time.Time { return now }
 	})
 	for _, step := range []struct {

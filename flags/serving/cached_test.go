@@ -1,4 +1,4 @@
-package flags_test
+package serving_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // The result of a read belongs to the caller: no later read, of another flag, for another
@@ -21,7 +22,7 @@ func TestReader_DetailsDoNotChange(t *testing.T) {
 		{"id": 2, "key": "half", "active": true, "version": 2, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}],
 			"payloads": {"true": "[2]"}}}]}`
 	d := parse(t, text)
-	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
+	decider, err := serving.NewDecider(serving.Config{Source: serving.StaticSource("phc_x", flags.Project{ID: 1}, d)})
 	if err != nil {
 		t.Fatal(err)
 	}
