@@ -21,6 +21,11 @@ var definitionTables = [...]struct {
 	featureflags.CohortDefinition: {"cohort_records", "''", &putCohorts},
 }
 
+var (
+	insertMembers = newInsert(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
+	deleteMembers = newLookup(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
+)
+
 // definitions calls visit for each definition that a condition selects.
 func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(featureflags.Definition), where string, args ...any) error {
 	d := definitionTables[kind]

@@ -67,6 +67,12 @@ func placeholders(from, n int) string {
 	return strings.Join(texts, ", ")
 }
 
+// cleanText returns s in a form that PostgreSQL accepts: with U+FFFD for U+0000 and for
+// invalid UTF-8.
+func cleanText(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
 // wrapError adds context to an error. It returns nil for nil.
 func wrapError(what string, err error) error {
 	if err == nil {

@@ -42,6 +42,7 @@ var mostExported = map[string]int{
 	"management/dashboards":    79,
 	"management/errortracking": 22,
 	"management/featureflags":  210,
+	"management/files":         11,
 	"management/organizations": 182,
 	"management/rooms":         5,
 }

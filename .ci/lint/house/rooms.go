@@ -12,7 +12,7 @@ var (
 	core = append([]string{"flags", "flags/serving", "capture"}, managementRooms...)
 	// managementRooms are the package management, the packages below it, and the package that opens
 	// them together.
-	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
+	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/files", "management/organizations", "management/rooms"}
 	impure          = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
@@ -61,6 +61,7 @@ var table = map[string]room{
 	"management/batchexports":             {pure: true, ours: []string{"management", "flags"}},
 	"management/dashboards":               {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"management/featureflags":             {pure: true, ours: []string{"management", "flags", "capture/experiments"}},
+	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
 	"management/organizations":            {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":                    {pure: true, ours: managementRooms},
 	// for the tests of the packages
