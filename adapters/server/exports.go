@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
@@ -31,7 +32,7 @@ const exportSilence = time.Minute
 func (p *parts) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
-	say := throttle(exportSilence, func(err error, _ int) {
+	say := throttle.Every(exportSilence, func(err error, _ int) {
 		p.log.Error("an export could not be run; it will be tried again", "error", err)
 	})
 	p.rooms.BatchExports.RunExports(ctx, ticker.C, func(err error) {

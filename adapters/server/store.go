@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -43,7 +44,7 @@ func makeFolder(dir string) error {
 // logStoreFailures logs errors of the recorder, at most once a second, because a failing store fails for
 // every request.
 func (p *parts) logStoreFailures() func(error) {
-	say := throttle(time.Second, func(err error, unsaid int) {
+	say := throttle.Every(time.Second, func(err error, unsaid int) {
 		message := "events could not be stored; clients were asked to try again"
 		if errors.Is(err, capture.ErrIndexing) {
 			message = "stored events could not be indexed; it will be tried again"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -33,7 +34,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 // logStreamFailures logs errors of the processor, the first immediately and then one a minute: while the
 // database is unavailable, each partition fails every few seconds.
 func (p *parts) logStreamFailures() func(error) {
-	return throttle(time.Minute, func(err error, unsaid int) {
+	return throttle.Every(time.Minute, func(err error, unsaid int) {
 		p.log.Error("events of the stream could not be recorded yet; they stay in the stream and will be tried again", "error", err, "unsaid", unsaid)
 	})
 }

@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
@@ -42,7 +42,7 @@ const scheduleEvery = time.Second
 // schedule makes scheduled changes of flags and starts iterations of surveys when they are due,
 // until the context ends. Of consecutive failures it logs the first.
 func (p *parts) schedule(ctx context.Context) {
-	failing := false
+	var failures throttle.Streak
 	every(ctx, scheduleEvery, func() {
 		_, changes := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
 		_, surveys := p.rooms.FeatureFlags.Surveys.StartDueIterations(ctx)
@@ -53,10 +53,9 @@ func (p *parts) schedule(ctx context.Context) {
 		if err != nil {
 			p.jobs.count(jobSchedules, err)
 		}
-		if err != nil && !failing {
+		if failures.Begins(err) {
 			p.log.Error("scheduled changes of flags or iterations of surveys could not be applied; it will be tried again", "error", err)
 		}
-		failing = err != nil
 	})
 }
 
@@ -65,20 +64,7 @@ const alertsEvery = 2 * time.Minute
 
 // checkAlerts checks the alerts that are due, until the context ends.
 func (p *parts) checkAlerts(ctx context.Context) {
-	say := throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("alerts could not be checked; it will be tried again", "error", err, "unsaid", unsaid)
-	})
-	every(ctx, alertsEvery, func() {
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = p.rooms.Dashboards.Alerts.CheckDue(ctx); ctx.Err() != nil {
-				return
-			}
-			if p.jobs.count(jobAlerts, err); err != nil {
-				say(err)
-			}
-		}
-	})
+	p.repeat(ctx, alertsEvery, jobAlerts, "alerts could not be checked", p.rooms.Dashboards.Alerts.CheckDue)
 }
 
 // cohortsEvery is the interval of checks for old counts of cohorts, see
@@ -87,17 +73,7 @@ const cohortsEvery = time.Minute
 
 // countCohorts updates old counts of dynamic cohorts, until the context ends.
 func (p *parts) countCohorts(ctx context.Context) {
-	say := throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("cohorts could not be calculated; it will be tried again", "error", err, "unsaid", unsaid)
-	})
-	every(ctx, cohortsEvery, func() {
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = p.rooms.FeatureFlags.Cohorts.CountDue(ctx); err != nil && ctx.Err() == nil {
-				say(err)
-			}
-		}
-	})
+	p.repeat(ctx, cohortsEvery, "", "cohorts could not be calculated", p.rooms.FeatureFlags.Cohorts.CountDue)
 }
 
 // rolloutsEvery is the maximum delay of the evaluation of a guarded rollout.
@@ -105,16 +81,25 @@ const rolloutsEvery = 5 * time.Second
 
 // evaluateRollouts evaluates the guarded rollouts that are due, until the context ends.
 func (p *parts) evaluateRollouts(ctx context.Context) {
-	say := throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("guarded rollouts could not be evaluated; it will be tried again", "error", err, "unsaid", unsaid)
+	p.repeat(ctx, rolloutsEvery, jobRollouts, "guarded rollouts could not be evaluated", p.rooms.FeatureFlags.Rollouts.EvaluateDue)
+}
+
+// repeat calls step at each interval until it has no more work, until the context ends. It counts
+// the results as those of a job, unless that is empty, and logs failures at most once a minute.
+func (p *parts) repeat(ctx context.Context, pause time.Duration, job, failure string, step func(context.Context) (more bool, err error)) {
+	say := throttle.Every(time.Minute, func(err error, unsaid int) {
+		p.log.Error(failure+"; it will be tried again", "error", err, "unsaid", unsaid)
 	})
-	every(ctx, rolloutsEvery, func() {
+	every(ctx, pause, func() {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
-			if more, err = p.rooms.FeatureFlags.Rollouts.EvaluateDue(ctx); ctx.Err() != nil {
+			if more, err = step(ctx); ctx.Err() != nil {
 				return
 			}
-			if p.jobs.count(jobRollouts, err); err != nil {
+			if job != "" {
+				p.jobs.count(job, err)
+			}
+			if err != nil {
 				say(err)
 			}
 		}
@@ -127,17 +112,13 @@ const followPause = time.Second
 // followExceptions creates issues of the exceptions among the events, until the context ends. Of consecutive
 // failures it logs the first; it continues at the same position.
 func (p *parts) followExceptions(ctx context.Context) {
-	failing := false
+	var failures throttle.Streak
 	for ctx.Err() == nil {
 		more, err := p.rooms.ErrorTracking.Follow(ctx)
 		if ctx.Err() == nil {
 			p.jobs.count(jobIssues, err)
 		}
-		switch {
-		case err == nil:
-			failing = false
-		case ctx.Err() == nil && !failing:
-			failing = true
+		if ctx.Err() == nil && failures.Begins(err) {
 			p.log.Error("exceptions could not be grouped into issues; it will be tried again", "error", err)
 		}
 		if more && err == nil {
@@ -229,23 +210,5 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 		case <-tick.C:
 			do()
 		}
-	}
-}
-
-// throttle returns a function that passes the first error to report, and then at most one in each
-// pause, with the number of errors it skipped.
-func throttle(pause time.Duration, report func(err error, skipped int)) func(error) {
-	var mu sync.Mutex
-	var last time.Time
-	skipped := 0
-	return func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(last) < pause {
-			skipped++
-			return
-		}
-		report(err, skipped)
-		last, skipped = time.Now(), 0
 	}
 }

@@ -86,11 +86,12 @@ var table = map[string]room{
 		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
-	"adapters/internal/natsstream":     {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
+	"adapters/internal/natsstream":     {ours: []string{"capture", "adapters/internal/throttle"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
-	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood"}},
+	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood", "adapters/internal/throttle"}},
 	"adapters/console":                 {},
-	"adapters/internal/shadow":         {},
+	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}},
+	"adapters/internal/throttle":       {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
 	"cmd/flaglint":                     {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},
 	"adapters/filesource":              {ours: []string{"flags", "flags/serving"}, others: []string{"github.com/fsnotify/fsnotify"}},
@@ -112,7 +113,7 @@ var table = map[string]room{
 	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
+		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"cmd/bunting": {ours: []string{
 		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/remote/lastgood",

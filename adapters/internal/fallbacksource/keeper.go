@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
@@ -114,7 +115,10 @@ func (c *Copies) isChanged(apiKey string, t *task) bool {
 // run executes tasks until the context ends. It logs errors at most once in logInterval.
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
-	var logged time.Time
+	var project int64
+	say := throttle.Every(logInterval, func(err error, _ int) {
+		k.copies.logger.Warn("the definitions of a project could not be stored on disk", "project", project, "error", err)
+	})
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,10 +134,8 @@ func (k *Keeper) run(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			if logged.IsZero() || time.Since(logged) >= logInterval {
-				k.copies.logger.Warn("the definitions of a project could not be stored on disk", "project", t.project.ID, "error", err)
-				logged = time.Now()
-			}
+			project = t.project.ID
+			say(err)
 			select { // the task is added with the next request for the project
 			case <-ctx.Done():
 			case <-time.After(retryAfter):

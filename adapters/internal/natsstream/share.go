@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -41,13 +42,11 @@ func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Contex
 	defer h.end(context.WithoutCancel(ctx))
 	tick := time.NewTicker(s.config.Lease / 3)
 	defer tick.Stop()
-	failing := false
+	var failures throttle.Streak
 	for {
-		err := h.rebalance(ctx)
-		if err != nil && !failing && ctx.Err() == nil { // once, not while it lasts
+		if err := h.rebalance(ctx); failures.Begins(err) && ctx.Err() == nil {
 			s.config.Logger.Warn("the partitions of the stream cannot be assigned; reading of the current ones continues", "error", err)
 		}
-		failing = err != nil
 		s.refreshLag(ctx)
 		select {
 		case <-ctx.Done():

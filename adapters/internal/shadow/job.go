@@ -298,7 +298,7 @@ func (h *Handler) setUpstream(r *http.Request) {
 func (h *Handler) compare(j *job, self, upstream answer) {
 	if upstream.err != nil {
 		h.report.skip(upstreamFailed)
-		h.report.logFailure(h.config.Logger, upstream.err, time.Now())
+		h.logFailure(upstream.err)
 		return
 	}
 	h.report.compare(distinctID(j.request, j.body), self, upstream)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -102,7 +101,6 @@ type book struct {
 	differing int64
 	skipped   map[string]int64
 	flags     map[string]*flagCounts
-	logged    time.Time // time of the last log message about an upstream failure
 }
 
 // flagCounts has the counts of one flag.
@@ -120,19 +118,6 @@ func (b *book) skip(reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.skipped[reason]++
-}
-
-// logFailure logs that the upstream does not respond, at most once a minute.
-func (b *book) logFailure(log *slog.Logger, err error, now time.Time) {
-	b.mu.Lock()
-	tell := now.Sub(b.logged) >= time.Minute
-	if tell {
-		b.logged = now
-	}
-	b.mu.Unlock()
-	if tell {
-		log.Warn("the upstream does not respond, requests are not compared", "error", err)
-	}
 }
 
 // compare counts two responses to one request.

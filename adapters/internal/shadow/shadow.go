@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 )
 
 // Side is one of the two services.
@@ -79,6 +81,8 @@ type Handler struct {
 	bytes  budget
 	report *book
 	sample sampler
+	// logFailure logs that the upstream does not respond, at most once a minute.
+	logFailure func(error)
 
 	stop    context.CancelFunc
 	ctx     context.Context
@@ -121,6 +125,9 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{config: c, queue: make(chan *job, maxWaiting), report: newBook(), sample: sampler{share: c.Sample}}
 	h.bytes.free.Store(maxWaitingBytes)
+	h.logFailure = throttle.Every(time.Minute, func(err error, _ int) {
+		c.Logger.Warn("the upstream does not respond, requests are not compared", "error", err)
+	})
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.proxy = h.newProxy()
 	for range c.Workers {

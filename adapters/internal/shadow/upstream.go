@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
-	"time"
 )
 
 // newProxy returns a proxy that forwards requests to the upstream unchanged.
@@ -94,7 +93,7 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	case r.Context().Err() != nil:
 		h.report.skip(callerDisconnected)
 	default:
-		h.report.logFailure(h.config.Logger, failure, time.Now())
+		h.logFailure(failure)
 		h.report.upstreamErrors.Add(1)
 		h.report.skip(upstreamFailed)
 		clone.Body, clone.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
