@@ -90,7 +90,7 @@ var table = map[string]room{
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
 	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood", "adapters/internal/throttle"}},
 	"adapters/console":                 {},
-	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}},
+	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}, others: []string{"golang.org/x/sync"}},
 	"adapters/internal/throttle":       {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
 	"cmd/flaglint":                     {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},

@@ -10,8 +10,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // job is a request to which one side has responded and which is to be sent to the other.
@@ -37,19 +38,6 @@ type answer struct {
 	err    error // of the connection
 }
 
-// budget is the number of bytes that may still be buffered.
-type budget struct{ free atomic.Int64 }
-
-func (b *budget) acquire(n int64) bool {
-	if b.free.Add(-n) >= 0 {
-		return true
-	}
-	b.free.Add(n)
-	return false
-}
-
-func (b *budget) release(n int64) { b.free.Add(n) }
-
 // sampler selects requests at random.
 type sampler struct{ share float64 }
 
@@ -59,8 +47,8 @@ func (s sampler) isSampled() bool {
 
 // part is a request or response body that is buffered for the comparison, within the budget.
 type part struct {
-	budget     *budget
-	limit      int // in bytes
+	budget     *semaphore.Weighted // of bytes
+	limit      int                 // in bytes
 	text       bytes.Buffer
 	dropReason string // why it is not buffered; empty if it is
 }
@@ -71,7 +59,7 @@ func (p *part) add(b []byte) {
 	case p.dropReason != "":
 	case p.text.Len()+len(b) > p.limit:
 		p.drop(tooLong)
-	case !p.budget.acquire(int64(len(b))):
+	case !p.budget.TryAcquire(int64(len(b))):
 		p.drop(queueFull)
 	default:
 		p.text.Write(b)
@@ -80,7 +68,7 @@ func (p *part) add(b []byte) {
 
 // drop releases the buffer and its share of the budget.
 func (p *part) drop(reason string) {
-	p.budget.release(int64(p.text.Len()))
+	p.budget.Release(int64(p.text.Len()))
 	p.text, p.dropReason = bytes.Buffer{}, reason
 }
 
@@ -143,8 +131,8 @@ func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	clone := cloneRequest(r) // before the handler can modify the request
-	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxBody}}
-	recorded := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: h.bytes, limit: maxBody}}
+	recorded := &recorder{ResponseWriter: w, part: &part{budget: h.bytes, limit: maxAnswer}}
 	defer body.part.drop("") // in case of a panic
 	defer recorded.part.drop("")
 	r.Body = body
@@ -196,7 +184,7 @@ func (h *Handler) work() {
 		} else {
 			h.countSkipped(j, queueFull)
 		}
-		h.bytes.release(j.size)
+		h.bytes.Release(j.size)
 	}
 }
 

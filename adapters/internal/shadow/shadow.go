@@ -16,9 +16,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 )
@@ -78,7 +81,7 @@ type Handler struct {
 	config Config
 	proxy  *httputil.ReverseProxy
 	queue  chan *job
-	bytes  budget
+	bytes  *semaphore.Weighted // that may still be buffered
 	report *book
 	sample sampler
 	// logFailure logs that the upstream does not respond, at most once a minute.
@@ -123,8 +126,7 @@ func New(c Config) (*Handler, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{config: c, queue: make(chan *job, maxWaiting), report: newBook(), sample: sampler{share: c.Sample}}
-	h.bytes.free.Store(maxWaitingBytes)
+	h := &Handler{config: c, queue: make(chan *job, maxWaiting), bytes: semaphore.NewWeighted(maxWaitingBytes), report: newBook(), sample: sampler{share: c.Sample}}
 	h.logFailure = throttle.Every(time.Minute, func(err error, _ int) {
 		c.Logger.Warn("the upstream does not respond, requests are not compared", "error", err)
 	})
@@ -173,22 +175,7 @@ var ownPaths = []string{
 }
 
 func isAmong(paths []string, path string) bool {
-	path = strings.TrimSuffix(path, "/")
-	for _, p := range paths {
-		if path == p {
-			return true
-		}
-	}
-	return false
-}
-
-func hasAnyPrefix(prefixes []string, path string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(path, p) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(paths, strings.TrimSuffix(path, "/"))
 }
 
 // mergeSlashes replaces several slashes by one, as the server does before it matches a path.
@@ -208,7 +195,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.answerUpstream(w, r)
 	case flags:
 		h.answerSelf(w, r)
-	case h.config.Answer != Upstream || hasAnyPrefix(ownPaths, path):
+	case h.config.Answer != Upstream || slices.ContainsFunc(ownPaths, func(own string) bool { return strings.HasPrefix(path, own) }):
 		h.config.Next.ServeHTTP(w, r)
 	case isAmong(eventPaths, path) && r.Method == http.MethodPost:
 		h.eventsToBoth(w, r)

@@ -68,7 +68,7 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	out := r.WithContext(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	requestPart, recorded := &part{budget: &h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	requestPart, recorded := &part{budget: h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: h.bytes, limit: maxAnswer}}
 	defer requestPart.drop("") // in case of a panic
 	defer recorded.part.drop("")
 	if h.sample.isSampled() {
@@ -111,13 +111,13 @@ type readCloser struct {
 // it has the same persons.
 func (h *Handler) eventsToBoth(w http.ResponseWriter, r *http.Request) {
 	clone := cloneRequest(r)
-	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxEvents}}
+	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: h.bytes, limit: maxEvents}}
 	defer body.part.drop("") // no effect if the body is queued
 	r.Body = body
-	status := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes}}
+	status := &recorder{ResponseWriter: w, part: &part{budget: h.bytes}}
 	h.proxy.ServeHTTP(status, r)
 	if status.status >= 200 && status.status < 300 {
 		body.finish()
-		h.enqueue(&job{request: clone, by: Upstream, events: true}, body.part, &part{budget: &h.bytes})
+		h.enqueue(&job{request: clone, by: Upstream, events: true}, body.part, &part{budget: h.bytes})
 	}
 }
