@@ -206,17 +206,17 @@ func checkLevel(kind string, level AccessLevel) error {
 func checkSubject(tx Tx, organization string, r *accessRule) (user string, err error) {
 	switch {
 	case r.Member != nil:
-		list, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: organization, Limit: 1, Match: func(x *Record) bool {
+		member, err := First[Membership](tx, Query{Kind: KindMember, Parent: organization, Match: func(x *Record) bool {
 			m, err := Decode[Membership](x)
 			return err == nil && m.ID == *r.Member
 		}})
-		if err == nil && len(list.Results) == 0 {
+		if err == nil && member == nil {
 			err = ErrNoObject("organization_member", *r.Member)
 		}
 		if err != nil {
 			return "", err
 		}
-		return list.Results[0].User, nil
+		return member.User, nil
 	case r.Role != nil:
 		x, err := tx.Get(KindRole, organization, *r.Role)
 		if err == nil && x == nil {

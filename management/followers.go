@@ -11,12 +11,8 @@ type followerPosition struct {
 
 // FollowerPosition returns the position of a follower, or 0 if it has no position yet.
 func FollowerPosition(tx Tx, follower string) (int64, error) {
-	r, err := tx.Get(kindFollowerPosition, "", follower)
-	if err != nil || r == nil {
-		return 0, err
-	}
-	p, err := Decode[followerPosition](r)
-	if err != nil {
+	p, err := Found[followerPosition](tx.Get(kindFollowerPosition, "", follower))
+	if err != nil || p == nil {
 		return 0, err
 	}
 	return p.After, nil

@@ -101,6 +101,24 @@ func Decode[T any](r *Record) (*T, error) {
 	return out, nil
 }
 
+// Found returns the value of a record that Get or Find has returned, or nil if there is none.
+func Found[T any](r *Record, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return Decode[T](r)
+}
+
+// First returns the value of the first record of a query, or nil if there is none.
+func First[T any](tx Tx, q Query) (*T, error) {
+	q.Limit = 1
+	list, _, err := tx.List(q)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return Decode[T](&list[0])
+}
+
 // Encode returns the JSON form of a value for a record. It panics if v has no JSON form.
 func Encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
@@ -122,20 +140,12 @@ func EmailKey(email string) string { return strings.ToLower(email) }
 
 // UserByUUID returns a user, or nil if there is no such user.
 func UserByUUID(tx Tx, uuid string) (*User, error) {
-	r, err := tx.Get(KindUser, "", uuid)
-	if err != nil {
-		return nil, err
-	}
-	return Decode[User](r)
+	return Found[User](tx.Get(KindUser, "", uuid))
 }
 
 // UserByEmail returns the user with an e-mail address in any case, or nil if there is no such user.
 func UserByEmail(tx Tx, email string) (*User, error) {
-	r, err := tx.Find(KindUser, EmailKey(email))
-	if err != nil {
-		return nil, err
-	}
-	return Decode[User](r)
+	return Found[User](tx.Find(KindUser, EmailKey(email)))
 }
 
 // UserByNumber returns the user with a number, or nil if there is no such user.
@@ -143,11 +153,7 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
 	}
-	list, _, err := tx.List(Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1), Limit: 1})
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return Decode[User](&list[0])
+	return First[User](tx, Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1)})
 }
 
 // viewOfUser returns the UserView of the user with a number, or nil if there is no such user.
@@ -168,28 +174,13 @@ func PutMembership(tx Tx, m *Membership) error {
 
 // MembershipOf returns the membership of a user, by uuid, or nil if the user is no member.
 func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
-	r, err := tx.Get(KindMember, organization, user)
-	if err != nil {
-		return nil, err
-	}
-	return Decode[Membership](r)
+	return Found[Membership](tx.Get(KindMember, organization, user))
 }
 
 // MembershipsOf returns the memberships of a user, by uuid, oldest first.
 func MembershipsOf(tx Tx, user string) ([]Membership, error) {
-	list, _, err := tx.List(Query{Kind: KindMember, Other: user})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Membership, len(list))
-	for i := range list {
-		m, err := Decode[Membership](&list[i])
-		if err != nil {
-			return nil, err
-		}
-		out[i] = *m
-	}
-	return out, nil
+	list, err := ListRecords[Membership](tx, Query{Kind: KindMember, Other: user})
+	return list.Results, err
 }
 
 // IsVerified reports whether the e-mail address was proven to be the user's.

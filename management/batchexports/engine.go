@@ -102,11 +102,11 @@ func (s Service) Failing(ctx context.Context) (names []string, total int, err er
 // nextDue returns the id of the export that has been due for the longest time, or "".
 func (s Service) nextDue(ctx context.Context) (string, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (string, error) {
-		list, _, err := tx.List(management.Query{Kind: kindExportTask, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
-		if err != nil || len(list) == 0 {
+		t, err := management.NextDue[exportTask](tx, management.Query{Kind: kindExportTask}, s.Env.Now())
+		if err != nil || t == nil {
 			return "", err
 		}
-		return list[0].ID, nil
+		return t.Export, nil
 	})
 }
 

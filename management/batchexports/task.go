@@ -54,14 +54,11 @@ func (r *exportRun) positionAfter() exportPosition {
 
 // taskOf returns the task of an export, or ErrNotFound if the export was deleted.
 func taskOf(tx management.Tx, export string) (*exportTask, error) {
-	r, err := tx.Get(kindExportTask, "", export)
-	if err != nil {
-		return nil, err
+	t, err := management.Found[exportTask](tx.Get(kindExportTask, "", export))
+	if err == nil && t == nil {
+		err = management.ErrNotFound()
 	}
-	if r == nil {
-		return nil, management.ErrNotFound()
-	}
-	return management.Decode[exportTask](r)
+	return t, err
 }
 
 // settleTime is the time after the end of an interval at which the interval is exported. By then,

@@ -96,11 +96,7 @@ func newActions(c *core) (s Actions) {
 		},
 		// Deleted actions are found too, so that they can be restored.
 		Load: func(v *view, id string, _ *management.Body) (*storedAction, error) {
-			r, err := v.Tx.Get(kindAction, v.Parent(), strconv.FormatInt(dashboardNumber(id), 10))
-			if r == nil || err != nil {
-				return nil, err
-			}
-			return management.Decode[storedAction](r)
+			return management.Found[storedAction](v.Tx.Get(kindAction, v.Parent(), strconv.FormatInt(dashboardNumber(id), 10)))
 		},
 		New: func(v *view) (*storedAction, error) {
 			id, err := v.Tx.Next(kindAction)

@@ -24,8 +24,6 @@ type alertTask struct {
 
 // The timing of checks.
 const (
-	// alertBatch is the largest number of alerts that one call of CheckDue handles.
-	alertBatch = 100
 	// alertTimeout bounds one query. Other servers do not check a claimed alert for alertClaim:
 	// after that time the check has ended, or its server has crashed. The clocks of servers may
 	// differ by alertClaim minus alertTimeout.
@@ -82,25 +80,7 @@ func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 	if s.RunQuery == nil {
 		return false, nil
 	}
-	var failed []error
-	for range alertBatch {
-		c, retry, err := s.claim(ctx)
-		switch {
-		case err != nil:
-			return false, errors.Join(append(failed, fmt.Errorf("finding due alerts: %w", err))...)
-		case c == nil && !retry:
-			return false, errors.Join(failed...)
-		case c == nil:
-			continue
-		}
-		if err := s.check(ctx, c); err != nil {
-			failed = append(failed, fmt.Errorf("alert %s: %w", c.task.Alert, err))
-		}
-		if ctx.Err() != nil {
-			return false, errors.Join(failed...)
-		}
-	}
-	return true, errors.Join(failed...)
+	return management.RunDue(ctx, "alert", s.claim, s.check, func(c *claimedAlert) string { return c.task.Alert })
 }
 
 // claim reserves the alert that has been due for the longest time. If c is nil, there is no alert
@@ -110,19 +90,15 @@ func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err err
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) (err error) {
 		c, retry = nil, false
 		now := s.Env.Now()
-		list, _, err := tx.List(management.Query{Kind: kindAlertTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
+		t, err := management.NextDue[alertTask](tx, management.Query{Kind: kindAlertTask}, now)
 		// No task is due, unless one was planned with a wrong clock.
-		if err == nil && len(list) == 0 {
-			list, _, err = tx.List(management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait)), Limit: 1})
+		if err == nil && t == nil {
+			t, err = management.First[alertTask](tx, management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait))})
 		}
-		if err != nil || len(list) == 0 {
+		if err != nil || t == nil {
 			return err
 		}
 		retry = true
-		t, err := management.Decode[alertTask](&list[0])
-		if err != nil {
-			return err
-		}
 		c, err = s.begin(tx, t, now)
 		return err
 	})
@@ -236,12 +212,8 @@ func (s Alerts) check(ctx context.Context, c *claimedAlert) error {
 // alert was changed or deleted, or another server has taken over, and it does nothing.
 func (s Alerts) withClaim(ctx context.Context, c *claimedAlert, work func(tx management.Tx) error) error {
 	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
-		r, err := tx.Get(kindAlertTask, "", c.task.Alert)
-		if err != nil || r == nil {
-			return err
-		}
-		t, err := management.Decode[alertTask](r)
-		if err != nil || t.Run != c.task.Run {
+		t, err := management.Found[alertTask](tx.Get(kindAlertTask, "", c.task.Alert))
+		if err != nil || t == nil || t.Run != c.task.Run {
 			return err
 		}
 		return work(tx)

@@ -251,15 +251,12 @@ func tilesOfInsight(tx management.Tx, id string) ([]insightPlace, error) {
 // returns a deleted one, or nil.
 func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord, error) {
 	for _, deleted := range []bool{false, true} {
-		list, _, err := tx.List(management.Query{
-			Kind: kindTile, Other: tileOfInsight(id), Hidden: deleted, Limit: 1,
+		t, err := management.First[tileRecord](tx, management.Query{
+			Kind: kindTile, Other: tileOfInsight(id), Hidden: deleted,
 			Match: func(r *management.Record) bool { return r.Parent == dashboardParent(dashboard) },
 		})
-		if err != nil {
-			return nil, err
-		}
-		if len(list) > 0 {
-			return management.Decode[tileRecord](&list[0])
+		if err != nil || t != nil {
+			return t, err
 		}
 	}
 	return nil, nil

@@ -55,12 +55,11 @@ func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 		return management.Stamp{}, nil
 	}
 	w := &insightView{Insight: i.id(), User: v.User.ID}
-	r, err := v.Tx.Get(kindInsightView, v.Parent(), w.id())
-	if err != nil || r == nil {
+	w, err := management.Found[insightView](v.Tx.Get(kindInsightView, v.Parent(), w.id()))
+	if err != nil || w == nil {
 		return management.Stamp{}, err
 	}
-	w, err = management.Decode[insightView](r)
-	return w.ViewedAt, err
+	return w.ViewedAt, nil
 }
 
 // View records that the caller views an insight. It replaces the caller's earlier view, so the

@@ -85,11 +85,7 @@ func dashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, error) 
 
 // anyDashboardOf returns a dashboard, deleted or not, or nil if it does not exist.
 func anyDashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, error) {
-	r, err := tx.Get(kindDashboard, management.ProjectParent(project), strconv.FormatInt(id, 10))
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[dashboardRecord](r)
+	return management.Found[dashboardRecord](tx.Get(kindDashboard, management.ProjectParent(project), strconv.FormatInt(id, 10)))
 }
 
 // dashboardNumber parses the id of a path. It returns 0, which no object has, if ref is not the

@@ -177,11 +177,7 @@ type shareLink struct {
 // link returns the link of a token. It returns ErrNotFound if the token is unknown or expired, if
 // the object is deleted, or if sharing is disabled for the object or for the organization.
 func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
-	r, err := tx.Find(kindShareToken, token)
-	if err != nil {
-		return nil, err
-	}
-	t, err := management.Decode[shareToken](r)
+	t, err := management.Found[shareToken](tx.Find(kindShareToken, token))
 	if err == nil && (t == nil || !t.Until.IsZero() && !s.Env.Now().Before(t.Until.Time)) {
 		err = management.ErrNotFound()
 	}

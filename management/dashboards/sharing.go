@@ -124,11 +124,7 @@ func putShareToken(tx management.Tx, x *linkTarget, token string, until time.Tim
 
 // sharingOf returns the sharing configuration of an object, or nil if there is none yet.
 func sharingOf(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
-	r, err := tx.Get(kindSharing, x.parent(), sharingID)
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[sharingRecord](r)
+	return management.Found[sharingRecord](tx.Get(kindSharing, x.parent(), sharingID))
 }
 
 // randomBytes returns n bytes of a cryptographic random generator.

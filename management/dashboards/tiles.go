@@ -105,11 +105,7 @@ func tilesOf(tx management.Tx, dashboard int64, deleted bool) ([]tileRecord, err
 
 // tileOf returns a tile of a dashboard, deleted or not, or nil if it does not exist.
 func tileOf(tx management.Tx, dashboard, id int64) (*tileRecord, error) {
-	r, err := tx.Get(kindTile, dashboardParent(dashboard), strconv.FormatInt(id, 10))
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[tileRecord](r)
+	return management.Found[tileRecord](tx.Get(kindTile, dashboardParent(dashboard), strconv.FormatInt(id, 10)))
 }
 
 // reserveTiles returns an error if n more tiles do not fit on a dashboard. Deleted tiles count too, but

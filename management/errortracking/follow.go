@@ -133,11 +133,7 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 	if found = f.issues[key]; found != nil {
 		return found, false, nil
 	}
-	r, err := f.tx.Find(kindIssue, key)
-	if err != nil {
-		return nil, false, err
-	}
-	stored, err := management.Decode[storedIssue](r)
+	stored, err := management.Found[storedIssue](f.tx.Find(kindIssue, key))
 	if err != nil {
 		return nil, false, err
 	}
@@ -160,16 +156,12 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 	if !p.loaded {
 		p.loaded = true
-		list, _, err := f.tx.List(management.Query{Kind: kindRule, Parent: management.ProjectParent(e.Project), Limit: maxRules})
+		list, err := management.ListRecords[storedRule](f.tx, management.Query{Kind: kindRule, Parent: management.ProjectParent(e.Project), Limit: maxRules})
 		if err != nil {
 			return err
 		}
-		for n := range list {
-			r, err := management.Decode[storedRule](&list[n])
-			if err != nil {
-				return err
-			}
-			p.rules = append(p.rules, r)
+		for n := range list.Results {
+			p.rules = append(p.rules, &list.Results[n])
 		}
 		p.filters = make([]*ruleFilters, len(p.rules))
 	}

@@ -200,15 +200,11 @@ func organizationOf(tx Tx, k *management.KeyRecord) (string, error) {
 
 // firstOwner returns the owner with the oldest membership, or nil if the organization has no owner.
 func firstOwner(tx Tx, organization string) (*management.User, error) {
-	list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organization})
+	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: organization})
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		m, err := management.Decode[management.Membership](&list[i])
-		if err != nil {
-			return nil, err
-		}
+	for _, m := range list.Results {
 		if m.Level == management.Owner {
 			return management.UserByUUID(tx, m.User)
 		}

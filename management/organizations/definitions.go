@@ -204,13 +204,14 @@ func (s Service) changeDetails(ctx context.Context, scope *management.Scope, voc
 // loadDetails returns the description of a name. It is empty for a name without one, and for a name
 // that was forgotten and used again; for a name that is still forgotten it returns ErrNotFound.
 func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName) (*storedDetails, error) {
-	r, err := tx.Get(vocabulary.kind, management.ProjectParent(scope.Project.ID), d.ID)
-	if err != nil || r == nil {
-		return &storedDetails{Tags: []string{}}, err
-	}
-	stored, err := management.Decode[storedDetails](r)
-	if err != nil || stored.Forgotten == nil {
-		return stored, err
+	stored, err := management.Found[storedDetails](tx.Get(vocabulary.kind, management.ProjectParent(scope.Project.ID), d.ID))
+	switch {
+	case err != nil:
+		return nil, err
+	case stored == nil:
+		return &storedDetails{Tags: []string{}}, nil
+	case stored.Forgotten == nil:
+		return stored, nil
 	}
 	if !d.SeenAt.After(stored.Forgotten.Time) {
 		return nil, management.ErrNotFound()

@@ -348,11 +348,7 @@ func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	if !ok {
 		return nil, nil
 	}
-	r, err := tx.Find(kindInvite, id)
-	if err != nil {
-		return nil, err
-	}
-	return management.Decode[storedInvite](r)
+	return management.Found[storedInvite](tx.Find(kindInvite, id))
 }
 
 // invitesIn returns the items of an array as bodies.

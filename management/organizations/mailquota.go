@@ -52,11 +52,7 @@ func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, 
 func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
 	today := s.Env.Now().Format(time.DateOnly)
 	for _, a := range accounts {
-		r, err := tx.Get(kindMailCount, "", a.id)
-		if err != nil {
-			return err
-		}
-		c, err := management.Decode[mailCount](r)
+		c, err := management.Found[mailCount](tx.Get(kindMailCount, "", a.id))
 		if err != nil {
 			return err
 		}

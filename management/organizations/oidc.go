@@ -57,11 +57,7 @@ func (s Sessions) BeginWithIdentity(ctx context.Context, identity Identity, v Cl
 
 // userOfIdentity returns the user of an account, and links the account on its first use.
 func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, error) {
-	r, err := tx.Find(kindIdentity, identity.hash())
-	if err != nil {
-		return nil, err
-	}
-	stored, err := management.Decode[storedIdentity](r)
+	stored, err := management.Found[storedIdentity](tx.Find(kindIdentity, identity.hash()))
 	if err != nil {
 		return nil, err
 	}

@@ -184,14 +184,10 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 // begun.
 func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		r, err := tx.Get(kindMail, "", claimed.ID)
-		if err != nil || r == nil {
-			return err
-		}
-		m, err := management.Decode[waitingMail](r)
+		m, err := management.Found[waitingMail](tx.Get(kindMail, "", claimed.ID))
 		switch {
 		// The attempt was longer than claimTime, and another server has claimed the mail.
-		case err != nil || m.Attempts != claimed.Attempts:
+		case err != nil || m == nil || m.Attempts != claimed.Attempts:
 			return err
 		case sent == nil || errors.Is(sent, ErrMailRejected):
 			return tx.Delete(kindMail, "", m.ID)

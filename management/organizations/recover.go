@@ -109,15 +109,11 @@ func activeOwners(tx Tx) ([]*management.User, error) {
 
 // addOwners adds the active owners of an organization to a map by uuid.
 func addOwners(tx Tx, organization string, owners map[string]*management.User) error {
-	list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organization})
+	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: organization})
 	if err != nil {
 		return err
 	}
-	for i := range list {
-		m, err := management.Decode[management.Membership](&list[i])
-		if err != nil {
-			return err
-		}
+	for _, m := range list.Results {
 		if m.Level != management.Owner || owners[m.User] != nil {
 			continue
 		}

@@ -258,15 +258,11 @@ func (s Service) RemoveRoleMember(ctx context.Context, scope *management.Scope, 
 
 // removeRoles removes all roles of an organization from a user.
 func removeRoles(tx Tx, organization, uuid string) error {
-	list, _, err := tx.List(management.Query{Kind: management.KindRoleMember, Other: uuid})
+	list, err := management.ListRecords[storedRoleMember](tx, management.Query{Kind: management.KindRoleMember, Other: uuid})
 	if err != nil {
 		return err
 	}
-	for i := range list {
-		m, err := management.Decode[storedRoleMember](&list[i])
-		if err != nil {
-			return err
-		}
+	for _, m := range list.Results {
 		// Other lists the user's assignments in all organizations.
 		if m.Organization != organization {
 			continue

@@ -57,11 +57,7 @@ func (s *core) expiry(m *management.Session) time.Time {
 
 // sessionOf returns the session of a token, or nil if it does not exist or has ended.
 func (s *core) sessionOf(tx Tx, token string) (*management.Session, error) {
-	r, err := tx.Find(kindSession, management.HashKey(token))
-	if err != nil {
-		return nil, err
-	}
-	m, err := management.Decode[management.Session](r)
+	m, err := management.Found[management.Session](tx.Find(kindSession, management.HashKey(token)))
 	if err != nil || m == nil || !s.Env.Now().Before(s.expiry(m)) {
 		return nil, err
 	}
@@ -138,15 +134,12 @@ func (s Sessions) End(ctx context.Context, c *management.Caller) error {
 
 // liveSessions returns a user's valid sessions, newest first.
 func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err error) {
-	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
+	list, err := management.ListRecords[management.Session](tx, management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		m, err := management.Decode[management.Session](&list[i])
-		if err != nil {
-			return nil, err
-		}
+	for i := range list.Results {
+		m := &list.Results[i]
 		c, err := callerOf(tx, m)
 		if err != nil {
 			return nil, err
@@ -203,16 +196,13 @@ func (s Sessions) EndOthers(ctx context.Context, scope *management.Scope) error 
 // deleteSessions deletes the sessions of a user for which keep returns false. keep is called from the newest
 // session on; n is the number of kept sessions so far.
 func (s *core) deleteSessions(tx Tx, user string, keep func(m *management.Session, n int) bool) error {
-	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
+	list, err := management.ListRecords[management.Session](tx, management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
 		return err
 	}
 	count := 0
-	for i := range list {
-		m, err := management.Decode[management.Session](&list[i])
-		if err != nil {
-			return err
-		}
+	for i := range list.Results {
+		m := &list.Results[i]
 		if keep(m, count) {
 			count++
 			continue

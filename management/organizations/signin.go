@@ -147,11 +147,7 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 		if err != nil {
 			return nil, err
 		}
-		r, err := tx.Get(kindSession, c.Session.User, c.Session.ID)
-		if err != nil {
-			return nil, err
-		}
-		m, err := management.Decode[management.Session](r)
+		m, err := management.Found[management.Session](tx.Get(kindSession, c.Session.User, c.Session.ID))
 		switch {
 		case err != nil:
 			return nil, err
@@ -226,11 +222,7 @@ func proofOfKey(tx Tx, key string) (*proof, error) {
 
 // linkOf returns the link of a token, and its user.
 func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error) {
-	r, err := tx.Find(kindLink, management.HashKey(token))
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := management.Decode[storedLink](r)
+	l, err := management.Found[storedLink](tx.Find(kindLink, management.HashKey(token)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -303,14 +295,11 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	if err != nil {
 		return nil, err
 	}
-	r, err := tx.Find(kindPasskey, management.HashKey(id))
-	if err != nil {
-		return nil, err
+	unique := management.HashKey(id)
+	p, err := management.Found[storedPasskey](tx.Find(kindPasskey, unique))
+	if err == nil && p == nil {
+		err = rejectPasskey(ErrPasskey)
 	}
-	if r == nil {
-		return nil, rejectPasskey(ErrPasskey)
-	}
-	p, err := management.Decode[storedPasskey](r)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +315,7 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 		return nil, rejectPasskey(err)
 	}
 	p.UsedAt = management.NewStamp(s.Env.Now())
-	return &proof{user: u, method: "passkey"}, p.put(tx, r.Unique)
+	return &proof{user: u, method: "passkey"}, p.put(tx, unique)
 }
 
 // LinkEmail returns the e-mail address of a link's user without using the link.
@@ -347,16 +336,12 @@ func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email strin
 // newLink creates a link for a user and returns its token. It deletes expired links of the user,
 // and the oldest ones above maxLinks.
 func (s *core) newLink(tx Tx, user, method string, until time.Time) (token string, err error) {
-	list, _, err := tx.List(management.Query{Kind: kindLink, Parent: user})
+	list, err := management.ListRecords[storedLink](tx, management.Query{Kind: kindLink, Parent: user})
 	if err != nil {
 		return "", err
 	}
-	for i := range list { // oldest first
-		l, err := management.Decode[storedLink](&list[i])
-		if err != nil {
-			return "", err
-		}
-		if len(list)-i >= maxLinks || !s.Env.Now().Before(l.Expires.Time) {
+	for i, l := range list.Results { // oldest first
+		if len(list.Results)-i >= maxLinks || !s.Env.Now().Before(l.Expires.Time) {
 			if err := tx.Delete(kindLink, user, l.ID); err != nil {
 				return "", err
 			}
