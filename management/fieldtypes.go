@@ -244,6 +244,18 @@ func ParseTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// QueryTime reads a date or a time of a query string, in which a plus sign is decoded as a space. It
+// returns false if text is neither.
+func QueryTime(text string) (time.Time, bool) {
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, true
+	}
+	if at, ok := ParseTime(text); ok {
+		return at, true
+	}
+	return ParseTime(strings.Replace(text, " ", "+", 1))
+}
+
 // maxQuoted is the greatest length of request text in messages of errors, in bytes.
 const maxQuoted = 200
 

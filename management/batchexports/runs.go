@@ -117,14 +117,7 @@ func relativeTime(text string, now time.Time) (time.Time, bool) {
 		}
 		return back(now, n), true
 	}
-	if parsed, err := time.Parse(time.DateOnly, text); err == nil {
-		return parsed, true
-	}
-	// A plus sign in a query string is decoded as a space.
-	if parsed, ok := management.ParseTime(text); ok {
-		return parsed, true
-	}
-	return management.ParseTime(strings.Replace(text, " ", "+", 1))
+	return management.QueryTime(text)
 }
 
 // Run returns one run.

@@ -292,14 +292,8 @@ func readMarkedDate(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if at, err := time.Parse(time.DateOnly, text); err == nil {
+	if at, ok := management.QueryTime(text); ok {
 		return at, nil
-	}
-	// A plus sign in a query string is decoded as a space.
-	for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
-		if at, ok := management.ParseTime(try); ok {
-			return at, nil
-		}
 	}
 	return time.Time{}, management.Fault(name, "Invalid date range: %s must be a valid ISO 8601 date", name)
 }
