@@ -23,9 +23,29 @@ type Rates struct {
 	LogOnly                              bool
 }
 
-// limiterKeys is the maximum number of keys in each limiter. Beyond it, the least recently used
-// keys are dropped and start with a full bucket when they return.
+// limiterKeys is the maximum number of keys in each limiter.
 const limiterKeys = 65536
+
+// keyed has a value for each of at most limiterKeys keys. Beyond that, the least recently used keys
+// are dropped and start anew when they return. It is safe for concurrent use.
+type keyed[V any] struct{ entries *lru.Cache[string, V] }
+
+func newKeyed[V any]() keyed[V] {
+	entries, _ := lru.New[string, V](limiterKeys) // only sizes below 1 are an error
+	return keyed[V]{entries}
+}
+
+// get returns the value of a key, which fresh creates if there is none.
+func (k keyed[V]) get(key string, fresh func() V) V {
+	v, ok := k.entries.Get(key)
+	if !ok {
+		v = fresh()
+		if old, had, _ := k.entries.PeekOrAdd(strings.Clone(key), v); had {
+			v = old
+		}
+	}
+	return v
+}
 
 // MaxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
 // tokens are invalid in any case, and are counted for the client address, to limit the memory for
@@ -42,8 +62,7 @@ type Limiters struct {
 // over a limit.
 func NewLimiters(c Rates, tokens map[string]Rate, rejected *atomic.Uint64, log *slog.Logger) *Limiters {
 	limit := func(name string, r Rate) *limiter {
-		buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // only sizes below 1 are an error
-		return &limiter{name: name, rate: r, logOnly: c.LogOnly, buckets: buckets, rejected: rejected, log: log}
+		return &limiter{name: name, rate: r, logOnly: c.LogOnly, buckets: newKeyed[*rate.Limiter](), rejected: rejected, log: log}
 	}
 	l := &Limiters{
 		Token: limit("token", c.Token), IP: limit("ip", c.IP),
@@ -58,9 +77,9 @@ type limiter struct {
 	name    string
 	rate    Rate
 	logOnly bool
-	secret  bool            // keys are secrets and must not be logged
-	own     map[string]Rate // keys with a rate of their own
-	buckets *lru.Cache[string, *rate.Limiter]
+	secret  bool                 // keys are secrets and must not be logged
+	own     map[string]Rate      // keys with a rate of their own
+	buckets keyed[*rate.Limiter] // a dropped key starts with a full bucket later
 
 	rejected *atomic.Uint64
 	log      *slog.Logger
@@ -85,13 +104,7 @@ func (l *limiter) Allow(w http.ResponseWriter, key string) bool {
 	if limit.Burst <= 0 {
 		return true
 	}
-	bucket, ok := l.buckets.Get(key)
-	if !ok {
-		bucket = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
-		if old, had, _ := l.buckets.PeekOrAdd(strings.Clone(key), bucket); had {
-			bucket = old
-		}
-	}
+	bucket := l.buckets.get(key, func() *rate.Limiter { return rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst) })
 	now := time.Now()
 	allowed := bucket.AllowN(now, 1)
 	if !allowed {

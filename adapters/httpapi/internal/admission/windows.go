@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/geoip"
 	"github.com/bunting-flags/bunting/management"
@@ -60,7 +58,7 @@ func NewManagement(c Limits, client addresser, rejected *atomic.Uint64) *Managem
 // the first request after the end of the previous window.
 type windowLimiter struct {
 	limits Windows
-	keys   *lru.Cache[string, *windowCounts] // at most limiterKeys entries; the least recently used one is evicted and starts at zero later
+	keys   keyed[*windowCounts] // a dropped key starts at zero later
 }
 
 // windowCounts are the windows of one key: each[0] is the minute and each[1] the hour.
@@ -75,8 +73,7 @@ type window struct {
 }
 
 func newWindowLimiter(limits Windows) *windowLimiter {
-	keys, _ := lru.New[string, *windowCounts](limiterKeys) // fails only for sizes below 1
-	return &windowLimiter{limits, keys}
+	return &windowLimiter{limits, newKeyed[*windowCounts]()}
 }
 
 // Add counts a request. If the key is over a limit, add returns how long it has to wait, and does
@@ -94,13 +91,7 @@ func (l *windowLimiter) addN(key string, now time.Time, n int) (wait time.Durati
 	if l.limits == (Windows{}) {
 		return 0
 	}
-	counts, ok := l.keys.Get(key)
-	if !ok {
-		counts = &windowCounts{}
-		if old, exists, _ := l.keys.PeekOrAdd(key, counts); exists {
-			counts = old
-		}
-	}
+	counts := l.keys.get(key, func() *windowCounts { return &windowCounts{} })
 	counts.mu.Lock()
 	defer counts.mu.Unlock()
 	spans := [2]struct {
