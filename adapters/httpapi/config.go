@@ -10,8 +10,8 @@
 // stored events in internal/history, those for signing in in internal/signin, those with queries in
 // internal/results, and those of all other managed objects in internal/manage, in one file per
 // resource. internal/frame finds the endpoint of a request, authenticates the caller and writes the
-// response. internal/problem has the errors that several packages return; the others are in
-// errors.go, ofreperrors.go and problems.go of their packages.
+// response. internal/problem has the errors that several packages return; the others are in the
+// packages that return them.
 //
 // The package limits the size of a request body (Config.MaxBody, MaxCaptureBody) and the depth of
 // its JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of tokens

@@ -87,3 +87,12 @@ func (c *Call) HTML(status int, name string, framed bool, view any) (any, error)
 	h.Set("X-Content-Type-Options", "nosniff")
 	return Answer{Status: status, Raw: text, Kind: "text/html; charset=utf-8"}, nil
 }
+
+// RefuseDeletion responds with 405 and no body, whether the object exists or not (A13).
+func RefuseDeletion[S any](_ S, c *Call) (any, error) {
+	c.W.Header().Set("Allow", "GET, HEAD, OPTIONS, PATCH, PUT")
+	return Answer{Status: http.StatusMethodNotAllowed}, nil
+}
+
+// NoBody is the handler of endpoints that always respond with an error status.
+func NoBody[S any](S, *Call) (any, error) { return nil, nil }
