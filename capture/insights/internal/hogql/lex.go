@@ -125,11 +125,11 @@ func (s *source) blank(pos int) (int, *Error) {
 			}
 			pos += end
 		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest, "*/")
-			if end < 2 {
+			_, after, closed := strings.Cut(rest[2:], "*/")
+			if !closed {
 				return pos, s.fault(SyntaxError, pos, pos+2, `Unexpected "/*"`, ": expected */ behind it")
 			}
-			pos += end + 2
+			pos += len(rest) - len(after)
 		default:
 			return pos, nil
 		}

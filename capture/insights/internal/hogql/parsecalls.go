@@ -110,6 +110,11 @@ func (p *parser) interval() *node {
 		}
 	}
 	n := p.expr()
+	if n.op == opLiteral && n.value.kind == Text {
+		if count, err := strconv.ParseInt(strings.TrimSpace(n.value.s), 10, 64); err == nil {
+			n.value = IntOf(count)
+		}
+	}
 	t := p.peek()
 	unit := unitOf(p.source.text[t.start:t.end])
 	if unit < 0 || t.kind != tokName {
