@@ -26,7 +26,11 @@ var mathFunctions = []function{
 		return s.integerOp(a, b, func(x, y int64) int64 { return x % y })
 	}},
 	{name: "intDiv", args: "nn", result: constantType(IntType), two: func(s *site, a, b Value) Value {
-		return s.integerOp(truncateToInt(a), truncateToInt(b), func(x, y int64) int64 { return x / y })
+		a, b = truncateToInt(a), truncateToInt(b)
+		if a.kind == Int && a.n == math.MinInt64 && b.kind == Int && b.n == -1 {
+			return negate(a) // 2^63 does not fit into 64 bits
+		}
+		return s.integerOp(a, b, func(x, y int64) int64 { return x / y })
 	}},
 	{name: "negate", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value { return negate(v) }},
 	{name: "abs", args: "n", result: numberLikeAll, one: func(_ *site, v Value) Value {

@@ -3,7 +3,6 @@ package hogql
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -221,5 +220,5 @@ func (t Type) String() string {
 	if t.any || t.json {
 		return "a property"
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(t.name("UTC"), "Nullable("), ")")
+	return t.plain().name("UTC")
 }
