@@ -1,7 +1,7 @@
 package settings
 
 import (
-	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -36,16 +36,12 @@ var consoleSettings = []setting{
 }
 
 func sessionTime(field func(*server.SignIn) *time.Duration) func(*Config, []string) error {
-	return func(c *Config, v []string) error {
-		d, err := time.ParseDuration(v[0])
-		if err != nil || d < time.Minute {
-			return fmt.Errorf("must be a duration of 1m or more such as 12h, not %q", v[0])
+	return durationIn(func(c *Config) *time.Duration {
+		if c.SignIn == nil {
+			return new(time.Duration) // checked, and without effect
 		}
-		if c.SignIn != nil {
-			*field(c.SignIn) = d
-		}
-		return nil
-	}
+		return field(c.SignIn)
+	}, time.Minute, math.MaxInt64, "of 1m or more such as 12h")
 }
 
 func oidcText(field func(*server.OIDC) *string) func(*Config, []string) error {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"math"
 	"time"
 )
@@ -9,14 +8,7 @@ import (
 // querySettings limit queries about events (spec/insights.md §5.4).
 var querySettings = []setting{
 	{"rollout-interval", text, "DURATION", []string{"1m"}, "how often guarded rollouts are evaluated, 10s to 1h",
-		func(c *Config, v []string) error {
-			d, err := time.ParseDuration(v[0])
-			if err != nil || d < 10*time.Second || d > time.Hour {
-				return fmt.Errorf("must be a duration from 10s to 1h such as 1m, not %q", v[0])
-			}
-			c.RolloutInterval = d
-			return nil
-		}},
+		durationIn(func(c *Config) *time.Duration { return &c.RolloutInterval }, 10*time.Second, time.Hour, "from 10s to 1h such as 1m")},
 	{"query-timeout", text, "DURATION", []string{"30s"}, "time limit of a query whose client waits for the result, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.Timeout })},
 	{"query-timeout-async", text, "DURATION", []string{"5m"}, "time limit of a query that runs in the background, at most 1h",
@@ -30,12 +22,5 @@ var querySettings = []setting{
 }
 
 func queryTime(field func(*Config) *time.Duration) func(*Config, []string) error {
-	return func(c *Config, v []string) error {
-		d, err := time.ParseDuration(v[0])
-		if err != nil || d < time.Millisecond || d > time.Hour {
-			return fmt.Errorf("must be a duration from 1ms to 1h such as 30s, not %q", v[0])
-		}
-		*field(c) = d
-		return nil
-	}
+	return durationIn(field, time.Millisecond, time.Hour, "from 1ms to 1h such as 30s")
 }

@@ -137,12 +137,7 @@ var All = slices.Concat([]setting{
 			return nil
 		}},
 	{"drain", text, "DURATION", []string{"0s"}, "after SIGTERM, how long /_readiness returns 503 while requests are still answered, so that a load balancer stops sending; at most 10m",
-		func(c *Config, v []string) (err error) {
-			if c.Drain, err = time.ParseDuration(v[0]); err != nil || c.Drain < 0 || c.Drain > 10*time.Minute {
-				return fmt.Errorf("must be a duration from 0s to 10m such as 5s, not %q", v[0])
-			}
-			return nil
-		}},
+		durationIn(func(c *Config) *time.Duration { return &c.Drain }, 0, 10*time.Minute, "from 0s to 10m such as 5s")},
 	{"log-level", text, "LEVEL", []string{"info"}, "lowest level that is logged: debug, info, warn or error",
 		oneOf(logLevels, "debug, info, warn or error", func(c *Config, level slog.Level) { c.logLevel = level })},
 	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: off, errors (status 400 and above, 10 per second, bursts of 100) or all; failed authentication is always logged",
@@ -159,6 +154,18 @@ func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want 
 			return fmt.Errorf("must be %s, not %q", want, v[0])
 		}
 		*field(c) = N(n)
+		return nil
+	}
+}
+
+// durationIn returns a set function for a duration from minimum to maximum.
+func durationIn(field func(*Config) *time.Duration, minimum, maximum time.Duration, want string) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		d, err := time.ParseDuration(v[0])
+		if err != nil || d < minimum || d > maximum {
+			return fmt.Errorf("must be a duration %s, not %q", want, v[0])
+		}
+		*field(c) = d
 		return nil
 	}
 }
