@@ -10,10 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
-var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) scan.ActorFinder
-	Options(*scan.Run) (map[string]any, error)
-} = (*funnelQuery)(nil)
+var _ scan.ActorsPlan = (*funnelQuery)(nil)
 
 // ActorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).

@@ -10,10 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) scan.ActorFinder
-	Options(*scan.Run) (map[string]any, error)
-} = (*lifecycle)(nil)
+var _ scan.ActorsPlan = (*lifecycle)(nil)
 
 // ActorFinder finds the persons with a status in a bucket.
 func (l *lifecycle) ActorFinder(n document.Node) scan.ActorFinder {
@@ -42,10 +39,7 @@ func (l *lifecycle) ActorFinder(n document.Node) scan.ActorFinder {
 	}
 }
 
-var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) scan.ActorFinder
-	Options(*scan.Run) (map[string]any, error)
-} = (*stickiness)(nil)
+var _ scan.ActorsPlan = (*stickiness)(nil)
 
 // ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.

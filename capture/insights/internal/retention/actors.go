@@ -10,10 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
-var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) scan.ActorFinder
-	Options(*scan.Run) (map[string]any, error)
-} = (*retentionQuery)(nil)
+var _ scan.ActorsPlan = (*retentionQuery)(nil)
 
 // ActorFinder finds the actors in a row of retention, with the columns in which each returned.
 func (q *retentionQuery) ActorFinder(n document.Node) scan.ActorFinder {

@@ -11,6 +11,14 @@ type Plan interface {
 	Run(r *Run) (*port.Result, error)
 }
 
+// ActorsPlan is a Plan whose numbers have actors behind them.
+type ActorsPlan interface {
+	// ActorFinder parses the members of n that select one of the numbers.
+	ActorFinder(n document.Node) ActorFinder
+	// Options returns the values of each member by which actors are selected.
+	Options(r *Run) (map[string]any, error)
+}
+
 // Kind is a kind of queries: its name and the parser of its queries.
 type Kind struct {
 	Name  string

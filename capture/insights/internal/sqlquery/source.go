@@ -12,13 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// actorsPlan is implemented by plans whose numbers have actors behind them. n is the query that
-// selects one of the numbers.
-type actorsPlan interface {
-	// ActorFinder parses the members of n that select the number.
-	ActorFinder(n document.Node) scan.ActorFinder
-}
-
 // Sources parses queries that are part of another query.
 type Sources struct {
 	// Find returns the kind with a name.
@@ -36,7 +29,7 @@ func (s Sources) ActorFinder(n document.Node, p *port.Project) scan.ActorFinder 
 	if plan == nil {
 		return nil
 	}
-	actors, ok := plan.(actorsPlan)
+	actors, ok := plan.(scan.ActorsPlan)
 	if !ok {
 		inner.Get("kind").Fail(document.NotSupported, "A %s has no actors.", document.Describe(inner.Get("kind").Value))
 		return nil
@@ -61,15 +54,9 @@ func (s Sources) insight(n document.Node, p *port.Project) (document.Node, scan.
 	return inner, kind.Parse(inner, p)
 }
 
-// optionsPlan is implemented by plans whose actors can be selected.
-type optionsPlan interface {
-	// Options returns the values of each member by which actors are selected.
-	Options(r *scan.Run) (map[string]any, error)
-}
-
 // actorsOptions is an InsightActorsQueryOptions: it returns the values with which an
 // InsightActorsQuery over the same source can select actors.
-type actorsOptions struct{ plan optionsPlan }
+type actorsOptions struct{ plan scan.ActorsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
@@ -80,7 +67,7 @@ func (s Sources) parseOptions(n document.Node, p *port.Project) scan.Plan {
 		n = actors
 	}
 	inner, plan := s.insight(n, p)
-	source, ok := plan.(optionsPlan)
+	source, ok := plan.(scan.ActorsPlan)
 	if !ok && !n.HasFailed() {
 		inner.Get("kind").Fail(document.NotSupported, "A %s has no actors.", document.Describe(inner.Get("kind").Value))
 	}

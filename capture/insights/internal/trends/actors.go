@@ -12,10 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-var _ interface { // the interfaces of queries about actors
-	ActorFinder(document.Node) scan.ActorFinder
-	Options(*scan.Run) (map[string]any, error)
-} = (*trends)(nil)
+var _ scan.ActorsPlan = (*trends)(nil)
 
 // ActorFinder finds the actors of one bucket of a series.
 func (t *trends) ActorFinder(n document.Node) scan.ActorFinder {
