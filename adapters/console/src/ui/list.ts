@@ -1,7 +1,8 @@
 // A paged list and its states.
 import { h, when, type Child } from "./dom";
-import { button, showResource } from "./parts";
+import { button, empty, showResource } from "./parts";
 import type { Pages } from "./pages";
+import { param, setParams } from "../router";
 import { words } from "../words";
 
 /** Shows the table of a list with a button to load more, or none if the list is empty. */
@@ -11,4 +12,10 @@ export function listOf<T>(list: Pages<T>, none: () => Child, table: (rows: () =>
     when(() => data().length > 0, () => table(data)),
     when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
   ]);
+}
+
+/** Returns the empty state of a list that parameters of the URL filter. With filters, it has a button that clears them. */
+export function noneOf(filters: string[], unmatched: string, title: string, text: string, ...actions: Child[]): Child {
+  const clear = () => setParams(Object.fromEntries(filters.map((n) => [n, ""])));
+  return () => (filters.some((n) => param(n)) ? empty(unmatched, words.noFlagsMatchText, button(words.clearFilters, { run: clear })) : empty(title, text, ...actions));
 }

@@ -1,6 +1,7 @@
 // The list of change requests.
-import { h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, showResource } from "../../ui/parts";
+import { h, type Child } from "../../ui/dom";
+import { empty, field, heading, select } from "../../ui/parts";
+import { listOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { approvedBy, type ChangeRequest } from "../../api/approvals";
@@ -18,23 +19,19 @@ export default function approvalsPage(): Child {
   return [
     heading(words.approvals),
     h("div", { class: "filters low", role: "search", "aria-label": words.approvals }, field(select(state, () => Object.entries(approvalWords.filters), (v) => setParams({ state: v === "open" ? "" : v })), { label: approvalWords.state })),
-    showResource(list, (data) => [
-      when(() => data().length === 0, () => empty(approvalWords.nothing, approvalWords.nothingText)),
-      when(() => data().length > 0, () =>
-        recordTable<ChangeRequest>(
-          approvalWords.changeRequests,
-          [
-            { label: approvalWords.flag, cell: (r) => h("bdi", null, () => r().flag_key || words.dash), class: "code clip-cell" },
-            { label: approvalWords.title, cell: (r) => h("bdi", null, h("a", { href: () => href(`p/${project()}/approvals/${r().id}`), "aria-label": () => approvalWords.named(r().flag_key, title(r())) }, () => title(r()))) },
-            { label: approvalWords.by, cell: (r) => h("bdi", null, () => r().author ?? approvalWords.somebody), class: "meta" },
-            { label: words.approvals, cell: (r) => () => approvalWords.ofNeeded(approvedBy(r()), r().needed) },
-            { label: approvalWords.state, cell: (r) => () => approvalWords.states[r().state] ?? r().state },
-          ],
-          data,
-          (r) => r.id,
-        ),
+    listOf(list, () => empty(approvalWords.nothing, approvalWords.nothingText), (rows) =>
+      recordTable<ChangeRequest>(
+        approvalWords.changeRequests,
+        [
+          { label: approvalWords.flag, cell: (r) => h("bdi", null, () => r().flag_key || words.dash), class: "code clip-cell" },
+          { label: approvalWords.title, cell: (r) => h("bdi", null, h("a", { href: () => href(`p/${project()}/approvals/${r().id}`), "aria-label": () => approvalWords.named(r().flag_key, title(r())) }, () => title(r()))) },
+          { label: approvalWords.by, cell: (r) => h("bdi", null, () => r().author ?? approvalWords.somebody), class: "meta" },
+          { label: words.approvals, cell: (r) => () => approvalWords.ofNeeded(approvedBy(r()), r().needed) },
+          { label: approvalWords.state, cell: (r) => () => approvalWords.states[r().state] ?? r().state },
+        ],
+        rows,
+        (r) => r.id,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

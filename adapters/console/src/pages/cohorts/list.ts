@@ -1,13 +1,14 @@
 // The list of cohorts.
-import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, showResource } from "../../ui/parts";
+import { h, type Child } from "../../ui/dom";
+import { button, heading } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { resource } from "../../api/cache";
 import { flagsUsing, type Cohort } from "../../api/cohorts";
 import type { Flag } from "../../api/flags";
-import { go, href, param, setParams } from "../../router";
+import { go, href, param } from "../../router";
 import { projectPath, hasScope, project } from "../../session";
 import { number, words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
@@ -28,24 +29,19 @@ export default function cohortsPage(): Child {
   return [
     heading(words.cohorts, button(cohortWords.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
     h("div", { class: "filters", role: "search", "aria-label": words.cohorts }, searchBox(cohortWords.searchCohorts)),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(cohortWords.noCohortsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(cohortWords.noCohorts, cohortWords.noCohortsText)),
-      when(() => data().length > 0, () =>
-        recordTable<Cohort>(
-          words.cohorts,
-          [
-            { label: cohortWords.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },
-            { label: cohortWords.kind, cell: (c) => () => (c().is_static ? cohortWords.byList : cohortWords.byRule) },
-            { label: words.people, cell: (c) => () => (c().count === null ? words.dash : number(c().count!)), class: "number" },
-            { label: cohortWords.counted, cell: (c) => () => (c().is_static ? cohortWords.asItIs : (time(c().last_calculation) ?? words.never)), class: "meta" },
-            { label: words.usedBy, cell: (c) => () => users(c()), class: "meta" },
-          ],
-          data,
-          (c) => c.id,
-        ),
+    listOf(list, () => noneOf(["search"], cohortWords.noCohortsMatch, cohortWords.noCohorts, cohortWords.noCohortsText), (rows) =>
+      recordTable<Cohort>(
+        words.cohorts,
+        [
+          { label: cohortWords.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },
+          { label: cohortWords.kind, cell: (c) => () => (c().is_static ? cohortWords.byList : cohortWords.byRule) },
+          { label: words.people, cell: (c) => () => (c().count === null ? words.dash : number(c().count!)), class: "number" },
+          { label: cohortWords.counted, cell: (c) => () => (c().is_static ? cohortWords.asItIs : (time(c().last_calculation) ?? words.never)), class: "meta" },
+          { label: words.usedBy, cell: (c) => () => users(c()), class: "meta" },
+        ],
+        rows,
+        (c) => c.id,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

@@ -1,14 +1,15 @@
 // The list of dashboards.
-import { h, signal, when, type Child } from "../../ui/dom";
+import { h, signal, type Child } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
-import { button, empty, field, heading, showResource } from "../../ui/parts";
+import { button, field, heading } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { send } from "../../api/client";
 import { invalidate } from "../../api/cache";
 import type { User } from "../../api/flags";
-import { go, href, param, setParams } from "../../router";
+import { go, href, param } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
@@ -56,23 +57,18 @@ export default function dashboardsPage(): Child {
   return [
     heading(words.dashboards, button(insightWords.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
     h("div", { class: "filters", role: "search", "aria-label": words.dashboards }, searchBox(insightWords.searchDashboards)),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(insightWords.noDashboardsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(insightWords.noDashboards, insightWords.noDashboardsText)),
-      when(() => data().length > 0, () =>
-        recordTable<Dashboard>(
-          words.dashboards,
-          [
-            { label: insightWords.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },
-            { label: insightWords.shared, cell: (d) => () => (d().is_shared ? insightWords.publicLinkYes : words.dash) },
-            { label: insightWords.made, cell: (d) => () => time(d().created_at), class: "meta" },
-            { label: insightWords.by, cell: (d) => h("bdi", null, () => d().created_by?.first_name || d().created_by?.email || ""), class: "meta" },
-          ],
-          data,
-          (d) => d.id,
-        ),
+    listOf(list, () => noneOf(["search"], insightWords.noDashboardsMatch, insightWords.noDashboards, insightWords.noDashboardsText), (rows) =>
+      recordTable<Dashboard>(
+        words.dashboards,
+        [
+          { label: insightWords.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },
+          { label: insightWords.shared, cell: (d) => () => (d().is_shared ? insightWords.publicLinkYes : words.dash) },
+          { label: insightWords.made, cell: (d) => () => time(d().created_at), class: "meta" },
+          { label: insightWords.by, cell: (d) => h("bdi", null, () => d().created_by?.first_name || d().created_by?.email || ""), class: "meta" },
+        ],
+        rows,
+        (d) => d.id,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

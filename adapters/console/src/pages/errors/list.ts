@@ -1,7 +1,7 @@
 // The list of errors, last seen first.
 import { h, type Child } from "../../ui/dom";
-import { button, empty, field, heading, linkButton, select } from "../../ui/parts";
-import { listOf } from "../../ui/list";
+import { field, heading, linkButton, select } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
@@ -16,7 +16,7 @@ const snippet = '{"event": "$exception", "distinct_id": "ana", "properties": {"$
 export default function errorsPage(): Child {
   const list = pages<Issue>(() => ({ path: projectPath("error_tracking/issues/"), query: { status: param("status"), limit: 50 } }));
   const allOwners = owners();
-  const none = () => (param("status") ? empty(errorWords.noErrorsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ status: "" }) })) : empty(errorWords.noErrors, errorWords.noErrorsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet))));
+  const none = () => noneOf(["status"], errorWords.noErrorsMatch, errorWords.noErrors, errorWords.noErrorsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)));
   return [
     heading(words.errors, linkButton(errorWords.rules, href(`p/${project.peek()}/errors/rules`))),
     h("div", { class: "filters low" }, field(select(() => param("status"), () => [["", errorWords.anyStatus], ...Object.entries(errorWords.status)], (status) => setParams({ status })), { label: words.status })),

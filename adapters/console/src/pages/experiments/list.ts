@@ -1,6 +1,7 @@
 // The list of experiments.
-import { h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, showResource } from "../../ui/parts";
+import { h, type Child } from "../../ui/dom";
+import { button, field, heading, select } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
@@ -11,13 +12,11 @@ import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
 import { searchBox } from "../people/list";
 
-const filterNames = ["search", "status"];
 const states = ["draft", "running", "paused", "stopped"];
 
 export default function experimentsPage(): Child {
   const query = () => (param("status") === "archived" ? { archived: true } : { status: param("status") });
   const list = pages<Experiment>(() => ({ path: projectPath("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
-  const filtered = () => filterNames.some((n) => param(n));
   return [
     heading(words.experiments, button(experimentWords.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
     h(
@@ -26,23 +25,18 @@ export default function experimentsPage(): Child {
       searchBox(experimentWords.searchExperiments),
       field(select(() => param("status"), () => [["", words.anyStatus], ...states.map((s) => [s, experimentWords.status[s]!] as const), ["archived", experimentWords.archivedOnes]], (v) => setParams({ status: v })), { label: words.status }),
     ),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && filtered(), () => empty(experimentWords.noExperimentsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
-      when(() => data().length === 0 && !filtered(), () => empty(experimentWords.noExperiments, experimentWords.noExperimentsText)),
-      when(() => data().length > 0, () =>
-        recordTable<Experiment>(
-          words.experiments,
-          [
-            { label: experimentWords.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/experiments/${e().id}`) }, () => e().name)) },
-            { label: words.status, cell: (e) => () => experimentWords.status[e().status] ?? e().status },
-            { label: words.flag, cell: (e) => h("bdi", null, () => e().feature_flag_key), class: "code clip-cell" },
-            { label: experimentWords.since, cell: (e) => () => time(e().start_date) ?? words.dash, class: "meta" },
-          ],
-          data,
-          (e) => e.id,
-        ),
+    listOf(list, () => noneOf(["search", "status"], experimentWords.noExperimentsMatch, experimentWords.noExperiments, experimentWords.noExperimentsText), (rows) =>
+      recordTable<Experiment>(
+        words.experiments,
+        [
+          { label: experimentWords.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/experiments/${e().id}`) }, () => e().name)) },
+          { label: words.status, cell: (e) => () => experimentWords.status[e().status] ?? e().status },
+          { label: words.flag, cell: (e) => h("bdi", null, () => e().feature_flag_key), class: "code clip-cell" },
+          { label: experimentWords.since, cell: (e) => () => time(e().start_date) ?? words.dash, class: "meta" },
+        ],
+        rows,
+        (e) => e.id,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

@@ -1,6 +1,7 @@
 // The list of groups of a type, by key.
 import { computed, h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, showResource } from "../../ui/parts";
+import { empty, field, heading, select, showResource } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
@@ -45,21 +46,17 @@ function groups(types: () => GroupType[]): Child {
       field(select(type, () => types().map((t) => [String(t.group_type_index), t.name_plural || t.group_type] as const), (v) => setParams({ type: v })), { label: eventWords.groupType }),
       searchBox(eventWords.searchGroups),
     ),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && !list.next(), () => (param("search") ? empty(eventWords.noGroupsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) })) : empty(eventWords.noGroups, eventWords.noGroupsText))),
-      when(() => data().length > 0, () =>
-        recordTable<Group>(
-          words.groups,
-          [
-            { label: words.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
-            { label: words.properties, cell: (g) => h("bdi", null, () => propertiesSummary(g().group_properties)), class: "meta clip-cell" },
-            { label: words.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
-          ],
-          data,
-          (g) => g.group_key,
-        ),
+    listOf(list, () => noneOf(["search"], eventWords.noGroupsMatch, eventWords.noGroups, eventWords.noGroupsText), (rows) =>
+      recordTable<Group>(
+        words.groups,
+        [
+          { label: words.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
+          { label: words.properties, cell: (g) => h("bdi", null, () => propertiesSummary(g().group_properties)), class: "meta clip-cell" },
+          { label: words.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
+        ],
+        rows,
+        (g) => g.group_key,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

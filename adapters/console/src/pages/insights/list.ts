@@ -1,12 +1,13 @@
 // The list of insights, last changed first.
-import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, showResource } from "../../ui/parts";
+import { h, type Child } from "../../ui/dom";
+import { button, heading } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { titleOf, type Insight } from "../../api/insights";
 import { unwrapQuery } from "../../api/chartdata";
-import { go, href, param, setParams } from "../../router";
+import { go, href, param } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
@@ -20,23 +21,18 @@ export default function insightsPage(): Child {
   return [
     heading(words.insights, newButton()),
     h("div", { class: "filters", role: "search", "aria-label": words.insights }, searchBox(insightWords.searchInsights)),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(insightWords.noInsightsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(insightWords.noInsights, insightWords.noInsightsText)),
-      when(() => data().length > 0, () =>
-        recordTable<Insight>(
-          words.insights,
-          [
-            { label: insightWords.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },
-            { label: insightWords.kind, cell: (i) => () => kind(i()) },
-            { label: insightWords.changed, cell: (i) => () => time(i().last_modified_at), class: "meta" },
-            { label: insightWords.by, cell: (i) => h("bdi", null, () => i().last_modified_by?.first_name || i().last_modified_by?.email || ""), class: "meta" },
-          ],
-          data,
-          (i) => i.id,
-        ),
+    listOf(list, () => noneOf(["search"], insightWords.noInsightsMatch, insightWords.noInsights, insightWords.noInsightsText), (rows) =>
+      recordTable<Insight>(
+        words.insights,
+        [
+          { label: insightWords.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },
+          { label: insightWords.kind, cell: (i) => () => kind(i()) },
+          { label: insightWords.changed, cell: (i) => () => time(i().last_modified_at), class: "meta" },
+          { label: insightWords.by, cell: (i) => h("bdi", null, () => i().last_modified_by?.first_name || i().last_modified_by?.email || ""), class: "meta" },
+        ],
+        rows,
+        (i) => i.id,
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    ),
   ];
 }

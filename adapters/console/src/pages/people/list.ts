@@ -1,6 +1,7 @@
 // The list of people, with a search by email address, name or distinct id.
-import { each, effect, h, when, type Child, type Signal } from "../../ui/dom";
-import { button, empty, heading, showResource } from "../../ui/parts";
+import { each, effect, h, type Child, type Signal } from "../../ui/dom";
+import { heading } from "../../ui/parts";
+import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { time } from "../../ui/time";
 import { href, param, setParams } from "../../router";
@@ -13,12 +14,7 @@ export default function people(): Child {
   return [
     heading(words.people),
     h("div", { class: "filters", role: "search", "aria-label": words.people }, searchBox(words.searchPeople)),
-    showResource(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(words.noPeopleMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(words.noPeople, words.noPeopleText)),
-      when(() => data().length > 0, () => table(data)),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
-    ]),
+    listOf(list, () => noneOf(["search"], words.noPeopleMatch, words.noPeople, words.noPeopleText), table),
   ];
 }
 
