@@ -152,10 +152,7 @@ func (r *resource[T, Stored, Out]) load(v *View[T], id string, change *Body) (x 
 	} else if uuid, ok := NormalizeUUID(id); ok {
 		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, r.spec.Parent(v.Scope), uuid)
 	}
-	if err == nil && x == nil {
-		err = ErrNotFound()
-	}
-	return x, err
+	return Existing(x, err)
 }
 
 // LoadRecord returns the value of a record, or nil if it is hidden or does not exist.

@@ -109,6 +109,14 @@ func Found[T any](r *Record, err error) (*T, error) {
 	return Decode[T](r)
 }
 
+// Existing returns an object that was read, or ErrNotFound if it does not exist.
+func Existing[T any](x *T, err error) (*T, error) {
+	if err == nil && x == nil {
+		err = ErrNotFound()
+	}
+	return x, err
+}
+
 // First returns the value of the first record of a query, or nil if there is none.
 func First[T any](tx Tx, q Query) (*T, error) {
 	q.Limit = 1

@@ -132,10 +132,7 @@ func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export
 		return nil, nil, err
 	}
 	id, _ = management.NormalizeUUID(id) // an invalid id becomes "", which no object has
-	x, err := management.LoadRecord[T](tx, kind, e.ID, id)
-	if err == nil && x == nil {
-		err = management.ErrNotFound()
-	}
+	x, err := management.Existing(management.LoadRecord[T](tx, kind, e.ID, id))
 	return e, x, err
 }
 

@@ -54,11 +54,7 @@ func (r *exportRun) positionAfter() exportPosition {
 
 // taskOf returns the task of an export, or ErrNotFound if the export was deleted.
 func taskOf(tx management.Tx, export string) (*exportTask, error) {
-	t, err := management.Found[exportTask](tx.Get(kindExportTask, "", export))
-	if err == nil && t == nil {
-		err = management.ErrNotFound()
-	}
-	return t, err
+	return management.Existing(management.Found[exportTask](tx.Get(kindExportTask, "", export)))
 }
 
 // settleTime is the time after the end of an interval at which the interval is exported. By then,

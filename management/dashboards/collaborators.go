@@ -158,11 +158,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Sc
 		if !ok {
 			return management.ErrNotFound()
 		}
-		r, err := tx.Get(kindCollaborator, dashboardParent(d.ID), user)
-		if err == nil && r == nil {
-			err = management.ErrNotFound()
-		}
-		if err != nil {
+		if _, err := management.Existing(tx.Get(kindCollaborator, dashboardParent(d.ID), user)); err != nil {
 			return err
 		}
 		if err := tx.Delete(kindCollaborator, dashboardParent(d.ID), user); err != nil {

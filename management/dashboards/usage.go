@@ -108,10 +108,7 @@ func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key str
 // about the usage of a flag.
 func (s Dashboards) EnrichUsage(tx management.Tx, scope *management.Scope, id int64, key string) error {
 	v := &view{Tx: tx, Scope: scope}
-	d, err := dashboardOf(tx, scope.Project.ID, id)
-	if err == nil && d == nil {
-		err = management.ErrNotFound()
-	}
+	d, err := management.Existing(dashboardOf(tx, scope.Project.ID, id))
 	if err == nil {
 		err = scope.RequireAccess(management.Editor, d.accessObject())
 	}

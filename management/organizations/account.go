@@ -272,10 +272,7 @@ func setUserSettings(u *management.User, v management.Values) error {
 // reloadCaller returns the caller with the user, memberships and roles of the transaction's state.
 // The caller of a request was read in an earlier transaction and may be outdated.
 func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, error) {
-	u, err := management.UserByUUID(tx, c.User.UUID)
-	if err == nil && u == nil {
-		err = management.ErrNotFound()
-	}
+	u, err := management.Existing(management.UserByUUID(tx, c.User.UUID))
 	if err != nil {
 		return nil, err
 	}

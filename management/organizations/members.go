@@ -110,10 +110,7 @@ const me = "@me"
 // memberOf returns a member by the uuid of the user. Inactive users are hidden, so they are
 // NotFound (§4.6).
 func memberOf(tx Tx, organization, uuid string) (*management.Membership, *management.User, error) {
-	m, err := management.MembershipOf(tx, organization, uuid)
-	if err == nil && m == nil {
-		err = management.ErrNotFound()
-	}
+	m, err := management.Existing(management.MembershipOf(tx, organization, uuid))
 	if err != nil {
 		return nil, nil, err
 	}

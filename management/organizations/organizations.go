@@ -341,10 +341,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 
 // reloadOrganization returns the scope with the organization as it is in the transaction.
 func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.Scope, error) {
-	o, err := tx.Organization(scope.Organization.ID)
-	if err == nil && o == nil {
-		err = management.ErrNotFound()
-	}
+	o, err := management.Existing(tx.Organization(scope.Organization.ID))
 	reloaded := *scope
 	reloaded.Organization = o
 	return &reloaded, err

@@ -229,10 +229,7 @@ func (s Passkeys) List(ctx context.Context, scope *management.Scope, p managemen
 // credential's id.
 func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
-		r, err := tx.Get(kindPasskey, scope.User.UUID, id)
-		if err == nil && r == nil {
-			err = management.ErrNotFound()
-		}
+		r, err := management.Existing(tx.Get(kindPasskey, scope.User.UUID, id))
 		if err != nil {
 			return nil, err
 		}

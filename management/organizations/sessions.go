@@ -170,12 +170,8 @@ func (s Sessions) List(ctx context.Context, scope *management.Scope, p managemen
 // EndOne ends one of the caller's sessions.
 func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		r, err := tx.Get(kindSession, scope.User.UUID, id)
 		// The records of other users have another Parent and are not found.
-		if err == nil && r == nil {
-			err = management.ErrNotFound()
-		}
-		if err != nil {
+		if _, err := management.Existing(tx.Get(kindSession, scope.User.UUID, id)); err != nil {
 			return err
 		}
 		return tx.Delete(kindSession, scope.User.UUID, id)
