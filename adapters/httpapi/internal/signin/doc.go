@@ -4,5 +4,5 @@
 // [Endpoints] puts the tables together (endpoints.go). Sessions themselves are in package frame,
 // which authenticates every request; sessions.go only begins and ends them. oidc.go and passkeys.go
 // sign in with other means, programs.go gives keys to command lines, invites.go and invitepage.go
-// accept invitations, verifyemail.go confirms addresses, and account.go changes the own account.
+// accept invitations, and account.go changes the own account and confirms its address.
 package signin

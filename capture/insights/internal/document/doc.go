@@ -2,10 +2,8 @@
 // its methods return members and values, and record the first fault of the document, so that
 // parsers need no error handling.
 //
-//	faults.go     the codes of faults                               §1.7
-//	node.go       values, members and their types
+//	node.go       values, members and their types, and faults       §1.3, §1.7
 //	numbers.go    numbers and missing values in JSON text           §3.2.2
-//	wrappers.go   queries that only define how another is displayed     §1.3
 //	unread.go     members that no parser reads, and misspelled ones
 //	names.go      the names of members, to find misspelled ones
 package document

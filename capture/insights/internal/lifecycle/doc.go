@@ -3,8 +3,7 @@
 //
 //	lifecycle.go    new, returning, resurrecting and dormant persons    §2.7
 //	stickiness.go   numbers of active intervals                         §2.8
-//	actors.go       the actors behind a number                          §2.9.3
-//	options.go      the values by which actors are selected             §2.9.4
+//	actors.go       the actors behind a number                          §2.9.3, §2.9.4
 //
 // Section numbers refer to testdata/spec/insights.md.
 package lifecycle

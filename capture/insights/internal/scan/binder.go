@@ -1,6 +1,12 @@
 package scan
 
-import "github.com/bunting-flags/bunting/capture/insights/port"
+import (
+	"strconv"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
 
 // Binder binds the conditions and values of a query for one run.
 type Binder struct {
@@ -52,3 +58,61 @@ func (b *Binder) ScanBound(s port.Scan, yield func(r *Row) error) error {
 
 // MaxGroupTypes is the number of group types that a project may have.
 const MaxGroupTypes = 5
+
+// ColumnGetters are the columns of events that filters and breakdowns can use, as JSON text.
+var ColumnGetters = map[string]func(b *Binder) Getter{
+	"event": func(b *Binder) Getter {
+		return b.column(port.Names, func(r *Row) string { return wire.Quote(r.Batch.Name[r.Index]) })
+	},
+	"distinct_id": func(b *Binder) Getter {
+		return b.column(port.DistinctIDs, func(r *Row) string { return wire.Quote(r.Batch.DistinctID[r.Index]) })
+	},
+	"uuid": func(b *Binder) Getter {
+		return b.column(port.UUIDs, func(r *Row) string { return `"` + r.Batch.UUID[r.Index].String() + `"` })
+	},
+	"person_id": func(b *Binder) Getter {
+		actor := b.People()
+		return func(r *Row) string { return `"` + b.PersonID(actor(r)).String() + `"` }
+	},
+	"timestamp": func(b *Binder) Getter {
+		return b.column(0, func(r *Row) string {
+			return `"` + time.UnixMicro(r.Batch.Time[r.Index]).UTC().Format(time.RFC3339Nano) + `"`
+		})
+	},
+	"elements_chain": func(b *Binder) Getter { return b.ElementsChain() },
+	"$session_id":    func(b *Binder) Getter { return b.EventProperty("$session_id") },
+	"$window_id":     func(b *Binder) Getter { return b.EventProperty("$window_id") },
+	"$group_0":       func(b *Binder) Getter { return b.GroupKey(0) },
+	"$group_1":       func(b *Binder) Getter { return b.GroupKey(1) },
+	"$group_2":       func(b *Binder) Getter { return b.GroupKey(2) },
+	"$group_3":       func(b *Binder) Getter { return b.GroupKey(3) },
+	"$group_4":       func(b *Binder) Getter { return b.GroupKey(4) },
+}
+
+// column requests a column for the scan and returns g.
+func (b *Binder) column(c port.Columns, g Getter) Getter {
+	b.Needs.Columns |= c
+	return g
+}
+
+// ElementsChain returns the elements chain as JSON text, "" if the event has no chain.
+func (b *Binder) ElementsChain() Getter {
+	return b.column(port.Elements, func(r *Row) string {
+		if chain := r.Batch.Elements[r.Index]; chain != "" {
+			return wire.Quote(chain)
+		}
+		return ""
+	})
+}
+
+// GroupKey returns the key of the event's group of a type as JSON text, "" if there is no such
+// group.
+func (b *Binder) GroupKey(groupType int) Getter {
+	value := b.EventProperty("$group_" + strconv.Itoa(groupType))
+	return func(r *Row) string {
+		if key, _ := Text(value(r)); key == "" {
+			return ""
+		}
+		return value(r)
+	}
+}

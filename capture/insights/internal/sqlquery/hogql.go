@@ -202,3 +202,21 @@ func (m *metadata) Run(*scan.Run) (*port.Result, error) {
 	}
 	return &port.Result{Extra: map[string]any{"isValid": m.fault == nil, "errors": errors, "warnings": []any{}, "notices": []any{}}}, nil
 }
+
+// Kinds returns the kinds of queries whose results are rows. find returns the kind with a name,
+// for queries inside of other queries.
+func Kinds(find func(name string) (scan.Kind, bool)) []scan.Kind {
+	s := Sources{find}
+	out := []scan.Kind{
+		{Name: "HogQLQuery", Parse: parseHogQL},
+		{Name: "HogQLMetadata", Parse: parseMetadata},
+		{Name: "EventsQuery", Parse: s.parseEvents},
+		{Name: "ActorsQuery", Parse: s.parseActors},
+		{Name: "PersonsNode", Parse: s.parsePersons},
+		{Name: "InsightActorsQueryOptions", Parse: s.parseOptions},
+	}
+	for _, name := range ActorsKinds {
+		out = append(out, scan.Kind{Name: name, Parse: s.parseActorsSource})
+	}
+	return out
+}

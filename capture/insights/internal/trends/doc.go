@@ -3,10 +3,10 @@
 //	measure.go, trends.go        the math of a series, and parsing   §2.4.1, §2.4.2
 //	tally.go, distinct.go, firsttime.go, hogqltally.go   the tallies of maths
 //	counting.go, begin.go        one series while it is counted
-//	sweep.go, run.go             one scan for all series
+//	run.go                       one scan for all series
 //	formula.go, formulas.go      formulas of series                           §2.4.5
 //	answer.go                    the rows of the result                       §2.4.6
-//	collect.go, actors.go, options.go   the actors behind a number            §2.9.3, §2.9.4
+//	collect.go, actors.go        the actors behind a number            §2.9.3, §2.9.4
 //
 // Section numbers refer to testdata/spec/insights.md.
 package trends

@@ -2,7 +2,7 @@
 // actors of each variant and measures metrics; the statistics are in capture/experiments.
 //
 //	trial.go, exposure.go         the experiment of a query, and exposed actors
-//	metric.go, measure.go, figures.go, walk.go   metrics, and their values for each actor
+//	metric.go, measure.go, walk.go   metrics, and their values for each actor
 //	experiment.go, result.go      one metric, compared by variant
 //	results.go, timeseries.go     all metrics of an experiment, and by day
 //	exposures.go                  the numbers of exposures
