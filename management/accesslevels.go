@@ -66,10 +66,7 @@ type accessRules map[ruleTarget]userLevels
 
 // add adds a rule, which must apply to the user.
 func (rules accessRules) add(r *accessRule) {
-	target := ruleTarget{kind: r.Resource}
-	if r.ResourceID != nil {
-		target.id = *r.ResourceID
-	}
+	target := ruleTarget{kind: r.Resource, id: OrZero(r.ResourceID)}
 	levels := rules[target]
 	switch {
 	case r.Member != nil:

@@ -68,10 +68,7 @@ func targetSort(p ruleTarget) string {
 // record returns the record of the rule. Its ID is the target and the subject, so that a subject
 // has at most one rule for a target.
 func (r *accessRule) record(project int64) *Record {
-	target := ruleTarget{kind: r.Resource}
-	if r.ResourceID != nil {
-		target.id = *r.ResourceID
-	}
+	target := ruleTarget{kind: r.Resource, id: OrZero(r.ResourceID)}
 	subject := r.subject(project)
 	return &Record{
 		Kind: kindAccessRule, Parent: ProjectParent(project), ID: targetSort(target) + subject, Other: subject,

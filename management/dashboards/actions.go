@@ -119,12 +119,7 @@ func (a *storedAction) accessObject() management.AccessObject {
 }
 
 // title returns the name, or "" if the action has none.
-func (a *storedAction) title() string {
-	if a.Name == nil {
-		return ""
-	}
-	return *a.Name
-}
+func (a *storedAction) title() string { return management.OrZero(a.Name) }
 
 // unique returns the Record.Unique of the action: no other action of the project may have its name.
 func (a *storedAction) unique(scope *management.Scope) string {

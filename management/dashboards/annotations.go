@@ -132,12 +132,7 @@ func (a *storedAnnotation) isVisibleIn(project int64) bool {
 }
 
 // title returns the content, or "" if there is none.
-func (a *storedAnnotation) title() string {
-	if a.Content == nil {
-		return ""
-	}
-	return *a.Content
-}
+func (a *storedAnnotation) title() string { return management.OrZero(a.Content) }
 
 // sort returns the Record.Sort, which is the date. Annotations without a date count as the newest.
 func (a *storedAnnotation) sort() string {

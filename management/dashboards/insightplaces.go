@@ -9,12 +9,7 @@ import (
 )
 
 // title returns the name, or "" if there is none.
-func (i *insightRecord) title() string {
-	if i.Name == nil {
-		return ""
-	}
-	return *i.Name
-}
+func (i *insightRecord) title() string { return management.OrZero(i.Name) }
 
 // setDashboards adds an insight to the dashboards with the given numbers and removes it from all
 // others. The caller must be able to edit each dashboard that changes.

@@ -41,12 +41,7 @@ type dashboardRecord struct {
 }
 
 // title returns the name, or "" if there is none.
-func (d *dashboardRecord) title() string {
-	if d.Name == nil {
-		return ""
-	}
-	return *d.Name
-}
+func (d *dashboardRecord) title() string { return management.OrZero(d.Name) }
 
 // dashboardParentPrefix is the prefix of the Record.Parent of objects that belong to a dashboard.
 const dashboardParentPrefix = "dashboard:"
