@@ -2,6 +2,7 @@ package filesource
 
 import (
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -101,12 +102,7 @@ func (s *Source) watch() {
 // isOwnFile reports whether an event is about one of the files. Other events in a folder cause a
 // check, but do not force a read of files that seem unchanged.
 func (s *Source) isOwnFile(event string) bool {
-	for _, f := range s.files {
-		if filepath.Clean(f.path) == filepath.Clean(event) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.files, func(f *file) bool { return filepath.Clean(f.path) == filepath.Clean(event) })
 }
 
 // refresh checks every file and applies changes.

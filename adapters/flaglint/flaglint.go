@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -186,12 +187,7 @@ func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 }
 
 func isOwnPackage(path string) bool {
-	for _, p := range ownPackages {
-		if path == p || strings.HasPrefix(path, p+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ownPackages, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
 }
 
 // looksLikeContext reports whether an expression is, for example, ctx, requestCtx,

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -181,10 +182,5 @@ func (s Domains) hasChallenge(ctx context.Context, d *Domain) bool {
 	if err != nil {
 		return false
 	}
-	for _, text := range records {
-		if text == d.Challenge {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(records, d.Challenge)
 }
