@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // definitions stores n definitions with some padding in project 1.
-func (o *office) definitions(t *testing.T, kind featureflags.DefinitionKind, n, padding int) {
+func (o *office) definitions(t *testing.T, kind management.DefinitionKind, n, padding int) {
 	t.Helper()
 	name := strings.Repeat("x", padding)
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		for i := range n {
-			d := featureflags.Definition{ID: int64(1000 + i), Key: fmt.Sprint("key", i), Meta: []byte(`{}`)}
+			d := management.Definition{ID: int64(1000 + i), Key: fmt.Sprint("key", i), Meta: []byte(`{}`)}
 			d.Record = fmt.Appendf(nil, `{"id":%d,"key":%q,"name":%q,"active":false,"filters":{"groups":[]}}`, d.ID, d.Key, name)
-			if kind == featureflags.CohortDefinition {
+			if kind == management.CohortDefinition {
 				d.Key, d.Record = "", fmt.Appendf(nil, `{"id":%d,"name":%q,"filters":{"properties":{"type":"OR","values":[]}}}`, d.ID, name)
 			}
 			if err := tx.PutDefinition(kind, 1, &d); err != nil {
@@ -40,7 +40,7 @@ func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 	for _, request := range requests {
 		head, body, _ := strings.Cut(request, " {")
 		answer := o.do(t, head, "{"+body, 400)
-		if code, _ := dig(answer, "code"); code != featureflags.CodeLimit || !strings.Contains(string(answer), limit) {
+		if code, _ := dig(answer, "code"); code != management.CodeLimit || !strings.Contains(string(answer), limit) {
 			t.Errorf("%s: %s, want %q", head, answer, limit)
 		}
 	}
@@ -50,7 +50,7 @@ func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 func TestDefinitions_AtMost20000Flags(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.do(t, "POST /api/projects/2/feature_flags/", `{"key":"elsewhere"}`, 201)
-	o.definitions(t, featureflags.FlagDefinition, 20_000, 0)
+	o.definitions(t, management.FlagDefinition, 20_000, 0)
 	const limit = "A project has at most 20000 feature flags"
 	o.wantLimit(t, limit,
 		`POST /api/projects/1/feature_flags/ {"key":"one-more"}`,
@@ -69,7 +69,7 @@ func TestDefinitions_AtMost20000Flags(t *testing.T) {
 
 func TestDefinitions_AtMost10000Cohorts(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	o.definitions(t, featureflags.CohortDefinition, 10_000, 0)
+	o.definitions(t, management.CohortDefinition, 10_000, 0)
 	const tree = `"filters":{"properties":{"type":"OR","values":[]}}`
 	o.wantLimit(t, "A project has at most 10000 cohorts",
 		`POST /api/projects/1/cohorts/ {"name":"one more",`+tree+`}`,
@@ -82,7 +82,7 @@ func TestDefinitions_AtMost10000Cohorts(t *testing.T) {
 // A project has at most 64 MiB of definitions.
 func TestDefinitions_AtMost64MiB(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	o.definitions(t, featureflags.FlagDefinition, 63, 1<<20)
+	o.definitions(t, management.FlagDefinition, 63, 1<<20)
 	payload, _ := json.Marshal(`"` + strings.Repeat("y", 200<<10) + `"`) // JSON in a string
 	var answer []byte
 	created := 0

@@ -57,6 +57,8 @@ var BoundResults = results.BoundResults
 var allServices = &rooms.Rooms{
 	BatchExports: &batchexports.Service{}, Dashboards: &dashboards.Service{}, ErrorTracking: &errortracking.Service{},
 	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},
+	Changes: &featureflags.Changes{}, Cohorts: &featureflags.Cohorts{}, EarlyAccess: &featureflags.EarlyAccess{}, Experiments: &featureflags.Experiments{},
+	Rollouts: &featureflags.Rollouts{}, Surveys: &featureflags.Surveys{},
 }
 
 // describedRows returns the endpoints of the management API.

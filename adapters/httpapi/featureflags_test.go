@@ -12,7 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -65,7 +64,7 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 func TestFeatureFlags_FromAFile(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
-		return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
+		return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
 			ID: 77, Key: "filed", Origin: "flags.json",
 			Record: json.RawMessage(`{"id": 77, "key": "filed", "active": true, "filters": {"groups": [{"properties": [{"key": "by_key", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}}`),
 		})

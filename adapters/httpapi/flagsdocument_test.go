@@ -13,7 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -65,12 +65,12 @@ func (o *office) furnishForms(t *testing.T) {
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
 		for i, form := range cohortForms {
 			id := int64(i + 1)
-			if err := tx.PutDefinition(featureflags.CohortDefinition, 1, &featureflags.Definition{ID: id, Record: json.RawMessage(form.record), Origin: "old.json"}); err != nil {
+			if err := tx.PutDefinition(management.CohortDefinition, 1, &management.Definition{ID: id, Record: json.RawMessage(form.record), Origin: "old.json"}); err != nil {
 				return err
 			}
 			key := fmt.Sprint("in-", id)
 			record := fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"type": "cohort", "key": "id", "value": %d}]}]}}`, id, key, id)
-			if err := tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{ID: id, Key: key, Record: json.RawMessage(record), Origin: "old.json"}); err != nil {
+			if err := tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{ID: id, Key: key, Record: json.RawMessage(record), Origin: "old.json"}); err != nil {
 				return err
 			}
 			if form.name == "a list" {

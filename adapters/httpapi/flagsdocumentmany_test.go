@@ -10,7 +10,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -43,22 +42,22 @@ func (t *countingTx) List(q management.Query) ([]management.Record, int, error) 
 
 func (t *countingTx) Next(name string) (int64, error) { t.calls["Next"]++; return t.Tx.Next(name) }
 
-func (t *countingTx) Definition(kind featureflags.DefinitionKind, project, id int64) (*featureflags.Definition, error) {
+func (t *countingTx) Definition(kind management.DefinitionKind, project, id int64) (*management.Definition, error) {
 	t.calls["Definition"]++
 	return t.Tx.Definition(kind, project, id)
 }
 
-func (t *countingTx) DefinitionByKey(kind featureflags.DefinitionKind, project int64, key string) (*featureflags.Definition, error) {
+func (t *countingTx) DefinitionByKey(kind management.DefinitionKind, project int64, key string) (*management.Definition, error) {
 	t.calls["DefinitionByKey"]++
 	return t.Tx.DefinitionByKey(kind, project, key)
 }
 
-func (t *countingTx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definition, int, error) {
+func (t *countingTx) Definitions(q management.DefinitionQuery) ([]management.Definition, int, error) {
 	t.calls["Definitions"]++
 	return t.Tx.Definitions(q)
 }
 
-func (t *countingTx) PutDefinition(kind featureflags.DefinitionKind, project int64, d *featureflags.Definition) error {
+func (t *countingTx) PutDefinition(kind management.DefinitionKind, project int64, d *management.Definition) error {
 	t.calls["PutDefinition"]++
 	return t.Tx.PutDefinition(kind, project, d)
 }

@@ -148,8 +148,8 @@ var officeRuns = map[string]func(*office) error{
 		return err
 	},
 	"scheduled": func(o *office) error {
-		_, changes := o.service.FeatureFlags.ScheduledChanges.RunDue(context.Background())
-		_, surveys := o.service.FeatureFlags.Surveys.StartDueIterations(context.Background())
+		_, changes := o.service.Changes.Scheduled.RunDue(context.Background())
+		_, surveys := o.service.Surveys.StartDueIterations(context.Background())
 		return errors.Join(changes, surveys)
 	},
 }

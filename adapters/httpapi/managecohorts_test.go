@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -18,7 +18,7 @@ func TestManagement_CohortOfAFile(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
-		return tx.PutDefinition(featureflags.CohortDefinition, 1, &featureflags.Definition{
+		return tx.PutDefinition(management.CohortDefinition, 1, &management.Definition{
 			ID: 12, Record: json.RawMessage(`{"type":"AND","values":[{"type":"person","key":"a","operator":"exact","value":"b"}]}`), Origin: "demo.json",
 		})
 	})
@@ -86,7 +86,7 @@ func TestManagement_People(t *testing.T) {
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "one", "$group_set": {"size": 3}}},
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "two", "$group_set": {}}}]}`)}})
 	ctx := context.Background()
-	var people featureflags.People = sqlstore.ManagementStore{Store: o.store}
+	var people management.People = sqlstore.ManagementStore{Store: o.store}
 	if n, err := people.CountPersons(ctx, 1); n != 2 || err != nil {
 		t.Error(n, err)
 	}
@@ -111,7 +111,7 @@ func TestManagement_People(t *testing.T) {
 	}
 	for _, stop := range []int{1, 9} {
 		var persons, groups []string
-		err := people.Persons(ctx, 1, func(p *featureflags.Person) bool {
+		err := people.Persons(ctx, 1, func(p *management.Person) bool {
 			persons = append(persons, p.DistinctIDs...)
 			return len(persons) < stop
 		})

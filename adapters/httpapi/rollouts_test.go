@@ -161,7 +161,7 @@ func (o *office) read(t *testing.T, text []byte, to any) {
 // evaluate runs the evaluations that are due, and returns the rollout.
 func (o *office) evaluate(t *testing.T, id int64) (r rollout) {
 	t.Helper()
-	if _, err := o.service.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
+	if _, err := o.service.Rollouts.EvaluateDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	o.read(t, o.do(t, fmt.Sprintf("GET /api/projects/1/guarded_rollouts/%d/", id), "", 200), &r)

@@ -19,6 +19,12 @@ func TestNew_NilServiceHasNoRoutes(t *testing.T) {
 		gone, left string
 	}{
 		"feature flags":  {func(r *rooms.Rooms) { r.FeatureFlags = nil }, "/api/projects/1/feature_flags/", "/api/projects/1/dashboards/"},
+		"cohorts":        {func(r *rooms.Rooms) { r.Cohorts = nil }, "/api/projects/1/cohorts/", "/api/projects/1/feature_flags/"},
+		"changes":        {func(r *rooms.Rooms) { r.Changes = nil }, "/api/projects/1/scheduled_changes/", "/api/projects/1/feature_flags/"},
+		"early access":   {func(r *rooms.Rooms) { r.EarlyAccess = nil }, "/api/projects/1/early_access_feature/", "/api/projects/1/feature_flags/"},
+		"experiments":    {func(r *rooms.Rooms) { r.Experiments = nil }, "/api/projects/1/experiments/", "/api/projects/1/feature_flags/"},
+		"rollouts":       {func(r *rooms.Rooms) { r.Rollouts = nil }, "/api/projects/1/guarded_rollouts/", "/api/projects/1/experiments/"},
+		"surveys":        {func(r *rooms.Rooms) { r.Surveys = nil }, "/api/projects/1/surveys/", "/api/projects/1/experiments/"},
 		"organizations":  {func(r *rooms.Rooms) { r.Organizations = nil }, "/api/organizations/", "/api/projects/1/feature_flags/"},
 		"dashboards":     {func(r *rooms.Rooms) { r.Dashboards = nil }, "/api/projects/1/dashboards/", "/api/projects/1/error_tracking/assignment_rules/"},
 		"error tracking": {func(r *rooms.Rooms) { r.ErrorTracking = nil }, "/api/projects/1/error_tracking/assignment_rules/", "/api/projects/1/batch_exports/"},

@@ -44,7 +44,7 @@ var healthChecks = []struct {
 	{"stream", func(p *parts) bool { return p.stream != nil }, streamHealth},
 	{"mail", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, mailHealth},
 	{"exports", func(p *parts) bool { return p.rooms != nil && p.rooms.BatchExports != nil && !p.Without.has(Exports) }, exportsHealth},
-	{"scheduled changes", func(p *parts) bool { return p.rooms != nil && p.rooms.FeatureFlags != nil }, scheduleHealth},
+	{"scheduled changes", func(p *parts) bool { return p.rooms != nil && p.rooms.Changes != nil }, scheduleHealth},
 	{"certificate", func(p *parts) bool { return p.server.certificate != nil }, certificateHealth},
 	{"clock", func(*parts) bool { return true }, clockHealth},
 }
@@ -229,7 +229,7 @@ func exportsHealth(ctx context.Context, v *healthView) finding {
 
 // scheduleHealth checks for scheduled changes that are overdue.
 func scheduleHealth(ctx context.Context, v *healthView) finding {
-	n, err := v.rooms.FeatureFlags.ScheduledChanges.Overdue(ctx, lateSchedule)
+	n, err := v.rooms.Changes.Scheduled.Overdue(ctx, lateSchedule)
 	switch {
 	case err != nil:
 		return storeProblem(err)

@@ -79,7 +79,7 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 		{p.rooms != nil, p.countCohorts},
 		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.followExceptions},
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
-		{p.queries != nil && p.rooms.FeatureFlags != nil, p.evaluateRollouts},
+		{p.queries != nil && p.rooms.Rollouts != nil, p.evaluateRollouts},
 		{p.recorder != nil, p.reportMerges},
 		{p.store != nil, p.reportUsage},
 		{p.store != nil, p.countEvaluations},

@@ -47,8 +47,8 @@ const scheduleEvery = time.Second
 func (p *parts) schedule(ctx context.Context) {
 	var failures throttle.Streak
 	every(ctx, scheduleEvery, func() {
-		_, changes := p.rooms.FeatureFlags.ScheduledChanges.RunDue(ctx)
-		_, surveys := p.rooms.FeatureFlags.Surveys.StartDueIterations(ctx)
+		_, changes := p.rooms.Changes.Scheduled.RunDue(ctx)
+		_, surveys := p.rooms.Surveys.StartDueIterations(ctx)
 		err := errors.Join(changes, surveys)
 		if ctx.Err() != nil {
 			return
@@ -76,7 +76,7 @@ const cohortsEvery = time.Minute
 
 // countCohorts updates old counts of dynamic cohorts, until the context ends.
 func (p *parts) countCohorts(ctx context.Context) {
-	p.repeat(ctx, cohortsEvery, "", "cohorts could not be calculated", p.rooms.FeatureFlags.Cohorts.CountDue)
+	p.repeat(ctx, cohortsEvery, "", "cohorts could not be calculated", p.rooms.Cohorts.CountDue)
 }
 
 // rolloutsEvery is the maximum delay of the evaluation of a guarded rollout.
@@ -84,7 +84,7 @@ const rolloutsEvery = 5 * time.Second
 
 // evaluateRollouts evaluates the guarded rollouts that are due, until the context ends.
 func (p *parts) evaluateRollouts(ctx context.Context) {
-	p.repeat(ctx, rolloutsEvery, jobRollouts, "guarded rollouts could not be evaluated", p.rooms.FeatureFlags.Rollouts.EvaluateDue)
+	p.repeat(ctx, rolloutsEvery, jobRollouts, "guarded rollouts could not be evaluated", p.rooms.Rollouts.EvaluateDue)
 }
 
 // repeat calls step at each interval until it has no more work, until the context ends. It counts

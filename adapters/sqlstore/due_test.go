@@ -45,7 +45,7 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			}
 			turn := func(want int) {
 				t.Helper()
-				if n, err := r.FeatureFlags.Surveys.StartDueIterations(t.Context()); n != want || err != nil {
+				if n, err := r.Surveys.StartDueIterations(t.Context()); n != want || err != nil {
 					t.Fatalf("%d surveys were due (%v), want %d", n, err, want)
 				}
 			}
@@ -57,16 +57,16 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			asks("5d9c1f34-0000-4000-8000-000000000001/3")
 
 			for _, want := range []bool{true, false} { // one is due, then no further one
-				if more, err := r.FeatureFlags.Cohorts.CountDue(t.Context()); more != want || err != nil {
+				if more, err := r.Cohorts.CountDue(t.Context()); more != want || err != nil {
 					t.Fatalf("a cohort was counted: %v (%v), want %v", more, err, want)
 				}
 			}
-			c, err := r.FeatureFlags.Cohorts.Get(t.Context(), scope, "1")
+			c, err := r.Cohorts.Get(t.Context(), scope, "1")
 			if err != nil || c.Count == nil || *c.Count != 0 || !c.LastCalculation.Equal(now) {
 				t.Errorf("the cohort: %+v (%v), want nobody, counted %v", c, err, now)
 			}
 			now = now.Add(featureflags.CohortCountInterval)
-			if more, err := r.FeatureFlags.Cohorts.CountDue(t.Context()); !more || err != nil {
+			if more, err := r.Cohorts.CountDue(t.Context()); !more || err != nil {
 				t.Errorf("not counted again after an hour (%v)", err)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/files"
 )
 
@@ -60,7 +60,7 @@ func (s *Store) applyFile(ctx context.Context, origin string, f *files.File) err
 }
 
 // recordKinds are the kinds of definitions by files.Kind.
-var recordKinds = [...]featureflags.DefinitionKind{files.Flags: featureflags.FlagDefinition, files.Cohorts: featureflags.CohortDefinition}
+var recordKinds = [...]management.DefinitionKind{files.Flags: management.FlagDefinition, files.Cohorts: management.CohortDefinition}
 
 // fileTx implements files.Tx.
 type fileTx struct {

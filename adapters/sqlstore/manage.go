@@ -12,7 +12,6 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -126,7 +125,7 @@ type manageTx struct {
 	changed map[int64]bool
 	// totals caches the totals of projects that were requested. Changes in the
 	// transaction update them.
-	totals map[int64]*featureflags.DefinitionTotals
+	totals map[int64]*management.DefinitionTotals
 }
 
 // errReadOnly is the error for writes in a reading transaction.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -34,8 +33,8 @@ func benchManaged(b *testing.B) ManagementStore {
 				if err := tx.Put(&r); err != nil {
 					return err
 				}
-				d := featureflags.Definition{Key: "flag-" + id, Record: data, Meta: []byte("{}")}
-				if err := tx.PutDefinition(featureflags.FlagDefinition, 1, &d); err != nil {
+				d := management.Definition{Key: "flag-" + id, Record: data, Meta: []byte("{}")}
+				if err := tx.PutDefinition(management.FlagDefinition, 1, &d); err != nil {
 					return err
 				}
 			}
@@ -76,18 +75,18 @@ func BenchmarkManagement_Read(b *testing.B) {
 			return boolToCount(r != nil), err
 		}},
 		{"one flag", 1, func(tx rooms.Tx, n int) (int, error) {
-			d, err := tx.Definition(featureflags.FlagDefinition, 1, int64(n+1))
+			d, err := tx.Definition(management.FlagDefinition, 1, int64(n+1))
 			return boolToCount(d != nil), err
 		}},
 		{"one flag by its key", 1, func(tx rooms.Tx, n int) (int, error) {
-			d, err := tx.DefinitionByKey(featureflags.FlagDefinition, 1, fmt.Sprintf("flag-%08d", n))
+			d, err := tx.DefinitionByKey(management.FlagDefinition, 1, fmt.Sprintf("flag-%08d", n))
 			return boolToCount(d != nil), err
 		}},
 		{"100 records", 100, list(management.Query{Parent: "1"})},
 		{"the last 100 records", 100, list(management.Query{Parent: "1", Descending: true})},
 		{"100 records under another place", 100, list(management.Query{Other: "o"})},
 		{"100 flags", 100, func(tx rooms.Tx, _ int) (int, error) {
-			page, count, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: 1, Limit: 100})
+			page, count, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: 1, Limit: 100})
 			if count != benchRecords {
 				return 0, fmt.Errorf("%d flags are counted, %w", count, err)
 			}

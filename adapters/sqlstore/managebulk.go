@@ -6,7 +6,6 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // The bulk statements for definitions, records and members of management.
@@ -56,7 +55,7 @@ func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
 
 // ReserveDefinitionIDs implements rooms.Tx. Definitions from files have ids of their
 // own choice, so the sequence skips to the highest existing id if it is behind.
-func (t *manageTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (first int64, err error) {
+func (t *manageTx) ReserveDefinitionIDs(kind management.DefinitionKind, n int) (first int64, err error) {
 	const what = "numbering definitions"
 	table := definitionTables[kind].table
 	var highest int64
@@ -73,7 +72,7 @@ func (t *manageTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int)
 }
 
 // PutDefinitions implements rooms.Tx.
-func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
+func (t *manageTx) PutDefinitions(kind management.DefinitionKind, projectID int64, list []*management.Definition) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -85,12 +84,12 @@ func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID in
 }
 
 // saveDefinitions inserts or replaces definitions. It does not update the totals.
-func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
+func (t *manageTx) saveDefinitions(kind management.DefinitionKind, projectID int64, list []*management.Definition) error {
 	t.markChanged(projectID)
 	return t.bulk("saving definitions", definitionTables[kind].put, nil, len(list), func(args []any, i int) []any {
 		d := list[i]
 		args = append(args, projectID, d.ID, jsonOrDefault(d.Record, "{}"), jsonOrDefault(d.Meta, "{}"), d.Origin, boolToInt(d.Deleted))
-		if kind == featureflags.FlagDefinition {
+		if kind == management.FlagDefinition {
 			args = append(args, cleanText(d.Key))
 		}
 		return args

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -17,8 +16,8 @@ var definitionTables = [...]struct {
 	table, key string
 	put        *bulk
 }{
-	featureflags.FlagDefinition:   {"flag_records", "key", &putFlags},
-	featureflags.CohortDefinition: {"cohort_records", "''", &putCohorts},
+	management.FlagDefinition:   {"flag_records", "key", &putFlags},
+	management.CohortDefinition: {"cohort_records", "''", &putCohorts},
 }
 
 var (
@@ -27,10 +26,10 @@ var (
 )
 
 // definitions calls visit for each definition that a condition selects.
-func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(featureflags.Definition), where string, args ...any) error {
+func (t *manageTx) definitions(kind management.DefinitionKind, visit func(management.Definition), where string, args ...any) error {
 	d := definitionTables[kind]
 	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
-		var x featureflags.Definition
+		var x management.Definition
 		err := rows.Scan(&x.ID, &x.Key, scanRawJSON(&x.Record), scanRawJSON(&x.Meta), &x.Origin, &x.Deleted)
 		visit(x)
 		return err
@@ -39,16 +38,16 @@ func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(feat
 }
 
 // Definition implements rooms.Tx. It also returns deleted definitions.
-func (t *manageTx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (found *featureflags.Definition, err error) {
-	err = t.definitions(kind, func(d featureflags.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
+func (t *manageTx) Definition(kind management.DefinitionKind, projectID, id int64) (found *management.Definition, err error) {
+	err = t.definitions(kind, func(d management.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
 	return found, err
 }
 
 // DefinitionByKey implements rooms.Tx.
-func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (found *featureflags.Definition, err error) {
+func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (found *management.Definition, err error) {
 	// The subquery needs only the index of keys, which contains the ids. In a query for
 	// all columns SQLite prefers to scan all flags of the project.
-	err = t.definitions(kind, func(d featureflags.Definition) { found = &d },
+	err = t.definitions(kind, func(d management.Definition) { found = &d },
 		`project_id = $1 AND id IN (SELECT id FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0)`,
 		projectID, cleanText(key))
 	return found, err
@@ -56,7 +55,7 @@ func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID i
 
 // Definitions implements rooms.Tx. The count is the number of all matching definitions,
 // of at most management.MaxScan if the query has a filter in Go.
-func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, count int, err error) {
+func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
 	const condition = `project_id = $1 AND deleted = $2`
 	table, args := definitionTables[q.Kind].table, []any{q.Project, boolToInt(q.Deleted)}
 	// The subquery needs only an index, as in DefinitionByKey.
@@ -67,10 +66,10 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 		if _, err := t.queryRow("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+condition, args, &count); err != nil {
 			return nil, 0, err
 		}
-		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(pageLimit(q.Limit), max(q.Offset, 0)), args...)
+		err = t.definitions(q.Kind, func(d management.Definition) { page = append(page, d) }, where(pageLimit(q.Limit), max(q.Offset, 0)), args...)
 		return page, count, err
 	}
-	err = t.definitions(q.Kind, func(d featureflags.Definition) {
+	err = t.definitions(q.Kind, func(d management.Definition) {
 		if !q.Match(&d) {
 			return
 		}
@@ -83,13 +82,13 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 }
 
 // PutDefinition implements rooms.Tx. If the id is 0, it assigns one.
-func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) error {
+func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64, d *management.Definition) error {
 	before, err := t.readSize(kind, projectID, d.ID)
 	if err == nil && d.ID == 0 {
 		d.ID, err = t.ReserveDefinitionIDs(kind, 1)
 	}
 	if err == nil {
-		err = t.saveDefinitions(kind, projectID, []*featureflags.Definition{d})
+		err = t.saveDefinitions(kind, projectID, []*management.Definition{d})
 	}
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int
 }
 
 // DeleteDefinition implements rooms.Tx. It deletes the row.
-func (t *manageTx) DeleteDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
+func (t *manageTx) DeleteDefinition(kind management.DefinitionKind, projectID, id int64) error {
 	before, err := t.readSize(kind, projectID, id)
 	if err != nil {
 		return err
@@ -168,8 +167,8 @@ func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 }
 
 // FlagCalls implements rooms.Tx.
-func (t *manageTx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
-	return listRows(t, "reading calls of a flag", func(c *featureflags.FlagCall) []any {
+func (t *manageTx) FlagCalls(projectID int64, key string) ([]management.FlagCall, error) {
+	return listRows(t, "reading calls of a flag", func(c *management.FlagCall) []any {
 		return []any{&c.Value, &c.Calls, scanTime(&c.First), scanTime(&c.Last)}
 	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
 }

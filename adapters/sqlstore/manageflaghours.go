@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // hourOf returns the number of the hour of a time since 1970, negative for earlier
@@ -115,7 +115,7 @@ func (s *Store) DeleteFlagHours(ctx context.Context, before time.Time) (more boo
 }
 
 // FlagTotals implements rooms.Tx.
-func (t *manageTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+func (t *manageTx) FlagTotals(q management.HoursQuery) (map[string]int64, error) {
 	type total struct {
 		value string
 		n     int64
@@ -132,7 +132,7 @@ func (t *manageTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, erro
 }
 
 // FlagHours implements rooms.Tx.
-func (t *manageTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
+func (t *manageTx) FlagHours(q management.HoursQuery) ([]management.FlagHour, error) {
 	value, values, args := `''`, "", hoursArgs(&q)
 	keys := ` AND flag_key IN (` + placeholders(len(args)+1, len(q.Keys)) + `)`
 	for _, key := range q.Keys {
@@ -144,14 +144,14 @@ func (t *manageTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour
 			args = append(args, cleanText(v))
 		}
 	}
-	return listRows(t, "reading when flags were answered", func(h *featureflags.FlagHour) []any {
+	return listRows(t, "reading when flags were answered", func(h *management.FlagHour) []any {
 		return []any{&h.Flag, &h.Value, scanTime(&h.At), &h.N}
 	}, `SELECT flag_key, `+value+`, hour * 3600000000, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4`+
 		keys+values+` GROUP BY 1, 2, 3`, args...)
 }
 
 // hoursArgs returns the arguments that the queries of flag_hours share.
-func hoursArgs(q *featureflags.HoursQuery) []any {
+func hoursArgs(q *management.HoursQuery) []any {
 	evaluations := 0
 	if q.Evaluations {
 		evaluations = 1

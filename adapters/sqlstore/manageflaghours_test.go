@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -28,8 +28,8 @@ func testFlagHours(t *testing.T, s ManagementStore) {
 	}
 	want := func(what string, want ...string) {
 		t.Helper()
-		q := featureflags.HoursQuery{Project: 1, Evaluations: true, Keys: []string{"f"}, Values: []string{"true", "a"}, From: when.Add(-24 * time.Hour), To: when.Add(24 * time.Hour)}
-		var got []featureflags.FlagHour
+		q := management.HoursQuery{Project: 1, Evaluations: true, Keys: []string{"f"}, Values: []string{"true", "a"}, From: when.Add(-24 * time.Hour), To: when.Add(24 * time.Hour)}
+		var got []management.FlagHour
 		err := s.Read(ctx, func(tx rooms.Tx) (err error) {
 			got, err = tx.FlagHours(q)
 			return err

@@ -6,18 +6,18 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 )
 
-var _ featureflags.People = ManagementStore{}
+var _ management.People = ManagementStore{}
 
 // peopleStep is the number of persons or groups that a scan for management reads at a
 // time.
 const peopleStep = 500
 
-// Persons implements featureflags.People. The scan is not a snapshot: a person that
+// Persons implements management.People. The scan is not a snapshot: a person that
 // changes during the scan is visited in the state before or after the change.
-func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*featureflags.Person) bool) error {
+func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*management.Person) bool) error {
 	for after := int64(0); ; {
 		page, next, err := s.People(ctx, projectID, capture.PersonQuery{After: after, Limit: peopleStep})
 		if err != nil {
@@ -39,8 +39,8 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 	}
 }
 
-// PersonByUUID implements featureflags.People. It returns nil if uuid is not a UUID.
-func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*featureflags.Person, error) {
+// PersonByUUID implements management.People. It returns nil if uuid is not a UUID.
+func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*management.Person, error) {
 	id, ok := wire.ParseUUID(uuid)
 	if !ok {
 		return nil, nil
@@ -52,8 +52,8 @@ func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid
 	return convertPerson(p)
 }
 
-// PersonByDistinctID implements featureflags.People.
-func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*featureflags.Person, error) {
+// PersonByDistinctID implements management.People.
+func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*management.Person, error) {
 	p, err := s.PersonForDistinctID(ctx, projectID, distinctID)
 	if err != nil || p == nil {
 		return nil, err
@@ -61,13 +61,13 @@ func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64
 	return convertPerson(p)
 }
 
-// CountPersons implements featureflags.People.
+// CountPersons implements management.People.
 func (s ManagementStore) CountPersons(ctx context.Context, projectID int64) (int, error) {
 	n, err := s.CountPeople(ctx, projectID)
 	return int(n), err
 }
 
-// Groups implements featureflags.People.
+// Groups implements management.People.
 func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int, visit func(key string, properties map[string]any) bool) error {
 	for after := ""; ; {
 		page, next, err := s.Store.Groups(ctx, projectID, index, after, "", peopleStep)
@@ -91,10 +91,10 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 }
 
 // convertPerson converts a stored person to the type of package featureflags.
-func convertPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
+func convertPerson(p *capture.StoredPerson) (*management.Person, error) {
 	properties, err := parseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}
-	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
+	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
 }

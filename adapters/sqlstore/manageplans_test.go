@@ -19,7 +19,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -215,16 +214,16 @@ func runRest(t testing.TB, s ManagementStore) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		p := management.ProjectRecord{ID: 1, Organization: "o", Name: "p", APIKey: "phc_1", CreatedAt: at}
-		d := featureflags.Definition{Record: []byte("{}"), Origin: "file", ID: 7}
-		existing := featureflags.Definition{Record: []byte("{}")}
+		d := management.Definition{Record: []byte("{}"), Origin: "file", ID: 7}
+		existing := management.Definition{Record: []byte("{}")}
 		for _, do := range []func() error{
 			func() error {
 				return tx.PutOrganization(&management.OrganizationRecord{ID: "o", Name: "o", CreatedAt: at})
 			},
 			func() error { return tx.DeleteOrganization("o") },
 			func() error { return tx.PutProject(&p) },
-			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &d) },
-			func() error { return tx.PutDefinition(featureflags.CohortDefinition, 1, &existing) },
+			func() error { return tx.PutDefinition(management.CohortDefinition, 1, &d) },
+			func() error { return tx.PutDefinition(management.CohortDefinition, 1, &existing) },
 		} {
 			if err := do(); err != nil {
 				return err
@@ -256,11 +255,11 @@ func runEach(tx rooms.Tx) (err error) {
 	note(tx.Organizations())
 	note(tx.Projects(""))
 	note(tx.ProjectByKey("phc_1"))
-	note(tx.DefinitionByKey(featureflags.FlagDefinition, 1, "k"))
+	note(tx.DefinitionByKey(management.FlagDefinition, 1, "k"))
 	note(tx.GroupTypes(1))
 	note(tx.FlagCalls(1, "k"))
 	note(tx.LastCalls(1))
-	hours := featureflags.HoursQuery{Project: 1, Keys: []string{"a", "b"}}
+	hours := management.HoursQuery{Project: 1, Keys: []string{"a", "b"}}
 	note(tx.FlagTotals(hours))
 	note(tx.FlagHours(hours))
 	hours.Values = []string{"true", "false"}
@@ -278,14 +277,14 @@ func runEach(tx rooms.Tx) (err error) {
 		_, _, e := tx.List(q)
 		note(nil, e)
 	}
-	for _, q := range []featureflags.DefinitionQuery{
-		{Kind: featureflags.FlagDefinition, Project: 1, Limit: 10}, {Kind: featureflags.CohortDefinition, Project: 1, Limit: 10, Deleted: true},
-		{Kind: featureflags.FlagDefinition, Project: 1, Match: func(*featureflags.Definition) bool { return true }},
+	for _, q := range []management.DefinitionQuery{
+		{Kind: management.FlagDefinition, Project: 1, Limit: 10}, {Kind: management.CohortDefinition, Project: 1, Limit: 10, Deleted: true},
+		{Kind: management.FlagDefinition, Project: 1, Match: func(*management.Definition) bool { return true }},
 	} {
 		_, _, e := tx.Definitions(q)
 		note(nil, e)
 	}
-	note(nil, tx.DeleteDefinition(featureflags.FlagDefinition, 1, 9))
+	note(nil, tx.DeleteDefinition(management.FlagDefinition, 1, 9))
 	note(nil, tx.RemoveMembers(1, 7, []string{"a"}))
 	note(nil, tx.DeleteKey("k"))
 	note(nil, tx.DeleteUnder("k", "p"))

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -148,7 +148,7 @@ var sharedChanges = []struct {
 	}, readDecision, "always cohort", "cohort"},
 	{"a flag by management", true, func(t *testing.T, by *instance) {
 		err := ManagementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
-			return tx.PutDefinition(featureflags.FlagDefinition, 1, &featureflags.Definition{
+			return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
 				ID: 99, Key: "new", Record: json.RawMessage(`{"id":99,"key":"new","active":true,"filters":{"groups":[{}]}}`),
 			})
 		})

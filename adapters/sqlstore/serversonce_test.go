@@ -160,7 +160,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	due := schedule(t, managers[0], b.PersonalKey, changes)
 	done := make([]int, 8)
 	storetest.Concurrently(t, len(done), func(i int) (err error) {
-		done[i], err = managers[i%2].FeatureFlags.ScheduledChanges.RunDue(context.Background())
+		done[i], err = managers[i%2].Changes.Scheduled.RunDue(context.Background())
 		return err
 	})
 	sum := 0
@@ -310,7 +310,7 @@ func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (con
 		t.Fatal(err)
 	}
 	for range changes {
-		_, err := m.FeatureFlags.ScheduledChanges.Create(t.Context(), scope, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
+		_, err := m.Changes.Scheduled.Create(t.Context(), scope, body(fmt.Sprintf(`{"record_id":%d,"model_name":"FeatureFlag","scheduled_at":"2026-01-01T00:00:00Z",
 			"payload":{"operation":"add_release_condition","value":{"groups":[{"rollout_percentage":2}]}}}`, f.ID)))
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -24,47 +23,47 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
 	})
 	revision := project(t, s, "phc_p").Revision
-	flag := featureflags.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
+	flag := management.Definition{Key: "a", Meta: []byte(`{"tags":[]}`)}
 	inWrite(t, s, func(tx rooms.Tx) error {
 		flag.ID = 0
-		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag); err != nil {
+		if err := tx.PutDefinition(management.FlagDefinition, p.ID, &flag); err != nil {
 			return err
 		}
 		flag.Record = fmt.Appendf(nil, `{"id":%d,"key":"a","active":true,"filters":{"groups":[{"rollout_percentage":100}]}}`, flag.ID)
-		return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag)
+		return tx.PutDefinition(management.FlagDefinition, p.ID, &flag)
 	})
 	after := project(t, s, "phc_p")
 	d, err := s.Definitions(context.Background(), after)
 	if err != nil || len(d.Flags) != 1 || d.Flags[0].Key != "a" || after.Revision <= revision {
 		t.Errorf("%d flags, revision %d after %d, %v", len(d.Flags), after.Revision, revision, err)
 	}
-	cohort := featureflags.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
+	cohort := management.Definition{Record: []byte(`{"type":"OR","values":[]}`), Meta: []byte(`{}`)}
 	inWrite(t, s, func(tx rooms.Tx) error {
 		cohort.ID = 0
-		return tx.PutDefinition(featureflags.CohortDefinition, p.ID, &cohort)
+		return tx.PutDefinition(management.CohortDefinition, p.ID, &cohort)
 	})
 	inRead(t, s, func(tx rooms.Tx) error {
-		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
+		byKey, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "a")
 		equal(t, &flag, byKey, "")
-		other, err2 := tx.Definition(featureflags.FlagDefinition, p.ID+1, flag.ID)
-		list, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID, Limit: 10})
+		other, err2 := tx.Definition(management.FlagDefinition, p.ID+1, flag.ID)
+		list, count, err3 := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: p.ID, Limit: 10})
 		if other != nil || len(list) != 1 || count != 1 || list[0].ID != cohort.ID {
 			t.Errorf("%v, %d of %d cohorts", other, len(list), count)
 		}
 		return errors.Join(err1, err2, err3)
 	})
-	want := featureflags.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
+	want := management.DefinitionTotals{Flags: 1, Cohorts: 1, Bytes: int64(len(flag.Record) + len(flag.Meta) + len(cohort.Record) + len(cohort.Meta))}
 	wantTotals(t, s, p.ID, want)
 	totalsUpdated(t, s, p.ID)
 	wantTotals(t, s, p.ID, want)
 	flag.Deleted = true
-	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(featureflags.FlagDefinition, p.ID, &flag) })
-	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
-	wantTotals(t, s, p.ID+1, featureflags.DefinitionTotals{})
+	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutDefinition(management.FlagDefinition, p.ID, &flag) })
+	wantTotals(t, s, p.ID, management.DefinitionTotals{Cohorts: 1, Bytes: int64(len(cohort.Record) + len(cohort.Meta))})
+	wantTotals(t, s, p.ID+1, management.DefinitionTotals{})
 	inRead(t, s, func(tx rooms.Tx) error {
-		byKey, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "a")
-		still, err2 := tx.Definition(featureflags.FlagDefinition, p.ID, flag.ID)
-		_, count, err3 := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
+		byKey, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "a")
+		still, err2 := tx.Definition(management.FlagDefinition, p.ID, flag.ID)
+		_, count, err3 := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: p.ID})
 		if byKey != nil || still == nil || count != 0 {
 			t.Errorf("a deleted flag: by key %v, by id %v, %d listed", byKey, still, count)
 		}
@@ -81,19 +80,19 @@ func totalsUpdated(t *testing.T, s ManagementStore, project int64) {
 	t.Helper()
 	inWrite(t, s, func(tx rooms.Tx) error {
 		before, err1 := tx.DefinitionTotals(project)
-		other := featureflags.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
-		err2 := tx.PutDefinition(featureflags.FlagDefinition, project, &other)
+		other := management.Definition{Key: "b", Record: []byte(`{"name":"\u00e9é"}`), Meta: []byte(`{}`)}
+		err2 := tx.PutDefinition(management.FlagDefinition, project, &other)
 		one, err3 := tx.DefinitionTotals(project)
 		if one.Flags != before.Flags+1 || one.Bytes != before.Bytes+int64(len(other.Record)+len(other.Meta)) {
 			t.Errorf("totals %+v after %+v", one, before)
 		}
 		other.Record = []byte(`{}`)
-		err4 := tx.PutDefinition(featureflags.FlagDefinition, project, &other)
+		err4 := tx.PutDefinition(management.FlagDefinition, project, &other)
 		smaller, err5 := tx.DefinitionTotals(project)
 		if smaller.Flags != one.Flags || smaller.Bytes != before.Bytes+4 {
 			t.Errorf("totals %+v of a smaller one", smaller)
 		}
-		err6 := tx.DeleteDefinition(featureflags.FlagDefinition, project, other.ID)
+		err6 := tx.DeleteDefinition(management.FlagDefinition, project, other.ID)
 		if after, err := tx.DefinitionTotals(project); after != before || err != nil {
 			t.Errorf("totals %+v, want %+v, %v", after, before, err)
 		}
@@ -101,7 +100,7 @@ func totalsUpdated(t *testing.T, s ManagementStore, project int64) {
 	})
 }
 
-func wantTotals(t *testing.T, s ManagementStore, project int64, want featureflags.DefinitionTotals) {
+func wantTotals(t *testing.T, s ManagementStore, project int64, want management.DefinitionTotals) {
 	t.Helper()
 	inRead(t, s, func(tx rooms.Tx) error {
 		got, err := tx.DefinitionTotals(project)
@@ -140,7 +139,7 @@ func ManagementCalls(t *testing.T, s interface {
 	}})
 	inRead(t, s, func(tx rooms.Tx) error {
 		calls, err1 := tx.FlagCalls(testProject, "a")
-		want := []featureflags.FlagCall{{Value: "false", Calls: 2, First: epoch, Last: epoch.Add(time.Minute)}, {Value: "true", Calls: 2, First: epoch, Last: epoch.Add(time.Hour)}}
+		want := []management.FlagCall{{Value: "false", Calls: 2, First: epoch, Last: epoch.Add(time.Minute)}, {Value: "true", Calls: 2, First: epoch, Last: epoch.Add(time.Hour)}}
 		equal(t, want, calls, "of one flag")
 		last, err2 := tx.LastCalls(testProject)
 		equal(t, map[string]time.Time{"a": epoch.Add(time.Hour), "b": epoch.Add(time.Second)}, last, "last ones")
@@ -154,26 +153,26 @@ func ManagementCalls(t *testing.T, s interface {
 // flagHours reads calls of flags by hour.
 func flagHours(t *testing.T, s rooms.Store, project int64) {
 	t.Helper()
-	q := featureflags.HoursQuery{Project: project, Keys: []string{"a", "b"}, From: epoch, To: epoch.Add(2 * time.Hour)}
-	hour := func(flag, value string, at time.Duration) featureflags.FlagHour {
-		return featureflags.FlagHour{Flag: flag, Value: value, At: epoch.Add(at), N: 2}
+	q := management.HoursQuery{Project: project, Keys: []string{"a", "b"}, From: epoch, To: epoch.Add(2 * time.Hour)}
+	hour := func(flag, value string, at time.Duration) management.FlagHour {
+		return management.FlagHour{Flag: flag, Value: value, At: epoch.Add(at), N: 2}
 	}
-	read := func(tx rooms.Tx) []featureflags.FlagHour {
+	read := func(tx rooms.Tx) []management.FlagHour {
 		list, err := tx.FlagHours(q)
 		must(t, err)
-		slices.SortFunc(list, func(a, b featureflags.FlagHour) int {
+		slices.SortFunc(list, func(a, b management.FlagHour) int {
 			return cmp.Or(strings.Compare(a.Flag, b.Flag), a.At.Compare(b.At), strings.Compare(a.Value, b.Value))
 		})
 		return list
 	}
 	inRead(t, s, func(tx rooms.Tx) error {
-		equal(t, []featureflags.FlagHour{hour("a", "", 0), hour("a", "", time.Hour), hour("b", "", 0)}, read(tx), "all values")
+		equal(t, []management.FlagHour{hour("a", "", 0), hour("a", "", time.Hour), hour("b", "", 0)}, read(tx), "all values")
 		q.Values = []string{"true"}
-		equal(t, []featureflags.FlagHour{hour("a", "true", time.Hour), hour("b", "true", 0)}, read(tx), "one value")
+		equal(t, []management.FlagHour{hour("a", "true", time.Hour), hour("b", "true", 0)}, read(tx), "one value")
 		totals, err := tx.FlagTotals(q)
 		equal(t, map[string]int64{"true": 2, "false": 2}, totals, "totals")
 		q.Evaluations = true
-		equal(t, []featureflags.FlagHour(nil), read(tx), "answers")
+		equal(t, []management.FlagHour(nil), read(tx), "answers")
 		return err
 	})
 }

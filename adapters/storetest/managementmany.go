@@ -9,7 +9,6 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -23,43 +22,43 @@ func managementBulk(t *testing.T, s ManagementStore) {
 	})
 	revision := project(t, s, "phc_p").Revision
 	inWrite(t, s, func(tx rooms.Tx) error {
-		if err := tx.PutDefinition(featureflags.FlagDefinition, p.ID, &featureflags.Definition{ID: 1000, Key: "of-a-file", Origin: "x.json"}); err != nil {
+		if err := tx.PutDefinition(management.FlagDefinition, p.ID, &management.Definition{ID: 1000, Key: "of-a-file", Origin: "x.json"}); err != nil {
 			return err
 		}
-		first, err := tx.ReserveDefinitionIDs(featureflags.FlagDefinition, many)
+		first, err := tx.ReserveDefinitionIDs(management.FlagDefinition, many)
 		if err != nil || first <= 1000 {
 			t.Errorf("the first new id is %d: %v", first, err)
 		}
-		var list []*featureflags.Definition
+		var list []*management.Definition
 		for i := range int64(many) {
-			list = append(list, &featureflags.Definition{ID: first + i, Key: fmt.Sprint("f", i), Record: []byte(`{"v":1}`), Meta: []byte(`{}`), Deleted: i == 7})
+			list = append(list, &management.Definition{ID: first + i, Key: fmt.Sprint("f", i), Record: []byte(`{"v":1}`), Meta: []byte(`{}`), Deleted: i == 7})
 		}
-		if err := tx.PutDefinitions(featureflags.FlagDefinition, p.ID, list); err != nil {
+		if err := tx.PutDefinitions(management.FlagDefinition, p.ID, list); err != nil {
 			return err
 		}
 		list[3].Record = []byte(`{"v":2}`)
-		cohort := featureflags.Definition{ID: 5, Record: []byte(`{"c":1}`), Meta: []byte(`{"m":1}`)}
-		return errors.Join(tx.PutDefinitions(featureflags.FlagDefinition, p.ID, list[3:4]), tx.PutDefinitions(featureflags.FlagDefinition, p.ID, nil),
-			tx.PutDefinitions(featureflags.CohortDefinition, p.ID, []*featureflags.Definition{&cohort}))
+		cohort := management.Definition{ID: 5, Record: []byte(`{"c":1}`), Meta: []byte(`{"m":1}`)}
+		return errors.Join(tx.PutDefinitions(management.FlagDefinition, p.ID, list[3:4]), tx.PutDefinitions(management.FlagDefinition, p.ID, nil),
+			tx.PutDefinitions(management.CohortDefinition, p.ID, []*management.Definition{&cohort}))
 	})
-	wantTotals(t, s, p.ID, featureflags.DefinitionTotals{Flags: many, Cohorts: 1, Bytes: int64((many-1)*len(`{"v":1}{}`) + len(`{}{}`) + len(`{"c":1}{"m":1}`))})
+	wantTotals(t, s, p.ID, management.DefinitionTotals{Flags: many, Cohorts: 1, Bytes: int64((many-1)*len(`{"v":1}{}`) + len(`{}{}`) + len(`{"c":1}{"m":1}`))})
 	if after := project(t, s, "phc_p").Revision; after <= revision {
 		t.Errorf("revision %d after %d", after, revision)
 	}
 	inWrite(t, s, func(tx rooms.Tx) error {
-		list, count, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
+		list, count, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: p.ID})
 		if len(list) != many || count != many { // with the flag from a file, without the deleted flag
 			t.Errorf("%d flags, counted %d, want %d", len(list), count, many)
 		}
-		changed, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f3")
+		changed, err1 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "f3")
 		if changed == nil || string(changed.Record) != `{"v":2}` {
 			t.Errorf("%+v", changed)
 		}
-		deleted, err2 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f7")
+		deleted, err2 := tx.DefinitionByKey(management.FlagDefinition, p.ID, "f7")
 		if deleted != nil {
 			t.Errorf("a deleted flag is found: %+v", deleted)
 		}
-		c, err3 := tx.Definition(featureflags.CohortDefinition, p.ID, 5)
+		c, err3 := tx.Definition(management.CohortDefinition, p.ID, 5)
 		if c == nil || string(c.Record) != `{"c":1}` || string(c.Meta) != `{"m":1}` {
 			t.Errorf("%+v", c)
 		}

@@ -2,19 +2,13 @@ package featureflags
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
-
-// kindChangeRequest is the kind of the records of change requests. Parent is the project, Other
-// the key that lists open requests (waitingKey), and Sort the id.
-const kindChangeRequest = "change_request"
 
 // maxWaiting is the maximum number of open requests of a project.
 const maxWaiting = 500
@@ -29,91 +23,9 @@ const (
 	requestWithdrawn = "withdrawn"
 )
 
-// ChangeRequest is a proposed change of a flag that other users have to approve (spec/console.md
-// N12).
-type ChangeRequest struct {
-	ID      int64  `json:"id"`
-	Flag    int64  `json:"flag"`
-	FlagKey string `json:"flag_key"` // empty if the flag is deleted
-	// BaseVersion is the version of the flag that the change was based on.
-	BaseVersion int64 `json:"base_version"`
-	// Patch is the body of a PATCH request for the flag.
-	Patch json.RawMessage `json:"patch"`
-	Title string          `json:"title"`
-	Note  string          `json:"note"`
-	// Author and Editors are e-mail addresses. Author is null if the user has been deleted.
-	Author  *string  `json:"author"`
-	Editors []string `json:"editors"`
-	State   string   `json:"state"` // open, approved, applied, rejected, withdrawn
-	// Revision starts at 1 and increases by one with each edit.
-	Revision int64         `json:"revision"`
-	Votes    []requestVote `json:"votes"` // on the current revision, oldest first
-	// Needed is the number of approvals that the project requires now.
-	Needed    int64            `json:"needed"`
-	CreatedAt management.Stamp `json:"created_at"`
-	UpdatedAt management.Stamp `json:"updated_at"`
-}
-
-// requestVote is the vote of one user on a request.
-type requestVote struct {
-	User     *string          `json:"user"` // e-mail address, null if the user has been deleted
-	Vote     string           `json:"vote"` // approve or reject
-	Revision int64            `json:"revision"`
-	At       management.Stamp `json:"at"`
-}
-
-// storedRequest is the stored form of a ChangeRequest. Users are referenced by id.
-type storedRequest struct {
-	ID        int64            `json:"id"`
-	Project   int64            `json:"team_id"`
-	Flag      int64            `json:"flag"`
-	Base      int64            `json:"base_version"`
-	Patch     json.RawMessage  `json:"patch"`
-	Title     string           `json:"title"`
-	Note      string           `json:"note"`
-	Author    int64            `json:"author"`
-	Editors   []int64          `json:"editors"`
-	State     string           `json:"state"`
-	Revision  int64            `json:"revision"`
-	Votes     []storedVote     `json:"votes"`
-	CreatedAt management.Stamp `json:"created_at"`
-	UpdatedAt management.Stamp `json:"updated_at"`
-}
-
-// storedVote is the stored form of a requestVote.
-type storedVote struct {
-	User int64            `json:"user"`
-	Vote string           `json:"vote"`
-	At   management.Stamp `json:"at"`
-}
-
-const voteApprove, voteReject = "approve", "reject"
-
-// ChangeRequestEdits are the fields of a request that can be edited.
-var ChangeRequestEdits = management.Fields{
-	{Name: "patch", Type: management.Object, Required: true, Help: "body of a PATCH of the flag: only the fields that change"},
-	{Name: "base_version", Type: management.Int, Custom: true, Help: "version of the flag that the patch is based on; the current version by default, if there is a patch"},
-	{Name: "title", Type: management.Text, Blank: true, MaxLength: 200},
-	{Name: "note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: "reason for the change, stored with the version and in the activity log"},
-}
-
-// ChangeRequestFields are the fields of a new request.
-var ChangeRequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "id of the flag"}}, ChangeRequestEdits...)
-
-// VoteFields are the fields of an approval or a rejection.
-var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was reviewed"}}
-
-// ChangeRequests manages change requests for flags.
-type ChangeRequests struct {
-	*core
-	management.Resource[Tx, storedRequest, ChangeRequest]
-}
-
-type requestEdit = management.Edit[Tx, storedRequest]
-
-func newChangeRequests(c *core) (s ChangeRequests) {
-	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedRequest, ChangeRequest]{
+func newChangeRequests(c *changesCore) (s ChangeRequests) {
+	s.changesCore = c
+	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedRequest, ChangeRequest]{
 		Kind: kindChangeRequest, Fields: ChangeRequestFields, Changes: ChangeRequestEdits, NewestFirst: true,
 		Header: func(scope *management.Scope, r *storedRequest) management.RecordHeader {
 			p := management.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
@@ -156,16 +68,16 @@ func checkWaiting(v *view) error {
 	return err
 }
 
-// findFlag returns the flag of a request, or nil if it is deleted. It returns an error if the
+// Find returns the flag of a request, or nil if it is deleted. It returns an error if the
 // caller has less than the given access to the flag.
-func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *storedRequest) (*storedFlag, error) {
-	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, r.Flag)
+func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *storedRequest) (*storedflags.Flag, error) {
+	f, err := s.stored.Load(v.Tx, v.Scope, r.Flag)
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Kind == management.NotFound {
 		return nil, nil
 	}
 	if err == nil {
-		err = v.RequireAccess(level, f.accessObject())
+		err = v.RequireAccess(level, f.AccessObject())
 	}
 	return f, err
 }
@@ -178,11 +90,11 @@ func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, state
 			return out, management.Fault("state", "%q is not one of open, approved, applied, rejected, withdrawn.", state)
 		}
 	}
-	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
+	hidden, err := s.stored.HiddenIDs(ctx, scope)
 	if err != nil {
 		return out, err
 	}
-	a, err := approvalSettings(scope)
+	a, err := storedflags.ApprovalSettings(scope)
 	if err != nil {
 		return out, err
 	}
@@ -190,7 +102,7 @@ func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, state
 	if len(states) > 0 || flag != 0 || len(hidden) > 0 {
 		q.Match = func(record *management.Record) bool {
 			r, err := management.Decode[storedRequest](record)
-			return err == nil && !hidden[pathOf(r.Flag)] && (flag == 0 || r.Flag == flag) && (len(states) == 0 || slices.Contains(states, r.state(&a)))
+			return err == nil && !hidden[strconv.FormatInt(r.Flag, 10)] && (flag == 0 || r.Flag == flag) && (len(states) == 0 || slices.Contains(states, r.state(&a)))
 		}
 	}
 	return s.Query(ctx, scope, q)
@@ -222,7 +134,7 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	case e.Values.Has("patch"):
 		r.Base = f.Version
 	}
-	if err := s.applyPatch(e.Tx, e.Scope, f, r.Patch); err != nil {
+	if err := s.Flags.ApplyPatch(e.Tx, e.Scope, f, r.Patch); err != nil {
 		return management.PrefixField("patch", err)
 	}
 	if !e.IsNew && !r.isAuthor(e.User.ID) {
@@ -236,40 +148,9 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	return s.logRequest(e, f.Key, activity)
 }
 
-// applyPatch applies a patch to f in memory, with the permissions of scope. It returns an error
-// if the patch is empty, has members that a request cannot change, or if the result is not valid.
-func (s ChangeRequests) applyPatch(tx Tx, scope *management.Scope, f *storedFlag, patch json.RawMessage) error {
-	b := management.Body{Members: management.JSONObject(patch)}
-	if len(b.Members) == 0 {
-		return management.Fault("", "The patch is empty.")
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
-		if slices.Contains(editingFields, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
-			return management.Fault(name, "A change request cannot change this field.")
-		}
-	}
-	if f.Origin != "" {
-		return errInFile(f)
-	}
-	if err := checkBody(&b, flags.FlagPart); err != nil {
-		return err
-	}
-	v, err := FlagFields.Change(b)
-	if err != nil {
-		return err
-	}
-	FlagFields.Apply(v, f)
-	note := f.note
-	if err := (Flags{s.core}).apply(tx, scope, f, v); err != nil {
-		return err
-	}
-	f.note = note
-	return Flags{s.core}.check(tx, scope, f)
-}
-
 func (s ChangeRequests) logRequest(e *requestEdit, key, activity string) error {
 	detail := management.ActivityDetail{Name: key, Changes: []management.Change{}, Note: e.After.Note, ChangeRequest: e.After.ID}
-	return s.Env.LogActivityAs(e.Tx, e.Caller, e.Parent(), activity, flagActivityScope, pathOf(e.After.Flag), detail)
+	return s.Env.LogActivityAs(e.Tx, e.Caller, e.Parent(), activity, storedflags.ActivityScope, strconv.FormatInt(e.After.Flag, 10), detail)
 }
 
 // isAuthor reports whether the user created or edited the request.
@@ -300,7 +181,7 @@ func (r *storedRequest) errNotOpen() error {
 }
 
 func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) {
-	a, err := approvalSettings(v.Scope)
+	a, err := storedflags.ApprovalSettings(v.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -353,8 +234,4 @@ func emailsOf(v *view, users []int64) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func errInFile(f *storedFlag) error {
-	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
 }

@@ -2,13 +2,11 @@ package featureflags
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Approve records the caller's approval of one revision of an open request. The body contains the
@@ -30,7 +28,7 @@ func (s ChangeRequests) vote(ctx context.Context, scope *management.Scope, id st
 	if err != nil {
 		return nil, err
 	}
-	return s.editOpen(ctx, scope, id, func(e *requestEdit, f *storedFlag) error {
+	return s.editOpen(ctx, scope, id, func(e *requestEdit, f *storedflags.Flag) error {
 		r, me := e.After, e.User.ID
 		switch {
 		case vote == voteApprove && r.isAuthor(me):
@@ -76,15 +74,15 @@ func (s ChangeRequests) Withdraw(ctx context.Context, scope *management.Scope, i
 // in the name of the request's author, who must still have permission to make it. It fails with a
 // conflict if the flag was changed in the meantime (checkConflict).
 func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id string) (*ChangeRequest, error) {
-	return s.editOpen(ctx, scope, id, func(e *requestEdit, f *storedFlag) error {
+	return s.editOpen(ctx, scope, id, func(e *requestEdit, f *storedflags.Flag) error {
 		r := e.After
-		a, err := approvalSettings(e.Scope)
+		a, err := storedflags.ApprovalSettings(e.Scope)
 		if err != nil {
 			return err
 		}
 		approvers := r.approvers()
-		if f.needsApproval(&a) && len(approvers) < int(a.Needed) {
-			return errApprovalRequired("The change request has %d of the %d approvals that it needs.", len(approvers), a.Needed)
+		if f.NeedsApproval(&a) && len(approvers) < int(a.Needed) {
+			return storedflags.ErrApprovalRequired("The change request has %d of the %d approvals that it needs.", len(approvers), a.Needed)
 		}
 		if err := s.checkConflict(e, f); err != nil {
 			return err
@@ -95,26 +93,26 @@ func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id s
 			err = management.Denied("The author of this change request no longer has access to the project.")
 		}
 		if err == nil {
-			err = author.RequireAccess(management.Editor, f.accessObject())
+			err = author.RequireAccess(management.Editor, f.AccessObject())
 		}
 		if err != nil {
 			return err
 		}
-		f.note, f.approved = r.Note, &approval{request: r.ID}
-		if f.approved.approvers, err = emailsOf(e.View, approvers); err != nil {
+		f.Note, f.Approved = r.Note, &storedflags.Approval{Request: r.ID}
+		if f.Approved.Approvers, err = emailsOf(e.View, approvers); err != nil {
 			return err
 		}
-		if err := s.applyPatch(e.Tx, author, f, r.Patch); err != nil {
+		if err := s.Flags.ApplyPatch(e.Tx, author, f, r.Patch); err != nil {
 			return err
 		}
 		r.State = requestApplied
-		return Flags{s.core}.saveFlag(e.Tx, author, f)
+		return s.stored.Save(e.Tx, author, f)
 	})
 }
 
 // editOpen runs edit with an open request and its flag, and saves the request. It returns a
 // conflict error if the request is not open or its flag is deleted.
-func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, id string, edit func(e *requestEdit, f *storedFlag) error) (*ChangeRequest, error) {
+func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, id string, edit func(e *requestEdit, f *storedflags.Flag) error) (*ChangeRequest, error) {
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
 		if e.After.State != requestOpen {
 			return e.After.errNotOpen()
@@ -133,49 +131,24 @@ func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, i
 
 // checkConflict returns a conflict error if a member of the patch was changed in the flag since
 // the request's base version, unless it was changed to the proposed value.
-func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
+func (s ChangeRequests) checkConflict(e *requestEdit, f *storedflags.Flag) error {
 	if e.After.Base == f.Version {
 		return nil
 	}
-	base, err := s.membersAtVersion(e.View, f, e.After.Base)
+	base, err := s.Flags.MembersAt(e.View, f, e.After.Base)
 	if err != nil {
 		return err
 	}
-	current, err := Flags{s.core}.newRenderer(e.View).render(f)
-	if err != nil {
-		return err
-	}
-	members, err := management.JSONMembers(current)
+	members, err := s.Flags.Members(e.View, f)
 	if err != nil {
 		return err
 	}
 	patch := management.JSONObject(e.After.Patch)
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		proposed := patch[name]
-		if members[name] != nil && !equalJSON(base[name], members[name]) && !equalJSON(proposed, members[name]) {
+		if members[name] != nil && !storedflags.EqualJSON(base[name], members[name]) && !storedflags.EqualJSON(proposed, members[name]) {
 			return management.Clash("The field %s of the feature flag has changed since version %d, on which the request is based. Edit the request to base it on the current version.", name, e.After.Base)
 		}
 	}
 	return nil
-}
-
-// membersAtVersion returns the members of a flag at a version, or nil if that is not stored.
-func (s ChangeRequests) membersAtVersion(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
-	record, err := v.Tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(version, 10))
-	if err != nil || record == nil {
-		return nil, err
-	}
-	stored, err := management.Decode[storedVersion](record)
-	if err != nil {
-		return nil, err
-	}
-	old, err := stored.flagAt(f)
-	if err != nil {
-		return nil, fmt.Errorf("version %d: %w", version, err)
-	}
-	out, err := Flags{s.core}.newRenderer(v).render(old)
-	if err != nil {
-		return nil, err
-	}
-	return management.JSONMembers(out)
 }

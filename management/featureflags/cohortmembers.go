@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
 // maxAdded is the maximum number of persons that one call may add to a static cohort.
@@ -21,86 +23,9 @@ var (
 	CohortRemoveFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
 )
 
-// successResult is the response of calls that return no data.
-type successResult struct {
-	Success bool `json:"success"`
-}
-
-// resolveMembers converts a list of members into distinct ids. For UUIDs and e-mail addresses
-// these are all distinct ids of the matching persons; identifiers without a person are skipped.
-// E-mail addresses are searched among the newest maxPersons persons only.
-func (s Cohorts) resolveMembers(ctx context.Context, scope *management.Scope, list *MemberList) (out []string, err error) {
-	switch {
-	case list == nil:
-		return nil, nil
-	case list.Kind == DistinctIDs:
-		return list.Values, nil
-	case s.People == nil:
-		return nil, nil
-	case list.Kind == PersonIDs:
-		for _, uuid := range list.Values {
-			p, err := s.People.PersonByUUID(ctx, scope.Project.ID, uuid)
-			if err != nil {
-				return nil, err
-			}
-			if p != nil {
-				out = append(out, p.DistinctIDs...)
-			}
-		}
-		return out, nil
-	}
-	// Persons have no index by e-mail address, so all of them are searched.
-	emails := make(map[string]bool, len(list.Values))
-	for _, email := range list.Values {
-		emails[email] = true
-	}
-	scanned := 0
-	err = s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
-		scanned++
-		if email, ok := p.Properties["email"].(string); ok && emails[email] {
-			out = append(out, p.DistinctIDs...)
-		}
-		return scanned < maxPersons
-	})
-	return out, err
-}
-
-// addMembers adds distinct ids to a stored static cohort and updates its count.
-func (s Cohorts) addMembers(tx Tx, scope *management.Scope, c *storedCohort, ids []string) error {
-	if len(ids) > 0 {
-		if err := tx.AddMembers(scope.Project.ID, c.ID, ids); err != nil {
-			return err
-		}
-	}
-	return s.recount(tx, scope, c)
-}
-
-// recount counts the persons of a static cohort and stores the cohort if the count has changed.
-func (s Cohorts) recount(tx Tx, scope *management.Scope, c *storedCohort) error {
-	n, err := tx.CountMembers(scope.Project.ID, c.ID)
-	if err != nil {
-		return err
-	}
-	if c.Count != nil && *c.Count == n {
-		return nil
-	}
-	c.Count, c.LastCalculation = &n, management.NewStamp(s.Env.Now())
-	return c.put(tx, scope)
-}
-
-// loadStatic loads a cohort for writing. It returns an error with the message msg if the cohort
-// is not static.
-func (s Cohorts) loadStatic(v *view, id, msg string) (*storedCohort, error) {
-	c, err := s.resource(nil, false).LoadWritable(v, id)
-	if err == nil && !c.Static {
-		err = management.Fault("", "%s", msg)
-	}
-	return c, err
-}
-
 // AddPersons adds persons to a static cohort. The body contains their UUIDs (CohortAddFields), at
 // least one and at most 1,000; unknown persons are ignored, but at least one must exist.
-func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id string, b management.Body) (*successResult, error) {
+func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id string, b management.Body) (*definitions.SuccessResult, error) {
 	v, err := CohortAddFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -108,7 +33,7 @@ func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id str
 	const msg = "Can only add users to static cohorts"
 	// Check the cohort first: errors about it take precedence over errors in the body. It is
 	// loaded again in the write transaction, since it may be changed in the meantime.
-	_, err = management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) {
+	_, err = management.Read(ctx, &s.Env, func(tx storeTx) (*storedcohorts.Cohort, error) {
 		return s.loadStatic(&view{Tx: tx, Scope: scope}, id, msg)
 	})
 	if err != nil {
@@ -137,39 +62,39 @@ func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id str
 	if len(ids) == 0 {
 		return nil, management.Fault("", "No valid users to add to cohort")
 	}
-	return s.changeMembers(ctx, scope, id, msg, func(tx Tx, c *storedCohort) error { return s.addMembers(tx, scope, c, ids) })
+	return s.changeMembers(ctx, scope, id, msg, func(tx storeTx, c *storedcohorts.Cohort) error { return s.addMembers(tx, scope, c, ids) })
 }
 
 // changeMembers runs change with a static cohort in a write transaction and records the result in
 // the activity log. msg is the error message for dynamic cohorts.
-func (s Cohorts) changeMembers(ctx context.Context, scope *management.Scope, id, msg string, change func(Tx, *storedCohort) error) (*successResult, error) {
-	return management.Write(ctx, &s.Env, func(tx Tx) (*successResult, error) {
+func (s Cohorts) changeMembers(ctx context.Context, scope *management.Scope, id, msg string, change func(storeTx, *storedcohorts.Cohort) error) (*definitions.SuccessResult, error) {
+	return management.Write(ctx, &s.Env, func(tx storeTx) (*definitions.SuccessResult, error) {
 		v := &view{Tx: tx, Scope: scope}
 		c, err := s.loadStatic(v, id, msg)
 		if err != nil {
 			return nil, err
 		}
-		return &successResult{true}, s.resource(nil, false).LogChanges(v, c, func() error { return change(tx, c) })
+		return &definitions.SuccessResult{Success: true}, s.resource(nil, false).LogChanges(v, c, func() error { return change(tx, c) })
 	})
 }
 
 // RemovePerson removes a person, with all distinct ids, from a static cohort. The body contains
 // the person's UUID (CohortRemoveFields). It returns a NotFound error if the person does not
 // exist or is not in the cohort.
-func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id string, b management.Body) (*successResult, error) {
+func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id string, b management.Body) (*definitions.SuccessResult, error) {
 	v, err := CohortRemoveFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
 	raw := v.Raw("person_id")
-	if !isPresent(raw) {
+	if management.EmptyJSON(raw) {
 		return nil, management.Fault("", "person_id is required")
 	}
 	uuid, ok := management.NormalizeUUID(management.JSONText(raw))
 	if !ok {
 		return nil, management.Fault("", "person_id must be a valid UUID")
 	}
-	var p *Person
+	var p *management.Person
 	// Persons are read outside of the write transaction.
 	if s.People != nil {
 		if p, err = s.People.PersonByUUID(ctx, scope.Project.ID, uuid); err != nil {
@@ -177,7 +102,7 @@ func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id s
 		}
 	}
 	const msg = "Can only remove users from static cohorts"
-	return s.changeMembers(ctx, scope, id, msg, func(tx Tx, c *storedCohort) error {
+	return s.changeMembers(ctx, scope, id, msg, func(tx storeTx, c *storedcohorts.Cohort) error {
 		if p == nil {
 			return management.Missing("Person with this UUID does not exist in the cohort's team")
 		}
@@ -225,7 +150,7 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.scan(ctx, scope, m, func(p *Person) bool {
+	_, err = s.scan(ctx, scope, m, func(p *management.Person) bool {
 		// There is at least one person after this page.
 		if seen == skip+limit {
 			out.Next = strconv.Itoa(seen)
@@ -244,11 +169,11 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 }
 
 // readVisible reads a cohort, deleted or not. It returns an error if the caller may not view it.
-func (s Cohorts) readVisible(ctx context.Context, scope *management.Scope, id string) (*storedCohort, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) {
-		c, err := s.load(tx, scope, id)
+func (s Cohorts) readVisible(ctx context.Context, scope *management.Scope, id string) (*storedcohorts.Cohort, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (*storedcohorts.Cohort, error) {
+		c, err := storedcohorts.Load(tx, scope, id)
 		if err == nil {
-			err = scope.RequireAccess(management.Viewer, c.accessObject())
+			err = scope.RequireAccess(management.Viewer, c.AccessObject())
 		}
 		return c, err
 	})
@@ -257,12 +182,12 @@ func (s Cohorts) readVisible(ctx context.Context, scope *management.Scope, id st
 // Membership returns a function that reports whether a person belongs to a cohort now. For a
 // cohort that does not exist, is deleted or may not be viewed by the caller, it always returns
 // false. The function must not be called concurrently.
-func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id string) (func(*Person) bool, error) {
-	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
+func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id string) (func(*management.Person) bool, error) {
+	c, err := management.Read(ctx, &s.Env, func(tx storeTx) (*storedcohorts.Cohort, error) { return storedcohorts.Load(tx, scope, id) })
 	var fault *management.Error
 	switch {
-	case errors.As(err, &fault) && fault.Kind == management.NotFound, err == nil && (c.Deleted || !scope.CanSee(c.accessObject())):
-		return func(*Person) bool { return false }, nil
+	case errors.As(err, &fault) && fault.Kind == management.NotFound, err == nil && (c.Deleted || !scope.CanSee(c.AccessObject())):
+		return func(*management.Person) bool { return false }, nil
 	case err != nil:
 		return nil, err
 	}
@@ -270,10 +195,10 @@ func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id str
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.match(&Person{}); err != nil { // evaluation fails for all persons or for no person
+	if _, err := m.match(&management.Person{}); err != nil { // evaluation fails for all persons or for no person
 		return nil, management.Fault("cohort", "The cohort cannot be evaluated.")
 	}
-	return func(p *Person) bool {
+	return func(p *management.Person) bool {
 		isMember, err := m.match(p)
 		return err == nil && isMember
 	}, nil
@@ -281,10 +206,10 @@ func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id str
 
 // listStatic returns a page of a static cohort. Several distinct ids of a person may be members;
 // the person is returned only for the first of them, so that no person appears twice.
-func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *storedCohort, limit int, after string) (*cohortPersons, error) {
+func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *storedcohorts.Cohort, limit int, after string) (*cohortPersons, error) {
 	out := &cohortPersons{}
 	for {
-		page, err := management.Read(ctx, &s.Env, func(tx Tx) ([]string, error) { return tx.Members(scope.Project.ID, c.ID, after, limit) })
+		page, err := management.Read(ctx, &s.Env, func(tx storeTx) ([]string, error) { return tx.Members(scope.Project.ID, c.ID, after, limit) })
 		if err != nil {
 			return nil, err
 		}
@@ -311,13 +236,13 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 // personOfMember returns the uuid of the person of a distinct id in a static cohort. It is empty if
 // the id has no person, because no event with it has been received, or if another id of the same
 // person comes before it in the cohort.
-func (s Cohorts) personOfMember(ctx context.Context, scope *management.Scope, c *storedCohort, id string) (string, error) {
+func (s Cohorts) personOfMember(ctx context.Context, scope *management.Scope, c *storedcohorts.Cohort, id string) (string, error) {
 	p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, id)
 	if err != nil || p == nil {
 		return "", err
 	}
 	// FilterMembers returns the ids in order.
-	members, err := management.Read(ctx, &s.Env, func(tx Tx) ([]string, error) { return tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs) })
+	members, err := management.Read(ctx, &s.Env, func(tx storeTx) ([]string, error) { return tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs) })
 	if err != nil || len(members) > 0 && members[0] != id {
 		return "", err
 	}
@@ -342,16 +267,16 @@ func (s Cohorts) DuplicateStatic(ctx context.Context, scope *management.Scope, i
 		return nil, err
 	}
 	var ids []string
-	_, err = s.scan(ctx, scope, m, func(p *Person) bool { ids = append(ids, p.DistinctIDs...); return true })
+	_, err = s.scan(ctx, scope, m, func(p *management.Person) bool { ids = append(ids, p.DistinctIDs...); return true })
 	if errors.Is(err, errNotEvaluable) {
 		return nil, management.Fault("", "The cohort cannot be evaluated.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimSpace(c.title() + " (static copy)")
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Cohort, error) {
-		return s.resource(slices.Clone(ids), false).CreateFrom(&view{Tx: tx, Scope: scope}, management.Values{"name": name, "is_static": true})
+	name := strings.TrimSpace(c.Title() + " (static copy)")
+	out, err := management.Write(ctx, &s.Env, func(tx storeTx) (*Cohort, error) {
+		return s.CreateStatic(&view{Tx: tx, Scope: scope}, name, slices.Clone(ids))
 	})
 	return s.countSaved(ctx, scope, out, err)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
 // Limits of previews (console.md N17, N25).
@@ -41,20 +43,20 @@ func (s Cohorts) Preview(ctx context.Context, scope *management.Scope, b managem
 	if err != nil {
 		return nil, err
 	}
-	draft := &storedCohort{}
-	draft.assign(v)
+	draft := &storedcohorts.Cohort{}
+	draft.Assign(v)
 	behavioral := false
-	err = s.Env.Store.Read(ctx, func(tx Tx) error {
+	err = s.Env.Store.Read(ctx, func(tx storeTx) error {
 		// The draft must be a valid cohort: apply the checks of a new one.
-		usage := &cohortUsage{tx: tx, scope: scope}
-		if err := draft.check(usage, &storedCohort{}, v); err != nil {
+		usage := &storedcohorts.Usage{Tx: tx, Scope: scope}
+		if err := draft.Check(usage, &storedcohorts.Cohort{}, v); err != nil {
 			return err
 		}
 		// Filters on events may also be in a cohort that the draft references.
-		own := draft.parts()
-		behavioral = own.behavioral
-		for id := range usage.graph.reach(own.cohorts...) {
-			behavioral = behavioral || usage.graph[id].behavioral
+		own := draft.Parts()
+		behavioral = own.Behavioral
+		for id := range usage.Graph.Reach(own.Cohorts...) {
+			behavioral = behavioral || usage.Graph[id].Behavioral
 		}
 		return nil
 	})
@@ -83,7 +85,7 @@ func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matche
 	}
 	scanned, failed := 0, error(nil)
 	deadline := time.Now().Add(previewTimeout)
-	err := s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+	err := s.People.Persons(ctx, scope.Project.ID, func(p *management.Person) bool {
 		isMember, err := m.match(p)
 		if failed = err; err != nil {
 			return false
@@ -110,8 +112,7 @@ func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matche
 	// Persons may have been added or deleted since they were scanned: the total is at least
 	// scanned.
 	total, err := s.People.CountPersons(ctx, scope.Project.ID)
-	estimated := estimate(scanned, out.Count, max(total, scanned))
-	out.Count, out.Exact = estimated.Affected, estimated.Exact
+	out.Count, out.Exact = definitions.Extrapolate(scanned, out.Count, max(total, scanned))
 	return out, err
 }
 
@@ -184,7 +185,7 @@ func (s Cohorts) matchLines(ctx context.Context, scope *management.Scope, lines 
 	}
 	scanned, deadline := 0, time.Now().Add(previewTimeout)
 	// All addresses are searched in a single pass over the persons.
-	return s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+	return s.People.Persons(ctx, scope.Project.ID, func(p *management.Person) bool {
 		scanned++
 		if email, ok := p.Properties["email"].(string); ok && addresses[email] {
 			found[email] = append(found[email], p.UUID)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
 // ListForPerson returns the cohorts that contain a person now, newest first, restricted to those
 // that the caller may see (§5.3). Cohorts that cannot be evaluated contain no person.
-func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *Person) ([]Cohort, error) {
-	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[Cohort], error) {
-		all, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
+func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *management.Person) ([]Cohort, error) {
+	list, err := management.Read(ctx, &s.Env, func(tx storeTx) (management.List[Cohort], error) {
+		all, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: scope.Project.ID})
 		if err != nil {
 			return management.List[Cohort]{}, err
 		}
@@ -22,9 +23,9 @@ func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *
 		}
 		// Access rules are applied to the result: cohorts that the caller may not see can still
 		// be part of cohorts that they may see.
-		rows := management.List[storedCohort]{Count: len(matching)}
+		rows := management.List[storedcohorts.Cohort]{Count: len(matching)}
 		for _, c := range matching {
-			if scope.CanSee(c.accessObject()) {
+			if scope.CanSee(c.AccessObject()) {
 				rows.Results = append(rows.Results, *c)
 			}
 		}
@@ -36,7 +37,7 @@ func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *
 // filterForPerson returns the cohorts that contain the person. It evaluates all of them in one
 // pass, with one temporary flag for each cohort. Static cohorts are looked up in the store,
 // because only one person has to be found in their lists.
-func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definition, p *Person) (out []*storedCohort, err error) {
+func (s Cohorts) filterForPerson(tx storeTx, scope *management.Scope, all []management.Definition, p *management.Person) (out []*storedcohorts.Cohort, err error) {
 	project, err := tx.Project(scope.Project.ID)
 	switch {
 	case err != nil:
@@ -50,9 +51,9 @@ func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definitio
 	for name, value := range project.Settings {
 		document[name] = value
 	}
-	candidates := make([]*storedCohort, 0, len(all))
+	candidates := make([]*storedcohorts.Cohort, 0, len(all))
 	for i := range all {
-		c, err := decodeCohort(&all[i])
+		c, err := storedcohorts.Decode(&all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -91,4 +92,4 @@ func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definitio
 }
 
 // memberKeyOf returns the key of the temporary flag for a cohort.
-func memberKeyOf(c *storedCohort) string { return memberKey + strconv.FormatInt(c.ID, 10) }
+func memberKeyOf(c *storedcohorts.Cohort) string { return memberKey + strconv.FormatInt(c.ID, 10) }

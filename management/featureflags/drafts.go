@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // bufferedTx is a transaction that buffers the flags and cohorts of one project: they are read
@@ -12,9 +14,9 @@ import (
 // statements. Versions of flags and entries of the activity log are buffered as well and cannot
 // be read before flush. Definitions of other projects and all other records are passed through.
 type bufferedTx struct {
-	Tx
+	storeTx
 	project int64
-	kinds   [2]definitionBuffer // by DefinitionKind
+	kinds   [2]definitionBuffer // by management.DefinitionKind
 	records []*management.Record
 	types   map[int]string // of groups, nil before they are first read
 	// The numbers from next up to, but not including, last are reserved for entries of the log.
@@ -24,23 +26,23 @@ type bufferedTx struct {
 // definitionBuffer contains the definitions of one kind.
 type definitionBuffer struct {
 	// byID contains the definitions that were not deleted at the start, and all changed ones.
-	byID        map[int64]*Definition
-	ids         []int64          // ascending
-	keys        map[string]int64 // ids of the definitions that are not deleted, by key
-	deleted     []Definition     // definitions that were already deleted at the start
-	deletedRead bool             // whether deleted has been read
-	changed     map[int64]bool   // ids to write in flush
-	dropped     map[int64]bool   // ids that have been removed from the store
+	byID        map[int64]*management.Definition
+	ids         []int64                 // ascending
+	keys        map[string]int64        // ids of the definitions that are not deleted, by key
+	deleted     []management.Definition // definitions that were already deleted at the start
+	deletedRead bool                    // whether deleted has been read
+	changed     map[int64]bool          // ids to write in flush
+	dropped     map[int64]bool          // ids that have been removed from the store
 }
 
 // newBufferedTx reads the definitions of a project that are not deleted. Deleted ones are read
 // when they are first requested.
-func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
-	d := &bufferedTx{Tx: tx, project: project}
+func newBufferedTx(tx storeTx, project int64) (*bufferedTx, error) {
+	d := &bufferedTx{storeTx: tx, project: project}
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
-		*k = definitionBuffer{byID: map[int64]*Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
-		list, _, err := tx.Definitions(DefinitionQuery{Kind: DefinitionKind(kind), Project: project})
+		*k = definitionBuffer{byID: map[int64]*management.Definition{}, keys: map[string]int64{}, changed: map[int64]bool{}, dropped: map[int64]bool{}}
+		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.DefinitionKind(kind), Project: project})
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +55,7 @@ func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
 }
 
 // put adds a definition or replaces the one with its id, and updates the index by key.
-func (k *definitionBuffer) put(x *Definition) {
+func (k *definitionBuffer) put(x *management.Definition) {
 	// New definitions have the largest id so far, so ids remains sorted.
 	if old := k.byID[x.ID]; old == nil {
 		k.ids = append(k.ids, x.ID)
@@ -67,20 +69,20 @@ func (k *definitionBuffer) put(x *Definition) {
 	}
 }
 
-// Definition implements Tx.
-func (d *bufferedTx) Definition(kind DefinitionKind, projectID, id int64) (*Definition, error) {
+// Definition implements management.DefinitionTx.
+func (d *bufferedTx) Definition(kind management.DefinitionKind, projectID, id int64) (*management.Definition, error) {
 	if k := &d.kinds[kind]; projectID == d.project && k.byID[id] != nil && !k.dropped[id] {
 		// Callers may modify the result, so return a copy.
 		found := *k.byID[id]
 		return &found, nil
 	}
-	return d.Tx.Definition(kind, projectID, id)
+	return d.storeTx.Definition(kind, projectID, id)
 }
 
-// DefinitionByKey implements Tx.
-func (d *bufferedTx) DefinitionByKey(kind DefinitionKind, projectID int64, key string) (*Definition, error) {
+// DefinitionByKey implements management.DefinitionTx.
+func (d *bufferedTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (*management.Definition, error) {
 	if projectID != d.project {
-		return d.Tx.DefinitionByKey(kind, projectID, key)
+		return d.storeTx.DefinitionByKey(kind, projectID, key)
 	}
 	// Deleted definitions are not in keys.
 	id, ok := d.kinds[kind].keys[key]
@@ -91,14 +93,14 @@ func (d *bufferedTx) DefinitionByKey(kind DefinitionKind, projectID int64, key s
 	return &found, nil
 }
 
-// Definitions implements Tx. With q.Deleted it returns the definitions that were already deleted
+// Definitions implements management.DefinitionTx. With q.Deleted it returns the definitions that were already deleted
 // before the transaction.
-func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count int, err error) {
+func (d *bufferedTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
 	if q.Project != d.project {
-		return d.Tx.Definitions(q)
+		return d.storeTx.Definitions(q)
 	}
 	// visit adds a definition to the page if it matches.
-	visit := func(x *Definition) {
+	visit := func(x *management.Definition) {
 		if q.Match != nil && !q.Match(x) {
 			return
 		}
@@ -117,7 +119,7 @@ func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count in
 		return page, count, nil
 	}
 	if !k.deletedRead {
-		if k.deleted, _, err = d.Tx.Definitions(DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
+		if k.deleted, _, err = d.storeTx.Definitions(management.DefinitionQuery{Kind: q.Kind, Project: q.Project, Deleted: true}); err != nil {
 			return nil, 0, err
 		}
 		k.deletedRead = true
@@ -130,10 +132,10 @@ func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count in
 	return page, count, nil
 }
 
-// PutDefinition implements Tx. The definition is written by flush.
-func (d *bufferedTx) PutDefinition(kind DefinitionKind, projectID int64, x *Definition) error {
+// PutDefinition implements management.DefinitionTx. The definition is written by flush.
+func (d *bufferedTx) PutDefinition(kind management.DefinitionKind, projectID int64, x *management.Definition) error {
 	if projectID != d.project {
-		return d.Tx.PutDefinition(kind, projectID, x)
+		return d.storeTx.PutDefinition(kind, projectID, x)
 	}
 	// Ids are assigned immediately: other definitions may reference them.
 	if x.ID == 0 {
@@ -148,8 +150,8 @@ func (d *bufferedTx) PutDefinition(kind DefinitionKind, projectID int64, x *Defi
 	return nil
 }
 
-// DeleteDefinition implements Tx. Unlike puts, deletions reach the store immediately.
-func (d *bufferedTx) DeleteDefinition(kind DefinitionKind, projectID, id int64) error {
+// DeleteDefinition implements management.DefinitionTx. Unlike puts, deletions reach the store immediately.
+func (d *bufferedTx) DeleteDefinition(kind management.DefinitionKind, projectID, id int64) error {
 	if k := &d.kinds[kind]; projectID == d.project {
 		k.dropped[id] = true
 		// flush must not write the definition again.
@@ -158,24 +160,24 @@ func (d *bufferedTx) DeleteDefinition(kind DefinitionKind, projectID, id int64) 
 			delete(k.keys, x.Key)
 		}
 	}
-	return d.Tx.DeleteDefinition(kind, projectID, id)
+	return d.storeTx.DeleteDefinition(kind, projectID, id)
 }
 
-// GroupTypes implements Tx. The result is cached.
+// GroupTypes implements management.DefinitionTx. The result is cached.
 func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err error) {
 	if projectID != d.project {
-		return d.Tx.GroupTypes(projectID)
+		return d.storeTx.GroupTypes(projectID)
 	}
 	if d.types == nil {
-		d.types, err = d.Tx.GroupTypes(projectID)
+		d.types, err = d.storeTx.GroupTypes(projectID)
 	}
 	return d.types, err
 }
 
-// Put implements Tx. Entries of the log and versions of flags are buffered until flush.
+// Put implements management.DefinitionTx. Entries of the log and versions of flags are buffered until flush.
 func (d *bufferedTx) Put(r *management.Record) error {
-	if r.Kind != management.KindActivity && r.Kind != kindFlagVersion {
-		return d.Tx.Put(r)
+	if r.Kind != management.KindActivity && r.Kind != storedflags.KindVersion {
+		return d.storeTx.Put(r)
 	}
 	stored := *r
 	d.records = append(d.records, &stored)
@@ -185,10 +187,10 @@ func (d *bufferedTx) Put(r *management.Record) error {
 // activityNumbers is the number of log entry numbers that are reserved at a time.
 const activityNumbers = 1000
 
-// Next implements Tx.
+// Next implements management.DefinitionTx.
 func (d *bufferedTx) Next(name string) (n int64, err error) {
 	if name != management.KindActivity {
-		return d.Tx.Next(name)
+		return d.storeTx.Next(name)
 	}
 	if d.next == d.last {
 		if d.next, err = d.NextMany(name, activityNumbers); err != nil {
@@ -200,7 +202,7 @@ func (d *bufferedTx) Next(name string) (n int64, err error) {
 	return d.next - 1, nil
 }
 
-// flush writes all buffered changes. It returns an error with CodeLimit if they exceed a limit of
+// flush writes all buffered changes. It returns an error with management.CodeLimit if they exceed a limit of
 // the project.
 func (d *bufferedTx) flush() error {
 	before, err := d.DefinitionTotals(d.project)
@@ -210,11 +212,11 @@ func (d *bufferedTx) flush() error {
 	// Flags are written before cohorts, each kind in the order of ids.
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
-		list := make([]*Definition, 0, len(k.changed))
+		list := make([]*management.Definition, 0, len(k.changed))
 		for _, id := range slices.Sorted(maps.Keys(k.changed)) {
 			list = append(list, k.byID[id])
 		}
-		if err := d.PutDefinitions(DefinitionKind(kind), d.project, list); err != nil {
+		if err := d.PutDefinitions(management.DefinitionKind(kind), d.project, list); err != nil {
 			return err
 		}
 		clear(k.changed)
@@ -223,7 +225,7 @@ func (d *bufferedTx) flush() error {
 	if err != nil {
 		return err
 	}
-	if err := checkGrowth(before, after); err != nil {
+	if err := definitions.CheckGrowth(before, after); err != nil {
 		return err
 	}
 	// Versions and log entries are written last, with the definitions that they belong to.

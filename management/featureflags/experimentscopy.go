@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // DuplicateFields are the fields of the body of Duplicate, CopyExperimentFields those of
@@ -37,7 +39,7 @@ func (s Experiments) Duplicate(ctx context.Context, scope *management.Scope, id 
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Experiment, error) {
+	return management.Write(ctx, s.env, func(tx storeTx) (*Experiment, error) {
 		source := &view{Tx: tx, Scope: scope}
 		// Source and target are the same project.
 		c, err := s.newCopy(source, source, id)
@@ -57,14 +59,14 @@ func (s Experiments) CopyToProject(ctx context.Context, scope *management.Scope,
 	if err != nil {
 		return nil, err
 	}
-	target, err := Flags{s.core}.projectScope(ctx, scope, v.Int("target_team_id"))
-	switch {
-	case errors.Is(err, ErrMayNotCopy) || err == nil && target == nil:
-		return nil, management.Fault("target_team_id", "Project not found.")
-	case err != nil:
+	target, _, err := definitions.InProject(ctx, s.env, scope, v.Int("target_team_id"))
+	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*copiedExperiment, error) {
+	if target == nil {
+		return nil, management.Fault("target_team_id", "Project not found.")
+	}
+	return management.Write(ctx, s.env, func(tx storeTx) (*copiedExperiment, error) {
 		c, err := s.newCopy(&view{Tx: tx, Scope: scope}, &view{Tx: tx, Scope: target}, id)
 		if err != nil {
 			return nil, err
@@ -89,7 +91,7 @@ func (s Experiments) CopyToProject(ctx context.Context, scope *management.Scope,
 type experimentCopy struct {
 	Experiments
 	source, target *view
-	flag           *storedFlag       // of the original
+	flag           *storedflags.Flag // of the original
 	draft          *storedExperiment // the copy
 }
 
@@ -106,21 +108,21 @@ func (s Experiments) newCopy(source, target *view, id string) (*experimentCopy, 
 	if err := source.RequireAccess(management.Viewer, x.accessObject()); err != nil {
 		return nil, err
 	}
-	flag, err := findFlag(source.Tx, source.Scope, Flags{s.core}, x.Flag)
+	flag, err := s.stored.Find(source.Tx, source.Scope, x.Flag)
 	switch {
 	case err != nil:
 		return nil, err
 	case flag == nil:
 		return nil, experimentFault("The linked feature flag has been deleted.")
 	// The copy would reveal the variants of the flag.
-	case !source.CanSee(flag.accessObject()):
+	case !source.CanSee(flag.AccessObject()):
 		return nil, management.Denied("You do not have %s access to this resource.", management.Viewer)
 	}
 	number, err := target.Tx.Next(kindExperiment)
 	// The copy starts over: no dates, no conclusion. Holdout and exposure cohort are not copied.
 	draft := *x
 	draft.ID, draft.CreatedBy = number, source.User.ID
-	draft.CreatedAt, draft.UpdatedAt = management.NewStamp(s.Env.Now()), management.NewStamp(s.Env.Now())
+	draft.CreatedAt, draft.UpdatedAt = management.NewStamp(s.env.Now()), management.NewStamp(s.env.Now())
 	draft.Start, draft.End, draft.Conclusion, draft.Comment, draft.Archived = management.Stamp{}, management.Stamp{}, nil, nil, false
 	draft.HoldoutID, draft.Cohort = nil, nil
 	return &experimentCopy{s, source, target, flag, &draft}, err
@@ -129,7 +131,7 @@ func (s Experiments) newCopy(source, target *view, id string) (*experimentCopy, 
 // create stores the copy and its flag. v contains the requested name and flag key, if any. Within
 // a project, the copy uses the flag of the original unless another key is requested.
 func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
-	x, flags := c.draft, Flags{c.core}
+	x := c.draft
 	var err error
 	if x.Name, err = c.chooseName(v.Text("name")); err != nil {
 		return nil, err
@@ -146,8 +148,8 @@ func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
 		}
 	}
 	x.Flag = flag.ID
-	flag.Links.Experiments = setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name})
-	if err := flags.saveLinked(c.target.Tx, c.target.Scope, flag); err != nil {
+	flag.Links.Experiments = storedflags.SetLink(flag.Links.Experiments, storedflags.FlagLink{ID: storedflags.LinkID(strconv.FormatInt(x.ID, 10)), Name: x.Name})
+	if err := c.stored.SaveLinked(c.target.Tx, c.target.Scope, flag); err != nil {
 		return nil, err
 	}
 	// Fingerprints depend on the start date and on the organization's default method.
@@ -159,7 +161,7 @@ func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
 
 // copyFlag returns the existing flag with the copy's key. If there is none, it creates a flag
 // with the variants of the original's flag and one condition for all persons.
-func (c *experimentCopy) copyFlag() (*storedFlag, error) {
+func (c *experimentCopy) copyFlag() (*storedflags.Flag, error) {
 	flag, err := c.findLinkable(c.target, c.draft.FlagKey)
 	if err != nil || flag != nil {
 		return flag, err
@@ -171,7 +173,7 @@ func (c *experimentCopy) copyFlag() (*storedFlag, error) {
 			filters[name] = value
 		}
 	}
-	flag, err = Flags{c.core}.makeLinked(c.target.Tx, c.target.Scope, flagDraft{
+	flag, err = c.stored.MakeLinked(c.target.Tx, c.target.Scope, storedflags.Draft{
 		Key: c.draft.FlagKey, Name: "Feature Flag for Experiment " + c.draft.Name, Context: "experiments", Filters: management.Encode(filters),
 	})
 	return flag, moveKeyFault(err)
@@ -212,7 +214,7 @@ func (c *experimentCopy) renewIDs() error {
 			continue
 		}
 		for _, m := range metrics {
-			newID := c.Env.NewID()
+			newID := c.env.NewID()
 			ids[management.JSONText(m["uuid"])] = newID
 			m["uuid"] = management.Encode(newID)
 		}
@@ -252,7 +254,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 	for i := range saved {
 		// Saved metrics have a name outside of the query, which would be lost.
 		query := management.JSONObject(saved[i].Query)
-		if !isPresent(query["name"]) {
+		if management.EmptyJSON(query["name"]) {
 			query["name"] = management.Encode(saved[i].Name)
 		}
 		to := &x.Metrics
@@ -266,7 +268,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 	// Metrics and exposure criteria can filter on cohorts and count actions.
 	references := projectReferences{cohorts: map[string]bool{}, actions: map[string]bool{}}
 	for _, part := range []*json.RawMessage{&x.Metrics, &x.MetricsSecondary, &x.Exposure} {
-		if isPresent(*part) {
+		if !management.EmptyJSON(*part) {
 			*part = management.Encode(references.strip(decodeJSON(*part)))
 		}
 	}
@@ -283,9 +285,9 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 // cohortName returns the name and id of a cohort of the original's project, or only the id if the
 // caller may not see the cohort.
 func (c *experimentCopy) cohortName(id string) string {
-	cohort, err := Cohorts{c.core}.load(c.source.Tx, c.source.Scope, id)
-	if err != nil || !c.source.CanSee(cohort.accessObject()) {
+	cohort, err := storedcohorts.Load(c.source.Tx, c.source.Scope, id)
+	if err != nil || !c.source.CanSee(cohort.AccessObject()) {
 		return id
 	}
-	return fmt.Sprintf("%q (%s)", cohort.title(), id)
+	return fmt.Sprintf("%q (%s)", cohort.Title(), id)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // ExperimentCall is a transition in the life cycle of an experiment (experiments.md §3.7).
@@ -16,22 +17,16 @@ type ExperimentCall struct {
 	Title string
 	// check returns an error if the experiment is in the wrong state. flag is the experiment's
 	// flag.
-	check func(x *storedExperiment, flag *storedFlag, v management.Values) error
+	check func(x *storedExperiment, flag *storedflags.Flag, v management.Values) error
 	// do changes the experiment and the flag in memory.
-	do func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp)
-}
-
-// conclusionFields are the fields of calls that can end an experiment.
-var conclusionFields = management.Fields{
-	{Name: "conclusion", Type: management.Choice, Null: true, Choices: []string{"won", "lost", "inconclusive", "stopped_early", "invalid"}},
-	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, MaxLength: 4000},
+	do func(x *storedExperiment, flag *storedflags.Flag, v management.Values, now management.Stamp)
 }
 
 // ExperimentCalls are the transitions by their name in the URL path.
 var ExperimentCalls = map[string]ExperimentCall{
 	"launch": {
 		Title: "Launch an experiment now and enable its flag",
-		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, flag *storedflags.Flag, _ management.Values) error {
 			if !x.isDraft() {
 				return experimentFault("Experiment has already been launched.")
 			}
@@ -40,7 +35,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			}
 			return nil
 		},
-		do: func(x *storedExperiment, flag *storedFlag, _ management.Values, now management.Stamp) {
+		do: func(x *storedExperiment, flag *storedflags.Flag, _ management.Values, now management.Stamp) {
 			// An end date may have been set while the experiment was a draft.
 			x.Start, x.End, flag.Active = now, management.Stamp{}, true
 		},
@@ -48,27 +43,29 @@ var ExperimentCalls = map[string]ExperimentCall{
 	// Paused is not stored: an experiment is paused while its flag is off (statusOf).
 	"pause": {
 		Title: "Pause a running experiment by disabling its flag",
-		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, flag *storedflags.Flag, _ management.Values) error {
 			return x.checkRunning("Experiment is already paused.", !flag.Active)
 		},
-		do: func(_ *storedExperiment, flag *storedFlag, _ management.Values, _ management.Stamp) {
+		do: func(_ *storedExperiment, flag *storedflags.Flag, _ management.Values, _ management.Stamp) {
 			flag.Active = false
 		},
 	},
 	"resume": {
 		Title: "Resume a paused experiment by enabling its flag",
-		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, flag *storedflags.Flag, _ management.Values) error {
 			return x.checkRunning("Experiment is not paused.", flag.Active)
 		},
-		do: func(_ *storedExperiment, flag *storedFlag, _ management.Values, _ management.Stamp) {
+		do: func(_ *storedExperiment, flag *storedflags.Flag, _ management.Values, _ management.Stamp) {
 			flag.Active = true
 		},
 	},
 	// The flag remains on, so persons do not lose their variant.
 	"end": {
 		Title: "End an experiment now without changing its flag", Fields: conclusionFields,
-		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error { return x.checkRunning("", false) },
-		do: func(x *storedExperiment, _ *storedFlag, v management.Values, now management.Stamp) {
+		check: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values) error {
+			return x.checkRunning("", false)
+		},
+		do: func(x *storedExperiment, _ *storedflags.Flag, v management.Values, now management.Stamp) {
 			x.End = now
 			x.conclude(v)
 		},
@@ -80,7 +77,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			{Name: "variant_key", Type: management.Text, Required: true, MaxLength: 400},
 			{Name: "release_to_everyone", Type: management.Bool, Help: "true: everyone gets the variant, not only those who match the flag's conditions"},
 		}, conclusionFields...),
-		check: func(x *storedExperiment, flag *storedFlag, v management.Values) error {
+		check: func(x *storedExperiment, flag *storedflags.Flag, v management.Values) error {
 			if x.isDraft() {
 				return experimentFault("Experiment has not been launched yet.")
 			}
@@ -89,7 +86,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			}
 			return nil
 		},
-		do: func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp) {
+		do: func(x *storedExperiment, flag *storedflags.Flag, v management.Values, now management.Stamp) {
 			flag.Filters = shipVariant(flag.Filters, v.Text("variant_key"), v.Bool("release_to_everyone"))
 			// A variant may also be shipped after the end: then the end date does not change.
 			if x.End.IsZero() {
@@ -101,13 +98,13 @@ var ExperimentCalls = map[string]ExperimentCall{
 	// After the next launch, results are computed from the new start date.
 	"reset": {
 		Title: "Reset an experiment to a draft without changing its flag",
-		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values) error {
 			if x.isDraft() {
 				return experimentFault("Experiment is already in draft state.")
 			}
 			return nil
 		},
-		do: func(x *storedExperiment, _ *storedFlag, _ management.Values, _ management.Stamp) {
+		do: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values, _ management.Stamp) {
 			x.Start, x.End, x.Conclusion, x.Comment, x.Archived = management.Stamp{}, management.Stamp{}, nil, nil, false
 		},
 	},
@@ -115,7 +112,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	"archive": {
 		Title:  "Archive an experiment that has ended",
 		Fields: management.Fields{{Name: "disable_feature_flag", Type: management.Bool, Help: "true disables the experiment's flag"}},
-		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values) error {
 			switch {
 			case x.Archived:
 				return experimentFault("Experiment is already archived.")
@@ -124,28 +121,27 @@ var ExperimentCalls = map[string]ExperimentCall{
 			}
 			return nil
 		},
-		do: func(x *storedExperiment, flag *storedFlag, v management.Values, _ management.Stamp) {
+		do: func(x *storedExperiment, flag *storedflags.Flag, v management.Values, _ management.Stamp) {
 			x.Archived, flag.Active = true, flag.Active && !v.Bool("disable_feature_flag")
 		},
 	},
 	// The flag is not switched on, even if archiving switched it off.
 	"unarchive": {
 		Title: "Unarchive an experiment",
-		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
+		check: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values) error {
 			if !x.Archived {
 				return experimentFault("Experiment is not archived.")
 			}
 			return nil
 		},
-		do: func(x *storedExperiment, _ *storedFlag, _ management.Values, _ management.Stamp) { x.Archived = false },
+		do: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values, _ management.Stamp) {
+			x.Archived = false
+		},
 	},
 }
 
 // notEnded is the message of an error about an experiment that cannot be archived yet.
 const notEnded = "Experiment must be ended before it can be archived."
-
-// experimentFault returns an error about an experiment as a whole, with a formatted message.
-func experimentFault(text string, args ...any) error { return management.Fault("", text, args...) }
 
 // checkRunning returns an error if the experiment has not been launched or has ended. Otherwise,
 // if refuse is true, it returns an error with the given text.
@@ -177,7 +173,7 @@ func (x *storedExperiment) conclude(v management.Values) {
 }
 
 // variantsOf returns the variants of a flag, or nil if they cannot be decoded.
-func variantsOf(flag *storedFlag) []experimentVariant {
+func variantsOf(flag *storedflags.Flag) []experimentVariant {
 	list, _ := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
 	return list
 }
@@ -223,8 +219,7 @@ func (s Experiments) Call(ctx context.Context, scope *management.Scope, id, name
 		}
 	}
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
-		flags := Flags{s.core}
-		flag, err := findFlag(e.Tx, e.Scope, flags, e.After.Flag)
+		flag, err := s.stored.Find(e.Tx, e.Scope, e.After.Flag)
 		if err != nil {
 			return err
 		}
@@ -237,18 +232,18 @@ func (s Experiments) Call(ctx context.Context, scope *management.Scope, id, name
 		}
 		// Reading the state before the transition avoids a write of an unchanged flag.
 		filtersBefore := string(flag.Filters)
-		now := management.NewStamp(s.Env.Now())
+		now := management.NewStamp(s.env.Now())
 		call.do(e.After, flag, v, now)
 		e.After.UpdatedAt = now
 		if err := s.setFingerprints(e.View, e.After); err != nil {
 			return err
 		}
-		if flag.Active == flag.before.Active && string(flag.Filters) == filtersBefore {
+		if flag.Active == flag.Before.Active && string(flag.Filters) == filtersBefore {
 			return nil
 		}
-		if err := e.RequireAccess(management.Editor, flag.accessObject()); err != nil {
+		if err := e.RequireAccess(management.Editor, flag.AccessObject()); err != nil {
 			return err
 		}
-		return flags.saveLinked(e.Tx, e.Scope, flag)
+		return s.stored.SaveLinked(e.Tx, e.Scope, flag)
 	})
 }

@@ -2,6 +2,7 @@ package featureflags
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // loadExperiment loads an experiment by its number. A deleted experiment is only found if the
@@ -26,13 +27,13 @@ func isUndelete(b *management.Body) bool {
 // findLinkable returns the flag with the given key, or nil if one has to be created. It returns
 // nil for a flag that the caller may not see, too: creating another with that key fails later. It
 // returns an error if the flag's type or variants are not suitable for experiments.
-func (s Experiments) findLinkable(v *view, key string) (*storedFlag, error) {
-	d, err := v.Tx.DefinitionByKey(FlagDefinition, v.Project.ID, key)
+func (s Experiments) findLinkable(v *view, key string) (*storedflags.Flag, error) {
+	d, err := v.Tx.DefinitionByKey(management.FlagDefinition, v.Project.ID, key)
 	if err != nil || d == nil {
 		return nil, err
 	}
-	flag, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, d.ID)
-	if err != nil || !v.CanSee(flag.accessObject()) {
+	flag, err := s.stored.Load(v.Tx, v.Scope, d.ID)
+	if err != nil || !v.CanSee(flag.AccessObject()) {
 		return nil, err
 	}
 	// Results compare each variant with control, so control and at least one more must exist.
@@ -48,7 +49,7 @@ func (s Experiments) findLinkable(v *view, key string) (*storedFlag, error) {
 // joinFlag prepares an existing flag for the experiment: the flag is switched on if the
 // experiment has been launched, and gets the experiment's holdout, if any. It returns nil if flag
 // is nil.
-func (x *storedExperiment) joinFlag(flag *storedFlag, holdout *storedHoldout) *storedFlag {
+func (x *storedExperiment) joinFlag(flag *storedflags.Flag, holdout *storedHoldout) *storedflags.Flag {
 	if flag == nil {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (x *storedExperiment) joinFlag(flag *storedFlag, holdout *storedHoldout) *s
 }
 
 // isOnlyRunning reports whether no other running experiment uses the flag.
-func (s Experiments) isOnlyRunning(v *view, x *storedExperiment, flag *storedFlag) (bool, error) {
+func (s Experiments) isOnlyRunning(v *view, x *storedExperiment, flag *storedflags.Flag) (bool, error) {
 	for _, link := range flag.Links.Experiments {
 		other, err := management.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), string(link.ID))
 		if err != nil {

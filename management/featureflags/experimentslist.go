@@ -44,14 +44,14 @@ func (q *ExperimentQuery) match(scope *management.Scope, e *storedExperiment) bo
 // statusOf returns the status of an experiment: draft, running, paused or stopped. A launched
 // experiment is paused while its flag is off. If the flag is deleted, the experiment counts as
 // running.
-func (s *core) statusOf(tx Tx, scope *management.Scope, e *storedExperiment) (string, error) {
+func (s Experiments) statusOf(tx storeTx, scope *management.Scope, e *storedExperiment) (string, error) {
 	switch {
 	case e.isDraft():
 		return "draft", nil
 	case !e.End.IsZero():
 		return "stopped", nil
 	}
-	flag, err := findFlag(tx, scope, Flags{s}, e.Flag)
+	flag, err := s.stored.Find(tx, scope, e.Flag)
 	if err == nil && flag != nil && !flag.Active {
 		return "paused", nil
 	}
@@ -63,7 +63,7 @@ func (s Experiments) List(ctx context.Context, scope *management.Scope, q Experi
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Experiment]{}, err
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Experiment], err error) {
+	return management.Read(ctx, s.env, func(tx storeTx) (out management.List[Experiment], err error) {
 		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return out, err
@@ -86,8 +86,8 @@ type experimentStats struct {
 // Stats counts the experiments that the caller may see: those launched or completed recently, and
 // all that have not ended.
 func (s Experiments) Stats(ctx context.Context, scope *management.Scope) (*experimentStats, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*experimentStats, error) {
-		now, out := s.Env.Now(), &experimentStats{}
+	return management.Read(ctx, s.env, func(tx storeTx) (*experimentStats, error) {
+		now, out := s.env.Now(), &experimentStats{}
 		// The period of the last 30 days, and the 30 days before it for comparison.
 		from, before := now.AddDate(0, 0, -30), now.AddDate(0, 0, -60)
 		// The function counts as it visits the records, and keeps none of them.
@@ -122,12 +122,12 @@ func (s Experiments) Stats(ctx context.Context, scope *management.Scope) (*exper
 func (s Experiments) ListEligibleFlags(ctx context.Context, scope *management.Scope, search string, p management.Page) (management.List[Flag], error) {
 	// Experimental selects the flags with suitable variants, see FlagQuery.
 	experimental := true
-	return Flags{s.core}.List(ctx, scope, FlagQuery{Page: p, Search: search, Experimental: &experimental})
+	return s.flags.List(ctx, scope, FlagQuery{Page: p, Search: search, Experimental: &experimental})
 }
 
 // ListWithoutCalls returns a page of the running experiments whose flag has never been called.
 func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Experiment], error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Experiment], err error) {
+	return management.Read(ctx, s.env, func(tx storeTx) (out management.List[Experiment], err error) {
 		calls, err := tx.LastCalls(scope.Project.ID)
 		if err != nil {
 			return out, err
@@ -141,7 +141,7 @@ func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Sco
 			if err != nil || x.isDraft() || !x.End.IsZero() {
 				return true
 			}
-			flag, fault := findFlag(tx, scope, Flags{s.core}, x.Flag)
+			flag, fault := s.stored.Find(tx, scope, x.Flag)
 			err = fault
 			return flag == nil || !calls[flag.Key].IsZero()
 		})
@@ -154,7 +154,7 @@ func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Sco
 }
 
 // selectMatching returns all experiments that match a query, in its order.
-func (s Experiments) selectMatching(tx Tx, scope *management.Scope, q *ExperimentQuery) ([]storedExperiment, error) {
+func (s Experiments) selectMatching(tx storeTx, scope *management.Scope, q *ExperimentQuery) ([]storedExperiment, error) {
 	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(scope.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(scope, e) })
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // AnalysisInput returns the settings that are needed to compute the results of an experiment. It
@@ -16,7 +17,7 @@ import (
 // experiment.
 func (s Experiments) AnalysisInput(ctx context.Context, scope *management.Scope, id int64) (*experiments.Experiment, error) {
 	out, err := management.ReadOne(ctx, s.Resource, scope, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*experiments.Experiment, error) {
-		flag, err := findFlag(v.Tx, v.Scope, Flags{s.core}, x.Flag)
+		flag, err := s.stored.Find(v.Tx, v.Scope, x.Flag)
 		if err != nil || flag == nil {
 			return nil, err
 		}
@@ -36,7 +37,7 @@ func (s Experiments) AnalysisInput(ctx context.Context, scope *management.Scope,
 
 // analysisInput returns the settings without saved metrics. Stats is as stored and may lack a
 // method.
-func (x *storedExperiment) analysisInput(flag *storedFlag) *experiments.Experiment {
+func (x *storedExperiment) analysisInput(flag *storedflags.Flag) *experiments.Experiment {
 	out := &experiments.Experiment{
 		FlagKey: flag.Key, Start: x.Start.Time, End: x.End.Time, Stats: x.StatsConfig, Criteria: x.Exposure,
 		Matured: x.Matured != nil && *x.Matured,
@@ -61,7 +62,7 @@ func (x *storedExperiment) addSavedMetrics(v *view, out *experiments.Experiment)
 	saved, err := showSavedMetrics(v, x)
 	for i := range saved {
 		query := management.JSONObject(saved[i].Query)
-		if !isPresent(query["name"]) {
+		if management.EmptyJSON(query["name"]) {
 			query["name"] = management.Encode(saved[i].Name)
 		}
 		to := &out.Primary
@@ -92,9 +93,9 @@ func sortMetrics(out []json.RawMessage, order json.RawMessage) {
 
 // checkExcluded checks the variants that are excluded from the results: they must exist, and the
 // baseline and at least one other variant must remain (experiments.md §1.1).
-func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
+func (x *storedExperiment) checkExcluded(flag *storedflags.Flag) error {
 	var excluded []string
-	if isPresent(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
+	if !management.EmptyJSON(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
 		return management.Fault("excluded_variants", "Expected a list of strings.")
 	}
 	input := x.analysisInput(flag)

@@ -36,14 +36,6 @@ func checkMetric(metric map[string]json.RawMessage, field, prefix string) error 
 	return nil
 }
 
-// ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
-// they are not UUIDs, because clients choose them.
-func (s *core) ensureUUID(metric map[string]json.RawMessage) {
-	if management.JSONText(metric["uuid"]) == "" {
-		metric["uuid"] = management.Encode(s.Env.NewID())
-	}
-}
-
 // tidyMetrics checks the metrics that the request contains, assigns missing UUIDs, rejects
 // duplicates, and updates the fingerprints of all metrics (experiments.md §3.6).
 func (s Experiments) tidyMetrics(e *experimentEdit) error {
@@ -127,7 +119,7 @@ var statsMethods = []string{"bayesian", "frequentist"}
 // checkStats returns an error if stats_config contains an unknown method (experiments.md §2.1).
 func (x *storedExperiment) checkStats() error {
 	raw := management.JSONObject(x.StatsConfig)["method"]
-	if !isPresent(raw) {
+	if management.EmptyJSON(raw) {
 		return nil
 	}
 	method := management.JSONText(raw)
@@ -182,7 +174,7 @@ func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method
 		delete(query, "breakdownFilter")
 	}
 	input := map[string]any{"metric": query, "start_date": x.Start, "stats_method": method}
-	if isPresent(x.Exposure) {
+	if !management.EmptyJSON(x.Exposure) {
 		input["exposure_criteria"] = x.Exposure
 	}
 	if x.Matured != nil && *x.Matured {

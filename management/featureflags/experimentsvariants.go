@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // errDoesNotExist returns the error for a field that references an object that does not exist.
@@ -32,7 +33,7 @@ type experimentVariant struct {
 
 // readVariants decodes a list of variants. It returns nil if raw is absent or null.
 func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
-	if !isPresent(raw) {
+	if management.EmptyJSON(raw) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -69,7 +70,7 @@ func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 	variants := parameters["feature_flag_variants"]
 	switch {
 	// Variants in the parameters replace those of the flag.
-	case isPresent(variants):
+	case !management.EmptyJSON(variants):
 		out["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": variants})
 	case current == nil:
 		out["multivariate"] = json.RawMessage(`{"variants":[{"key":"control","name":"Control Group","rollout_percentage":50},{"key":"test","name":"Test Variant","rollout_percentage":50}]}`)
@@ -85,7 +86,7 @@ func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 	object := management.JSONObject(parameters)
 	variants := management.JSONObject(management.JSONObject(filters)["multivariate"])["variants"]
-	if !isPresent(object["feature_flag_variants"]) || !isPresent(variants) || bytes.Equal(compactJSON(object["feature_flag_variants"]), compactJSON(variants)) {
+	if management.EmptyJSON(object["feature_flag_variants"]) || management.EmptyJSON(variants) || bytes.Equal(storedflags.CompactJSON(object["feature_flag_variants"]), storedflags.CompactJSON(variants)) {
 		return parameters
 	}
 	object["feature_flag_variants"] = variants
@@ -94,15 +95,15 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 
 // changeVariants applies the variants in the experiment's parameters to its flag. If draft is
 // false the flag is not changed, and variants that differ from its own are an error.
-func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
+func (x *storedExperiment) changeVariants(flag *storedflags.Flag, draft bool) error {
 	requested := management.JSONObject(x.Parameters)["feature_flag_variants"]
 	if draft {
-		if changed := x.filters(flag.Filters); string(compactJSON(changed)) != string(compactJSON(flag.Filters)) {
+		if changed := x.filters(flag.Filters); string(storedflags.CompactJSON(changed)) != string(storedflags.CompactJSON(flag.Filters)) {
 			flag.Filters = changed
 		}
 		return nil
 	}
-	if !isPresent(requested) {
+	if management.EmptyJSON(requested) {
 		return nil
 	}
 	// Names and other members of variants may differ: only keys and rollouts matter.
@@ -153,7 +154,7 @@ func (s Experiments) Exposures(ctx context.Context, scope *management.Scope, id 
 		}
 		// Calls are counted by key: use the flag's current one, if the flag still exists.
 		key := e.FlagKey
-		flag, err := findFlag(v.Tx, scope, Flags{s.core}, e.Flag)
+		flag, err := s.stored.Find(v.Tx, scope, e.Flag)
 		if flag != nil {
 			key = flag.Key
 		}

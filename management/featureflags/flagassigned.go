@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // LastCall is the most recent call of a flag for a person, as an SDK reported it with an exposure
@@ -54,12 +55,12 @@ const maxVersionLookback = 100
 // FillVersions sets the Version of calls for which the SDK reported none, to the version that was
 // in force at the time of the call. The keys of calls are ids of flags.
 func (s Flags) FillVersions(ctx context.Context, scope *management.Scope, calls map[int64]*LastCall) error {
-	return s.Env.Store.Read(ctx, func(tx Tx) error {
+	return s.Env.Store.Read(ctx, func(tx storeTx) error {
 		for id, call := range calls {
 			if call.Version != 0 {
 				continue
 			}
-			f, err := s.loadFlag(tx, scope, id)
+			f, err := s.stored.Load(tx, scope, id)
 			if err != nil {
 				return err
 			}
@@ -73,14 +74,14 @@ func (s Flags) FillVersions(ctx context.Context, scope *management.Scope, calls 
 
 // versionAt returns the version of a flag that was in force at a time, or 0 if it is older than
 // the stored versions that are searched.
-func versionAt(tx Tx, f *storedFlag, when time.Time) (int64, error) {
+func versionAt(tx storeTx, f *storedflags.Flag, when time.Time) (int64, error) {
 	// The current version has been in force since the flag's last change.
 	if !when.Before(f.UpdatedAt.Time) {
 		return f.Version, nil
 	}
-	records, _, err := tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsParent(f), Descending: true, Limit: maxVersionLookback})
+	records, _, err := tx.List(management.Query{Kind: storedflags.KindVersion, Parent: storedflags.VersionsParent(f), Descending: true, Limit: maxVersionLookback})
 	for i := range records {
-		v, err := management.Decode[storedVersion](&records[i])
+		v, err := management.Decode[storedflags.Version](&records[i])
 		if err != nil || !when.Before(v.At.Time) {
 			return v.Version, err
 		}

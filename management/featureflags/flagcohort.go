@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // cohortOfFlag is the response with the cohort that was created from a flag.
@@ -20,15 +21,15 @@ type cohortOfFlag struct {
 func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int64) (*cohortOfFlag, error) {
 	// The flag is evaluated like in a preview of its conditions.
 	p := &preview{people: s.People, core: s.core}
-	f, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedFlag, error) {
-		f, err := findFlag(tx, scope, s, id)
+	f, err := management.Read(ctx, &s.Env, func(tx storeTx) (*storedflags.Flag, error) {
+		f, err := s.stored.Find(tx, scope, id)
 		if err == nil && f == nil {
 			err = management.ErrNotFound()
 		}
 		if err == nil {
-			err = scope.RequireAccess(management.Viewer, f.accessObject())
+			err = scope.RequireAccess(management.Viewer, f.AccessObject())
 		}
-		if err == nil && f.shape().Aggregation != nil {
+		if err == nil && f.Shape().Aggregation != nil {
 			err = management.Fault("", "This feature flag is evaluated for groups and has no persons.")
 		}
 		// A flag that is off is not compiled: p.set stays nil and the cohort empty.
@@ -36,7 +37,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 			return f, err
 		}
 		p.key = f.Key
-		if p.set, err = s.compile(tx, scope, f); err != nil {
+		if p.set, err = s.stored.Compile(tx, scope, f); err != nil {
 			return nil, err
 		}
 		return f, p.readMembers(tx, scope.Project.ID)
@@ -51,9 +52,9 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 		}
 	}
 	name := fmt.Sprintf("Users with feature flag %s enabled at %s", f.Key, s.Env.Now().Format(time.DateTime))
-	return management.Write(ctx, &s.Env, func(tx Tx) (*cohortOfFlag, error) {
+	return management.Write(ctx, &s.Env, func(tx storeTx) (*cohortOfFlag, error) {
 		// The persons were read before, outside of this transaction.
-		c, err := Cohorts(s).resource(ids, false).CreateFrom(&view{Tx: tx, Scope: scope}, management.Values{"name": name, "is_static": true})
+		c, err := s.Cohorts.CreateStatic(&view{Tx: tx, Scope: scope}, name, ids)
 		return &cohortOfFlag{c}, err
 	})
 }
@@ -61,7 +62,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 // enabledIDs returns the distinct ids of the persons for whom the flag is on. It returns an error
 // if there are more than maxMembers.
 func (p *preview) enabledIDs(ctx context.Context, project int64) (ids []string, err error) {
-	err = p.people.Persons(ctx, project, func(person *Person) bool {
+	err = p.people.Persons(ctx, project, func(person *management.Person) bool {
 		if sub := p.subject(person); p.matches(&sub) {
 			ids = append(ids, person.DistinctIDs...)
 		}

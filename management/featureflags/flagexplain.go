@@ -12,6 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // ExplainFields are the fields of a request that explains a flag's value for a person: the person
@@ -66,11 +68,11 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 	if err := q.readSubject(v); err != nil {
 		return nil, err
 	}
-	return q, s.Env.Store.Read(ctx, func(tx Tx) error {
+	return q, s.Env.Store.Read(ctx, func(tx storeTx) error {
 		d, err := findByKey(tx, scope, idOrKey)
 		// A key takes precedence over an id: keys may consist of digits.
 		if id, bad := strconv.ParseInt(idOrKey, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
-			d, err = tx.Definition(FlagDefinition, scope.Project.ID, id)
+			d, err = tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 		}
 		switch {
 		case err != nil:
@@ -78,21 +80,21 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 		case d == nil || d.Deleted:
 			return management.Missing("There is no feature flag %q.", idOrKey)
 		}
-		f, err := decodeFlag(scope.Project.ID, d)
+		f, err := storedflags.Decode(scope.Project.ID, d)
 		if err != nil {
 			return err
 		}
-		if err := scope.RequireAccess(management.Viewer, f.accessObject()); err != nil {
+		if err := scope.RequireAccess(management.Viewer, f.AccessObject()); err != nil {
 			return err
 		}
 		// target is f, unless the request has filters or a version.
-		target, err := f.withOverrides(tx, v)
+		target, err := withOverrides(tx, f, v)
 		if err != nil {
 			return err
 		}
 		q.Flag = ExplainedFlag{f.ID, target.Key, target.Version, f.Active}
 		if target != f || assumeActive && !f.Active {
-			q.Set, err = s.compile(tx, scope, target)
+			q.Set, err = s.stored.Compile(tx, scope, target)
 		}
 		return err
 	})
@@ -100,33 +102,33 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 
 // withOverrides returns a copy of the flag with the filters in the request, or at the version in
 // the request. It returns f itself if the request has neither.
-func (f *storedFlag) withOverrides(tx Tx, v management.Values) (*storedFlag, error) {
+func withOverrides(tx storeTx, f *storedflags.Flag, v management.Values) (*storedflags.Flag, error) {
 	filters, number := v.Raw("filters"), v.Int("version")
 	hasVersion := v.Has("version") && !v.IsNull("version")
 	// A version and filters exclude each other: both replace the rules of the flag.
 	switch {
-	case isPresent(filters) && hasVersion:
+	case !management.EmptyJSON(filters) && hasVersion:
 		return nil, management.Fault("version", "Give filters or version, not both.")
-	case isPresent(filters):
+	case !management.EmptyJSON(filters):
 		out := *f
 		out.Filters = filters
 		// The filters are not stored, but have to be valid.
-		return &out, out.checkFilters()
+		return &out, out.CheckFilters()
 	case !hasVersion || number == f.Version:
 		return f, nil
 	}
-	record, err := tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(number, 10))
+	record, err := tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))
 	if err == nil && record == nil {
 		err = management.CodedFault(management.CodeDoesNotExist, "version", "The feature flag has no version %d.", number)
 	}
 	if err != nil {
 		return nil, err
 	}
-	stored, err := management.Decode[storedVersion](record)
+	stored, err := management.Decode[storedflags.Version](record)
 	if err != nil {
 		return nil, err
 	}
-	out, err := stored.flagAt(f)
+	out, err := stored.FlagAt(f)
 	if err == nil {
 		out.Version = number
 	}
@@ -154,8 +156,8 @@ func (q *Question) readSubject(v management.Values) error {
 			return err
 		}
 	}
-	q.Subject.Person = anyObject(wire.Value(v.Raw("person_properties")))
-	for kind, key := range anyObject(wire.Value(v.Raw("groups"))) {
+	q.Subject.Person = definitions.Object(wire.Value(v.Raw("person_properties")))
+	for kind, key := range definitions.Object(wire.Value(v.Raw("groups"))) {
 		if q.Subject.Groups == nil {
 			q.Subject.Groups = map[string]string{}
 		}
@@ -163,7 +165,7 @@ func (q *Question) readSubject(v management.Values) error {
 			return err
 		}
 	}
-	for kind, properties := range anyObject(wire.Value(v.Raw("group_properties"))) {
+	for kind, properties := range definitions.Object(wire.Value(v.Raw("group_properties"))) {
 		// Each group type has an object with properties.
 		object, ok := properties.(map[string]any)
 		if !ok {
@@ -176,7 +178,7 @@ func (q *Question) readSubject(v management.Values) error {
 	}
 	// DifferenceReason needs to know whether the request changed the person or the rules.
 	q.Supplied = len(q.Subject.Person)+len(q.Subject.GroupProperties) > 0
-	q.BringsRules = isPresent(v.Raw("filters"))
+	q.BringsRules = !management.EmptyJSON(v.Raw("filters"))
 	if text := v.Text("ip"); text != "" {
 		if q.IP, err = netip.ParseAddr(text); err != nil {
 			return management.Fault("ip", "Enter a valid IPv4 or IPv6 address.")
@@ -199,7 +201,7 @@ func subjectText(field string, v any) (string, error) {
 
 // IDByKey returns the id of the flag with the given key, or 0 if there is none.
 func (s Flags) IDByKey(ctx context.Context, scope *management.Scope, key string) (int64, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (int64, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (int64, error) {
 		d, err := findByKey(tx, scope, key)
 		if err != nil || d == nil {
 			return 0, err
@@ -210,9 +212,9 @@ func (s Flags) IDByKey(ctx context.Context, scope *management.Scope, key string)
 
 // findByKey returns the flag whose key is part of a URL path, or nil if there is none. Strings
 // that are not UTF-8 or contain a zero byte are not looked up, because some stores reject them.
-func findByKey(tx Tx, scope *management.Scope, key string) (*Definition, error) {
+func findByKey(tx storeTx, scope *management.Scope, key string) (*management.Definition, error) {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return nil, nil
 	}
-	return tx.DefinitionByKey(FlagDefinition, scope.Project.ID, key)
+	return tx.DefinitionByKey(management.FlagDefinition, scope.Project.ID, key)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Limits of responses about exposures (console.md N7, N8).
@@ -97,10 +98,10 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 	}
 	// many is true if there are too many calls to read their events.
 	many := false
-	err = s.Env.Store.Read(ctx, func(tx Tx) error {
-		f, err := s.loadFlag(tx, scope, id)
+	err = s.Env.Store.Read(ctx, func(tx storeTx) error {
+		f, err := s.stored.Load(tx, scope, id)
 		if err == nil {
-			err = scope.RequireAccess(management.Viewer, f.accessObject())
+			err = scope.RequireAccess(management.Viewer, f.AccessObject())
 		}
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 		}
 		// To is rounded up: where the offset of the time zone is not a whole hour, the last point also
 		// contains the beginning of an hour that ends after it.
-		hours := HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end.Add(time.Hour - 1)}
+		hours := management.HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end.Add(time.Hour - 1)}
 		if isHourly { // an hour that begins before the first point is not part of it
 			hours.From = hours.From.Add(time.Hour - 1).Truncate(time.Hour)
 		}
@@ -210,7 +211,7 @@ func (q *ExposureQuery) buckets(zone *time.Location) (starts []time.Time, end ti
 
 // setCallTimes sets the times of the first and the last call of a flag, of all values and
 // regardless of the requested period.
-func (e *Exposures) setCallTimes(tx Tx, f *storedFlag) error {
+func (e *Exposures) setCallTimes(tx storeTx, f *storedflags.Flag) error {
 	e.Key = f.Key
 	calls, err := tx.FlagCalls(f.Project, f.Key)
 	for _, c := range calls {
@@ -237,11 +238,11 @@ func bucketOf(buckets []time.Time, t time.Time) int {
 // addHours adds the hourly counts to the buckets that contain the beginning of each hour. The
 // largest maxSeries values have their own series; the remaining ones are summed up as
 // otherSeries.
-func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, buckets []time.Time) error {
+func (e *Exposures) addHours(tx storeTx, q management.HoursQuery, totals map[string]int64, buckets []time.Time) error {
 	data := map[string][]int64{}
 	// gather adds the hourly counts of some values, or of all if values is nil, to the data
 	// points.
-	gather := func(values []string, into func(h *FlagHour) []int64) error {
+	gather := func(values []string, into func(h *management.FlagHour) []int64) error {
 		// An empty list would match all values in the store.
 		if q.Values = values; values != nil && len(values) == 0 {
 			return nil
@@ -258,12 +259,12 @@ func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, bucke
 	for _, value := range names {
 		data[value] = make([]int64, len(buckets))
 	}
-	if err := gather(names, func(h *FlagHour) []int64 { return data[h.Value] }); err != nil {
+	if err := gather(names, func(h *management.FlagHour) []int64 { return data[h.Value] }); err != nil {
 		return err
 	}
 	if len(totals) > len(names) { // the remainder is the total minus the listed series
 		others := make([]int64, len(buckets))
-		if err := gather(nil, func(*FlagHour) []int64 { return others }); err != nil {
+		if err := gather(nil, func(*management.FlagHour) []int64 { return others }); err != nil {
 			return err
 		}
 		for _, value := range names {
@@ -338,13 +339,13 @@ func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids [
 		return nil, err
 	}
 	out := &ManyExposures{map[string]*flagExposures{}}
-	return out, s.Env.Store.Read(ctx, func(tx Tx) error {
+	return out, s.Env.Store.Read(ctx, func(tx storeTx) error {
 		byKey, err := out.addFlags(tx, scope, ids, len(buckets))
 		if err != nil || len(byKey) == 0 {
 			return err
 		}
 		// A single query reads the counts of all flags.
-		hours, err := tx.FlagHours(HoursQuery{Project: scope.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
+		hours, err := tx.FlagHours(management.HoursQuery{Project: scope.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
 		for _, h := range hours {
 			if i := bucketOf(buckets, h.At); i >= 0 {
 				byKey[h.Flag].Days[i] += h.N
@@ -357,25 +358,25 @@ func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids [
 
 // addFlags adds an entry for each flag that exists and that the caller may see, and returns these
 // entries by key.
-func (e *ManyExposures) addFlags(tx Tx, scope *management.Scope, ids []int64, days int) (map[string]*flagExposures, error) {
+func (e *ManyExposures) addFlags(tx storeTx, scope *management.Scope, ids []int64, days int) (map[string]*flagExposures, error) {
 	byKey := map[string]*flagExposures{}
 	last, err := tx.LastCalls(scope.Project.ID)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
+		d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 		if err != nil {
 			return nil, err
 		}
 		if d == nil || d.Deleted {
 			continue
 		}
-		f, err := decodeFlag(scope.Project.ID, d)
+		f, err := storedflags.Decode(scope.Project.ID, d)
 		if err != nil {
 			return nil, err
 		}
-		if scope.CanSee(f.accessObject()) {
+		if scope.CanSee(f.AccessObject()) {
 			byKey[f.Key] = &flagExposures{Days: make([]int64, days), LastCalled: management.NewStamp(last[f.Key])}
 			e.Results[strconv.FormatInt(id, 10)] = byKey[f.Key]
 		}

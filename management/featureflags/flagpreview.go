@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // maxCounted is the number of persons or groups that a preview evaluates. If there are more, the
@@ -37,7 +38,7 @@ type BlastRadius struct {
 }
 
 // preview evaluates one flag for persons and groups as they are stored. It is used for conditions
-// that are not saved yet, which it compiles as a flag with the key previewKey. A preview must not
+// that are not saved yet, which it compiles as a flag with the key storedflags.PreviewKey. A preview must not
 // be used from several goroutines, since answers is reused.
 type preview struct {
 	// set has the flag, with the flags and cohorts to which it refers.
@@ -47,15 +48,11 @@ type preview struct {
 	// groupType is the name of the group type; empty for flags about persons.
 	groupType string
 	// people is nil if the service reads no persons.
-	people People
+	people management.People
 	// answers is the buffer of EvaluateFlag.
 	answers flags.Decisions
 	core    *core
 }
-
-// previewKey is the key of the flag in a preview of an unsaved condition. No stored flag has it,
-// since keys must not contain spaces.
-const previewKey = " "
 
 // BlastRadius counts the persons or groups that meet a condition (§5.1.3). The rollout percentage
 // and the variant of the condition are ignored.
@@ -68,7 +65,7 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 		return nil, management.Fault("", "Missing condition for which to get blast radius")
 	}
 	// The rollout and the variant do not affect who meets the condition.
-	condition := anyObject(wire.Value(v.Raw("condition")))
+	condition := definitions.Object(wire.Value(v.Raw("condition")))
 	delete(condition, "rollout_percentage")
 	delete(condition, "variant")
 	delete(condition, "aggregation_group_type_index")
@@ -77,13 +74,13 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 	if management.SetNull(v, "group_type_index", &index); index != nil {
 		filters["aggregation_group_type_index"] = json.Number(strconv.FormatInt(*index, 10))
 	}
-	f := &storedFlag{Project: scope.Project.ID, Key: previewKey, Filters: wire.MustEncode(filters)}
-	if err := f.checkFilters(); err != nil {
+	f := &storedflags.Flag{Project: scope.Project.ID, Key: storedflags.PreviewKey, Filters: wire.MustEncode(filters)}
+	if err := f.CheckFilters(); err != nil {
 		return nil, err
 	}
-	p := &preview{key: previewKey, people: s.People, core: s.core}
-	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
-		if p.set, err = s.compile(tx, scope, f); err != nil {
+	p := &preview{key: storedflags.PreviewKey, people: s.People, core: s.core}
+	err = s.Env.Store.Read(ctx, func(tx storeTx) (err error) {
+		if p.set, err = s.stored.Compile(tx, scope, f); err != nil {
 			return err
 		}
 		if index != nil {
@@ -110,7 +107,7 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 
 // readMembers reads the members of the static cohorts to which the set refers. It fails if they
 // have more than maxMembers members.
-func (p *preview) readMembers(tx Tx, project int64) error {
+func (p *preview) readMembers(tx storeTx, project int64) error {
 	const page = 10_000
 	p.members = map[int64]map[string]bool{}
 	remaining := maxMembers
@@ -145,7 +142,7 @@ func (p *preview) matches(sub *flags.Subject) bool {
 
 // subject returns the subject of a stored person, with the static cohorts of all its distinct ids.
 // The distinct id for the rollout is the first one, as in a request.
-func (p *preview) subject(person *Person) flags.Subject {
+func (p *preview) subject(person *management.Person) flags.Subject {
 	sub := flags.Subject{Stored: &flags.Stored{Person: person.Properties, CreatedAt: person.CreatedAt}}
 	if len(person.DistinctIDs) > 0 {
 		sub.DistinctID = person.DistinctIDs[0]
@@ -166,7 +163,7 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 		return nil, err
 	}
 	seen, matched := 0, 0
-	err = p.people.Persons(ctx, project, func(person *Person) bool {
+	err = p.people.Persons(ctx, project, func(person *management.Person) bool {
 		if sub := p.subject(person); p.matches(&sub) {
 			matched++
 		}
@@ -176,7 +173,7 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 	if seen < maxCounted {
 		total = seen // persons may have been added or deleted after CountPersons
 	}
-	return estimate(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
+	return blastRadius(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
 }
 
 // groups counts the groups of a type that meet the condition. It evaluates at most maxCounted
@@ -197,17 +194,14 @@ func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastR
 		}
 		return true
 	})
-	return estimate(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
+	return blastRadius(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
 }
 
-// estimate returns the result for total subjects, of which matched out of the evaluated seen
+// blastRadius returns the result for total subjects, of which matched out of the evaluated seen
 // subjects meet the condition.
-func estimate(seen, matched, total int) *BlastRadius {
-	out := &BlastRadius{Affected: matched, Total: total, Exact: seen == total}
-	if !out.Exact && seen > 0 {
-		out.Affected = int(math.Round(float64(matched) / float64(seen) * float64(total)))
-	}
-	return out
+func blastRadius(seen, matched, total int) *BlastRadius {
+	affected, exact := definitions.Extrapolate(seen, matched, total)
+	return &BlastRadius{Affected: affected, Total: total, Exact: exact}
 }
 
 // MyFlag is an active flag with its value for the caller.
@@ -229,37 +223,15 @@ type listedFlag struct {
 // ListAll returns the flags that the caller may see, newest first, without deleted and hidden
 // flags.
 func (s Flags) ListAll(ctx context.Context, scope *management.Scope) ([]listedFlag, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (out []listedFlag, err error) {
-		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
+	return management.Read(ctx, &s.Env, func(tx storeTx) (out []listedFlag, err error) {
+		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
 		for i := range list {
-			f, err := decodeFlag(scope.Project.ID, &list[i])
+			f, err := storedflags.Decode(scope.Project.ID, &list[i])
 			if err != nil {
 				return nil, err
 			}
-			if !f.Hidden && scope.CanSee(f.accessObject()) {
-				out = append(out, listedFlag{f.Key, f.Active, encodeMinimalFlag(f)})
-			}
-		}
-		return out, err
-	})
-}
-
-// hiddenIDs returns the ids of the flags that access rules hide from the caller. It is nil if no
-// rule restricts the caller.
-func (s Flags) hiddenIDs(ctx context.Context, scope *management.Scope) (map[string]bool, error) {
-	if !scope.IsRestricted() {
-		return nil, nil
-	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (map[string]bool, error) {
-		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
-		out := map[string]bool{}
-		for i := range list {
-			f, err := decodeFlag(scope.Project.ID, &list[i])
-			if err != nil {
-				return nil, err
-			}
-			if !scope.CanSee(f.accessObject()) {
-				out[f.itemID()] = true
+			if !f.Hidden && scope.CanSee(f.AccessObject()) {
+				out = append(out, listedFlag{f.Key, f.Active, storedflags.EncodeMinimal(f)})
 			}
 		}
 		return out, err
@@ -301,32 +273,50 @@ func (s Flags) BulkKeys(ctx context.Context, scope *management.Scope, b manageme
 		if id, ok := management.Integer(raw, management.JSONKind(raw)); ok {
 			ids = append(ids, id)
 		} else {
-			bad = append(bad, plainText(wire.Value(raw)))
+			bad = append(bad, storedflags.PlainText(wire.Value(raw)))
 		}
 	}
 	if len(ids) == 0 && len(bad) > 0 {
 		return nil, ErrNoFlagIDs
 	}
 	if len(bad) > 0 {
-		out.Warning = "Invalid flag IDs ignored: " + plainText(bad)
+		out.Warning = "Invalid flag IDs ignored: " + storedflags.PlainText(bad)
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (*BulkKeys, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (*BulkKeys, error) {
 		for _, id := range ids {
-			d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
+			d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 			if err != nil {
 				return nil, err
 			}
 			if d == nil {
 				continue
 			}
-			f, err := decodeFlag(scope.Project.ID, d)
+			f, err := storedflags.Decode(scope.Project.ID, d)
 			if err != nil {
 				return nil, err
 			}
-			if scope.CanSee(f.accessObject()) {
+			if scope.CanSee(f.AccessObject()) {
 				out.Keys[strconv.FormatInt(id, 10)] = d.Key
 			}
 		}
 		return out, nil
 	})
+}
+
+// addPinnedMembers adds the persons of all pins of a set to members, the static cohorts by distinct
+// id.
+func addPinnedMembers(tx storeTx, project int64, set *flags.Set, members map[string][]int64) error {
+	for _, cohort := range set.Needs().Cohorts {
+		if cohort >= 0 {
+			continue
+		}
+		ids, err := tx.Members(project, cohort, "", storedflags.MaxPinMembers)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			members[id] = append(members[id], cohort)
+		}
+	}
+	return nil
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Refusal is a flag or a cohort that the management API would not store, with the reason.
@@ -89,7 +92,7 @@ func (r *refusals) checkCohort(id int64) string {
 	}
 	_, err := CohortFields.Change(management.Body{Members: map[string]json.RawMessage{"name": wire.MustEncode(c.Name)}})
 	if err == nil && !c.Static && c.Tree != nil {
-		err = checkFilters(wire.MustEncode(map[string]any{"properties": c.Tree}))
+		err = storedcohorts.CheckFilters(wire.MustEncode(map[string]any{"properties": c.Tree}))
 	}
 	if fault, ok := errors.AsType[*management.Error](err); ok {
 		return fault.Message
@@ -100,27 +103,27 @@ func (r *refusals) checkCohort(id int64) string {
 // checkFlag checks a flag in the form of its record, by the rules for writes. It returns the path
 // and the error of the first fault, or a nil error if there is no fault.
 func (r *refusals) checkFlag(f *flags.Flag) (path string, _ *management.Error) {
-	var l faultList
-	record := anyObject(wire.Value(wire.MustEncode(f)))
-	if filters := anyObject(record["filters"]); filters != nil {
+	var l storedflags.Faults
+	record := definitions.Object(wire.Value(wire.MustEncode(f)))
+	if filters := definitions.Object(record["filters"]); filters != nil {
 		// Make the defaults explicit that /flags applies to conditions, such as the type of a
 		// property.
-		canonicalConditions(filters)
+		storedcohorts.CanonicalConditions(filters)
 	}
-	_ = l.add("key", checkKeyFormat(f.Key))
-	stored, err := decodeFlag(0, &Definition{Key: f.Key, Record: wire.MustEncode(record)})
+	_ = l.Add("key", storedflags.CheckKey(f.Key))
+	stored, err := storedflags.Decode(0, &management.Definition{Key: f.Key, Record: wire.MustEncode(record)})
 	if err != nil {
 		return "", management.Fault("", "%s", err)
 	}
-	_ = l.add("", stored.checkSettings(&storedFlag{}))
+	_ = l.Add("", stored.CheckSettings(&storedflags.Flag{}))
 	// The engine's faults are added only if no setting is at fault and the filters can be read.
-	if l.first() == nil && stored.gatherFilters(&l) {
+	if l.First() == nil && stored.GatherFilters(&l) {
 		r.addEngineFaults(f, stored, &l)
 	}
-	if len(l.list) == 0 {
+	if len(l.List) == 0 {
 		return "", nil
 	}
-	return l.list[0].path, l.list[0].err
+	return l.List[0].Path, l.List[0].Err
 }
 
 // flagIndex matches the position of a flag at the beginning of the path of an engine's fault.
@@ -128,13 +131,13 @@ var flagIndex = regexp.MustCompile(`^flags\[\d+\]`)
 
 // addEngineFaults adds to l the faults that the engine found in a flag, and one fault for each
 // property that refers to a refused cohort, directly or through another cohort.
-func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedFlag, l *faultList) {
-	groups := anyList(anyObject(wire.Value(stored.Filters))["groups"])
+func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedflags.Flag, l *storedflags.Faults) {
+	groups := definitions.List(definitions.Object(wire.Value(stored.Filters))["groups"])
 	for _, fault := range r.engine[f.Key] {
-		// translateFault expects the path that a document with only this flag would have.
+		// storedflags.TranslateFault expects the path that a document with only this flag would have.
 		local := *fault
 		local.Path = flagIndex.ReplaceAllLiteralString(local.Path, "flags[0]")
-		_ = l.add(attributePath(local.Path), translateFault(&local, groups))
+		_ = l.Add(storedflags.AttributePath(local.Path), storedflags.TranslateFault(&local, groups))
 	}
 	for i, c := range f.Conditions {
 		for j := range c.Properties {
@@ -143,7 +146,7 @@ func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedFlag, l *faultLi
 				continue
 			}
 			name := cmp.Or(r.definitions.Cohorts[id].Name, strconv.FormatInt(id, 10))
-			l.addf(fmt.Sprintf("filters.groups.%d.properties.%d", i, j), "The cohort %q cannot be stored: %s", name, r.cohorts[id])
+			l.Addf(fmt.Sprintf("filters.groups.%d.properties.%d", i, j), "The cohort %q cannot be stored: %s", name, r.cohorts[id])
 		}
 	}
 }
@@ -186,10 +189,10 @@ var notKeyCharacters = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 // valid. Each sequence of invalid characters is replaced by a hyphen. The result is "flag" if no
 // valid character remains, and "" if key is too long.
 func ProposedKey(key string) string {
-	if len(key) > maxFlagKey {
+	if len(key) > storedflags.MaxKey {
 		return ""
 	}
-	if checkKeyFormat(key) == nil {
+	if storedflags.CheckKey(key) == nil {
 		return key
 	}
 	return cmp.Or(string(bytes.Trim(notKeyCharacters.ReplaceAll([]byte(key), []byte("-")), "-")), "flag")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // flagRow is a flag as a row of a list (spec/console.md N10). Instead of the filters, it has a
@@ -43,7 +44,7 @@ type flagRow struct {
 // Rows returns a page of the flags that match q, as flagRow values. Deleted flags are not included.
 func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (management.List[flagRow], error) {
 	// Select first and render only one page: rendering loads users.
-	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[flagRow], error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (management.List[flagRow], error) {
 		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return management.List[flagRow]{}, err
@@ -68,14 +69,14 @@ func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (
 }
 
 // renderRow returns the row of a flag. It does not set LastCalled.
-func (l *flagRenderer) renderRow(f *storedFlag) (*flagRow, error) {
-	shape, status := f.shape(), f.status(l.now)
+func (l *flagRenderer) renderRow(f *storedflags.Flag) (*flagRow, error) {
+	shape, status := f.Shape(), statusOfFlag(f, l.now)
 	// The status and the number of pins depend on the time of the renderer.
 	out := &flagRow{
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active, Archived: f.Archived, Deleted: f.Deleted,
 		Status: status.upper(), StatusReason: status.Reason, Tags: management.NonNilStrings(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,
-		Rollout: shape.rollout(), Conditions: len(shape.Groups), Variants: len(shape.variants()), Kind: "boolean", CanEdit: l.canEdit(f),
-		Pinned: len(f.livePins(l.now)),
+		Rollout: shape.Rollout(), Conditions: len(shape.Groups), Variants: len(shape.Variants()), Kind: "boolean", CanEdit: l.canEdit(f),
+		Pinned: len(f.LivePins(l.now)),
 	}
 	switch {
 	case f.RemoteConfig:

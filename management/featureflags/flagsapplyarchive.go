@@ -1,15 +1,13 @@
 package featureflags
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
 
 // This file applies the member archived of flags in a document. Exported documents contain it only
 // for archived flags.
-
-// namedEntry is a flag or cohort of a document, with its key or name.
-type namedEntry struct {
-	name  string
-	entry entry
-}
 
 // canonicalSentFlag is canonicalFlag for a flag of a request. The result has a member archived with
 // the value that was sent, which may be false.
@@ -23,7 +21,7 @@ func canonicalSentFlag(o entry) (entry, error) {
 		return out, err
 	}
 	if archived && out["active"] == true {
-		return nil, errArchivedActive()
+		return nil, storedflags.ErrArchivedActive()
 	}
 	out["archived"] = archived
 	return out, nil
@@ -37,7 +35,7 @@ func (w *namedEntry) completeArchived(current entry) {
 	if !sent {
 		archived = current["archived"] == true && w.entry["active"] != true
 	}
-	w.entry = omit(w.entry, "archived")
+	w.entry = definitions.Omit(w.entry, "archived")
 	if archived {
 		w.entry["archived"] = true
 	}

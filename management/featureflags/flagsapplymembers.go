@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // This file applies the members of static cohorts in a document. If a cohort of the document has no
@@ -15,7 +16,7 @@ func (a *documentApplier) expandMembers(w *namedEntry, current entry) error {
 	list, isList := w.entry["members"].([]any)
 	switch {
 	case w.entry["members"] == nil:
-		w.entry = omit(w.entry, "members")
+		w.entry = definitions.Omit(w.entry, "members")
 		if current != nil && current["members"] != nil { // without a list there is no change
 			w.entry["members"] = current["members"]
 		}
@@ -40,20 +41,9 @@ func (a *documentApplier) expandMembers(w *namedEntry, current entry) error {
 	if err != nil {
 		return err
 	}
-	w.entry = omit(w.entry, "members")
+	w.entry = definitions.Omit(w.entry, "members")
 	w.entry["members"] = anyTexts(all)
 	return nil
-}
-
-// omit returns a copy of o without one member.
-func omit[V any](o map[string]V, name string) map[string]V {
-	out := make(map[string]V, len(o))
-	for other, v := range o {
-		if other != name {
-			out[other] = v
-		}
-	}
-	return out
 }
 
 // draftMembers changes the members of a static cohort to the list in the document, and sets the

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // MatchingIDs lists the flags that match a query and that the caller may edit (spec/clients.md
@@ -19,11 +20,11 @@ type MatchingIDs struct {
 // MatchingIDs returns the ids of the flags on all pages of a query. Flags of definitions files are
 // not included, since they cannot be edited.
 func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQuery) (*MatchingIDs, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*MatchingIDs, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (*MatchingIDs, error) {
 		out := &MatchingIDs{IDs: []int64{}}
 		all, err := s.selectMatching(tx, scope, &q)
 		for _, f := range all {
-			if f.Origin == "" && scope.AccessTo(f.accessObject()).Allows(management.Editor) {
+			if f.Origin == "" && scope.AccessTo(f.AccessObject()).Allows(management.Editor) {
 				out.IDs = append(out.IDs, f.ID)
 			}
 		}
@@ -44,9 +45,6 @@ const maxBulk = 1000
 
 // namedInBulk is the number of dependents that the reason for a flag names (spec/clients.md §7.3).
 const namedInBulk = 3
-
-// PlainError is an error that the API returns in the form {"error": text}.
-type PlainError string
 
 // Error implements error.
 func (e PlainError) Error() string { return string(e) }
@@ -149,31 +147,31 @@ func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.
 		return nil, management.Fault("", "Invalid flag ID format")
 	}
 	// Read the state first: it is part of the result even if the deletion fails.
-	summary, err := management.Read(ctx, &s.Env, func(tx Tx) (*deletedFlag, error) {
-		f, err := s.loadFlag(tx, scope, id)
+	summary, err := management.Read(ctx, &s.Env, func(tx storeTx) (*deletedFlag, error) {
+		f, err := s.stored.Load(tx, scope, id)
 		var missing *management.Error
-		if errors.As(err, &missing) && missing.Kind == management.NotFound || err == nil && (f.Deleted || !scope.CanSee(f.accessObject())) {
+		if errors.As(err, &missing) && missing.Kind == management.NotFound || err == nil && (f.Deleted || !scope.CanSee(f.AccessObject())) {
 			return nil, management.Fault("", "Flag not found")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return f.rollout(), nil
+		return deletedState(f), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	_, err = management.RunAction(ctx, s.flags, scope, pathOf(id), func(e *management.Edit[Tx, storedFlag]) error {
-		e.After.Deleted, e.After.named = true, namedInBulk
+	_, err = management.RunAction(ctx, s.flags, scope, pathOf(id), func(e *management.Edit[storeTx, storedflags.Flag]) error {
+		e.After.Deleted, e.After.Named = true, namedInBulk
 		return nil
 	})
 	return summary, err
 }
 
-// rollout returns the rollout state of a flag.
-func (f *storedFlag) rollout() *deletedFlag {
+// deletedState returns the rollout state of a flag.
+func deletedState(f *storedflags.Flag) *deletedFlag {
 	out := &deletedFlag{ID: f.ID, Key: f.Key, State: "partial"}
-	value, text := f.shape().constant()
+	value, text := constantValue(f.Shape())
 	variant, isVariant := value.(string)
 	switch {
 	case !f.Active, value == false:

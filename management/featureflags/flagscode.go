@@ -13,6 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // This file exports flags as code (decision 27): a document with the flags and cohorts of a
@@ -21,8 +24,8 @@ import (
 
 // DocumentFields are the members of a document.
 var DocumentFields = management.Fields{
-	{Name: "cohorts", Type: management.ObjectList, MaxItems: MaxCohorts, Help: "cohorts, identified by name"},
-	{Name: "flags", Type: management.ObjectList, Required: true, MaxItems: maxFlags, Help: "flags, identified by key"},
+	{Name: "cohorts", Type: management.ObjectList, MaxItems: definitions.MaxCohorts, Help: "cohorts, identified by name"},
+	{Name: "flags", Type: management.ObjectList, Required: true, MaxItems: definitions.MaxFlags, Help: "flags, identified by key"},
 	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index; they must be the same in the project"},
 	{Name: "timezone", Type: management.Any, Help: "time zone of the exported project; it is not applied"},
 	{Name: "bucketing_hash", Type: management.Any, Help: "setting of the exported project; it is not applied"},
@@ -72,7 +75,7 @@ var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 // what it omits. A static cohort lists all distinct ids of its members. If these exceed
 // maxDocumentMembers, the largest cohorts are exported without members.
 func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.RawMessage, warnings []string, err error) {
-	doc, err := management.Read(ctx, &s.Env, func(tx Tx) (*document, error) { return s.document(tx, scope) })
+	doc, err := management.Read(ctx, &s.Env, func(tx storeTx) (*document, error) { return s.document(tx, scope) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,8 +88,8 @@ func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.R
 
 // removeHidden removes the flags and cohorts that the caller may not see.
 func (d *document) removeHidden(scope *management.Scope) {
-	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !scope.CanSee(d.storedFlags[key].accessObject()) })
-	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !scope.CanSee(d.storedCohorts[name].accessObject()) })
+	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !scope.CanSee(d.storedFlags[key].AccessObject()) })
+	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !scope.CanSee(d.storedCohorts[name].AccessObject()) })
 }
 
 // content returns the document, with the settings that affect the evaluation.
@@ -96,7 +99,7 @@ func (d *document) content(scope *management.Scope) map[string]any {
 		out["group_type_mapping"] = d.groupTypes
 	}
 	for _, name := range documentSettings {
-		if value := scope.Project.Settings[name]; isPresent(value) {
+		if value := scope.Project.Settings[name]; !management.EmptyJSON(value) {
 			out[name] = value
 		}
 	}
@@ -109,8 +112,8 @@ type document struct {
 	// ids.
 	cohorts, flags map[string]entry
 	cohortIDs      map[string]int64
-	storedFlags    map[string]*storedFlag
-	storedCohorts  map[string]*storedCohort
+	storedFlags    map[string]*storedflags.Flag
+	storedCohorts  map[string]*storedcohorts.Cohort
 	cohortNames    map[int64]string
 	flagKeys       map[int64]string
 	flagIDs        map[string]int64
@@ -131,20 +134,20 @@ func sortedEntries(all map[string]entry) []entry {
 }
 
 // document reads the flags and cohorts of a project, without hidden flags.
-func (s Flags) document(tx Tx, scope *management.Scope) (*document, error) {
+func (s Flags) document(tx storeTx, scope *management.Scope) (*document, error) {
 	d := &document{
 		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
-		storedFlags: map[string]*storedFlag{}, storedCohorts: map[string]*storedCohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
+		storedFlags: map[string]*storedflags.Flag{}, storedCohorts: map[string]*storedcohorts.Cohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
 	}
 	if err := d.readCohorts(tx, scope); err != nil {
 		return nil, err
 	}
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		f, err := decodeFlag(scope.Project.ID, &list[i])
+		f, err := storedflags.Decode(scope.Project.ID, &list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -167,19 +170,19 @@ func (s Flags) document(tx Tx, scope *management.Scope) (*document, error) {
 
 // readCohorts reads the cohorts and their members. Names of cohorts need not be unique in a
 // project, so it appends the id to a name that an older cohort has.
-func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
+func (d *document) readCohorts(tx storeTx, scope *management.Scope) error {
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return err
 	}
-	var named, unnamed []*storedCohort
+	var named, unnamed []*storedcohorts.Cohort
 	var static []int64
 	for i := range slices.Backward(list) { // oldest first: the oldest cohort keeps its name
-		c, err := decodeCohort(&list[i])
+		c, err := storedcohorts.Decode(&list[i])
 		if err != nil {
 			return err
 		}
-		if c.title() == "" {
+		if c.Title() == "" {
 			unnamed = append(unnamed, c)
 		} else {
 			named = append(named, c)
@@ -191,7 +194,7 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 	// Cohorts with a name of their own come first, so that a generated name never takes the name of
 	// another cohort.
 	for _, c := range slices.Concat(named, unnamed) {
-		name := cmp.Or(c.title(), fmt.Sprintf("Cohort %d", c.ID))
+		name := cmp.Or(c.Title(), fmt.Sprintf("Cohort %d", c.ID))
 		for d.cohortIDs[name] != 0 {
 			name += fmt.Sprintf(" (%d)", c.ID)
 		}
@@ -208,21 +211,21 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 
 // flagObject returns a flag in the form of a document. A flag of a definitions file that the API
 // would refuse is returned in the form of the file.
-func (d *document) flagObject(f *storedFlag) entry {
-	filters := anyObject(wire.Value(f.Filters))
+func (d *document) flagObject(f *storedflags.Flag) entry {
+	filters := definitions.Object(wire.Value(f.Filters))
 	// Ids are valid only in one project: documents refer to cohorts and flags by name.
 	eachReference(filters, d.replaceID)
 	exported := *f
 	exported.Filters = wire.MustEncode(filters)
-	if out, err := canonicalFlag(exported.documentEntry()); err == nil {
+	if out, err := canonicalFlag(documentEntry(&exported)); err == nil {
 		return out
 	}
-	return exported.documentEntry()
+	return documentEntry(&exported)
 }
 
 // documentEntry returns the record of a flag without the members in notInDocuments.
-func (f *storedFlag) documentEntry() entry {
-	out, _ := wire.Value(f.record()).(entry)
+func documentEntry(f *storedflags.Flag) entry {
+	out, _ := wire.Value(f.Record()).(entry)
 	for _, name := range notInDocuments {
 		delete(out, name)
 	}
@@ -246,7 +249,7 @@ func anyTexts(list []string) []any {
 // flags with the same meaning are equal. It returns an error if the flag is not valid; it does not
 // check whether the objects exist to which the flag refers.
 func canonicalFlag(o entry) (entry, error) {
-	filters := anyObject(o["filters"])
+	filters := definitions.Object(o["filters"])
 	if filters == nil {
 		return nil, management.CodedFault(management.CodeRequired, "filters", "This field is required.")
 	}
@@ -258,25 +261,25 @@ func canonicalFlag(o entry) (entry, error) {
 	}
 	tags = management.NormalizeTags(tags)
 	slices.Sort(tags)
-	canonicalConditions(filters)
+	storedcohorts.CanonicalConditions(filters)
 	key, _ := o["key"].(string)
-	f, err := decodeFlag(0, &Definition{Key: key, Record: wire.MustEncode(o)})
+	f, err := storedflags.Decode(0, &management.Definition{Key: key, Record: wire.MustEncode(o)})
 	if err != nil {
 		return nil, err
 	}
 	delete(f.Extra, "tags")
 	f.Tags, f.Archived = tags, o["archived"] == true
-	if err := f.checkFilters(); err != nil {
+	if err := f.CheckFilters(); err != nil {
 		return nil, err
 	}
-	return f.documentEntry(), nil
+	return documentEntry(f), nil
 }
 
 // cohortObject returns a cohort in the form of a document.
-func (d *document) cohortObject(name string, c *storedCohort) entry {
-	out, _ := wire.Value(management.Encode(c.cohortRecord)).(entry)
+func (d *document) cohortObject(name string, c *storedcohorts.Cohort) entry {
+	out, _ := wire.Value(management.Encode(c.Record)).(entry)
 	out["name"] = name
-	canonicalCohort(out)
+	storedcohorts.Canonical(out)
 	for _, name := range notInDocuments {
 		delete(out, name)
 	}
@@ -332,7 +335,7 @@ func eachReference(v any, visit func(entry)) {
 		if _, ok := x["type"].(string); ok && x["key"] != nil {
 			visit(x)
 		}
-		for _, name := range sortedNames(x) {
+		for _, name := range slices.Sorted(maps.Keys(x)) {
 			if name != "value" { // a value is data and has no properties
 				eachReference(x[name], visit)
 			}
@@ -371,24 +374,6 @@ func (d *document) resolveNames(filters any) (any, error) {
 		}
 	})
 	return filters, missing
-}
-
-// compareSettings checks that flags evaluate alike in the project and where the document was
-// exported. Group types with the same index must have the same name; other different settings only
-// cause a warning, and the project's settings apply.
-func (a *documentApplier) compareSettings() error {
-	for index, name := range a.parsed.groupTypes {
-		if own, ok := a.current.groupTypes[index]; ok && own != name {
-			return management.Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)
-		}
-	}
-	for _, name := range documentSettings {
-		value := a.parsed.settings[name]
-		if isPresent(value) && !equalJSON(value, rawOr(a.scope.Project.Settings[name], defaultSettings[name])) {
-			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's value does not change", name, plainText(wire.Value(value))))
-		}
-	}
-	return nil
 }
 
 // defaultSettings are the values of settings that a project does not set.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // CopyFields are the fields of the request that copies a flag.
@@ -57,18 +58,20 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	if len(v.Ints("target_project_ids")) > maxCopies {
 		return nil, management.CodedFault(management.CodeMaxLength, "target_project_ids", "Ensure this field has no more than %d elements.", maxCopies)
 	}
-	source, err := s.projectScope(ctx, scope, v.Int("from_project"))
-	if err != nil {
+	source, denied, err := definitions.InProject(ctx, &s.Env, scope, v.Int("from_project"))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if source == nil {
+	case denied:
+		return nil, ErrMayNotCopy
+	case source == nil:
 		return nil, ErrNoFlagToCopy
 	}
 	// Read the source once; each target project gets the same document.
 	var exported json.RawMessage
-	var schedule []storedChange
-	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
-		exported, schedule, err = s.exportFlag(tx, source, v)
+	var paste pasteFunc
+	err = s.Env.Store.Read(ctx, func(tx storeTx) (err error) {
+		exported, paste, err = s.exportFlag(tx, source, v)
 		return err
 	})
 	if err != nil {
@@ -76,7 +79,7 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	}
 	out := &CopyResult{Success: []Flag{}, Failed: []copyFailure{}}
 	for _, id := range v.Ints("target_project_ids") {
-		f, err := s.copyTo(ctx, scope, id, v.Text("feature_flag_key"), exported, schedule)
+		f, err := s.copyTo(ctx, scope, id, v.Text("feature_flag_key"), exported, paste)
 		var fault *management.Error
 		switch {
 		case errors.As(err, &fault):
@@ -90,25 +93,10 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	return out, nil
 }
 
-// projectScope returns the caller's scope in a project of the same organization. It returns nil if
-// the organization has no such project, and ErrMayNotCopy if the caller has no access to it.
-func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int64) (*management.Scope, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Scope, error) {
-		p, err := tx.Project(id)
-		if err != nil || p == nil || p.Organization != scope.Organization.ID {
-			return nil, err
-		}
-		if !scope.CanReach(p) || !scope.CanOpenProject(p.ID) {
-			return nil, ErrMayNotCopy
-		}
-		return management.NewScope(tx, scope.Caller, p)
-	})
-}
-
 // exportFlag returns a document with the flag of a request to copy, and the cohorts to which the
-// flag refers, directly or through other cohorts. With copy_schedule, it returns the scheduled
+// flag refers, directly or through other cohorts. With copy_schedule, paste copies the scheduled
 // changes of the flag that were not executed yet.
-func (s Flags) exportFlag(tx Tx, scope *management.Scope, v management.Values) (text json.RawMessage, schedule []storedChange, err error) {
+func (s Flags) exportFlag(tx storeTx, scope *management.Scope, v management.Values) (text json.RawMessage, paste pasteFunc, err error) {
 	key := v.Text("feature_flag_key")
 	all, err := s.document(tx, scope)
 	if err != nil {
@@ -117,7 +105,7 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, v management.Values) (
 	if all.flags[key] == nil {
 		return nil, nil, ErrNoFlagToCopy
 	}
-	if !scope.CanSee(all.storedFlags[key].accessObject()) {
+	if !scope.CanSee(all.storedFlags[key].AccessObject()) {
 		return nil, nil, ErrMayNotCopy
 	}
 	// A cohort may refer to other cohorts: follow the references and visit each cohort once.
@@ -138,44 +126,33 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, v management.Values) (
 	// The cohorts are sorted by name, so the document does not depend on the order of references.
 	for _, c := range sortedEntries(all.cohorts) {
 		if name, _ := c["name"].(string); needed[name] {
-			if !scope.CanSee(all.storedCohorts[name].accessObject()) {
+			if !scope.CanSee(all.storedCohorts[name].AccessObject()) {
 				return nil, nil, ErrMayNotCopy
 			}
-			cohorts = append(cohorts, omit(c, "members")) // the members of a static cohort belong to one project
+			cohorts = append(cohorts, definitions.Omit(c, "members")) // the members of a static cohort belong to one project
 		}
 	}
-	if v.Bool("copy_schedule") {
-		id := strconv.FormatInt(all.flagIDs[key], 10)
-		list, err := management.ListRecords[storedChange](tx, management.Query{Kind: kindScheduled, Parent: management.ProjectParent(scope.Project.ID), Match: func(r *management.Record) bool {
-			c, err := management.Decode[storedChange](r)
-			return err == nil && c.RecordID == id && c.ExecutedAt.IsZero()
-		}})
-		if err != nil {
+	if v.Bool("copy_schedule") && s.CopySchedule != nil {
+		if paste, err = s.CopySchedule(tx, scope, all.storedFlags[key]); err != nil {
 			return nil, nil, err
-		}
-		schedule = list.Results
-		// Forget the contents of the conditions: cohorts have other ids in the target project.
-		for i := range schedule {
-			schedule[i].forgetCondition(all.storedFlags[key])
 		}
 	}
 	all.flags[key]["archived"] = all.storedFlags[key].Archived // also out of the archive
 	if v.Bool("disable_copied_flag") {
 		all.flags[key]["active"] = false
 	}
-	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
+	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), paste, nil
 }
 
 // copyTo applies the document of a flag to one project, and creates the scheduled changes there. It
 // returns the flag as stored in that project.
-func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
-	target, err := s.projectScope(ctx, scope, project)
-	// Do not reveal whether the project exists.
-	if errors.Is(err, ErrMayNotCopy) || err == nil && target == nil {
-		return nil, management.Fault("", "Project not found.")
-	}
+func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int64, key string, document json.RawMessage, paste pasteFunc) (*Flag, error) {
+	target, _, err := definitions.InProject(ctx, &s.Env, scope, project)
 	if err != nil {
 		return nil, err
+	}
+	if target == nil { // do not reveal whether the project exists
+		return nil, management.Fault("", "Project not found.")
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
@@ -185,30 +162,19 @@ func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int6
 	if err != nil {
 		return nil, err
 	}
-	id, err := management.Write(ctx, &s.Env, func(tx Tx) (int64, error) {
+	id, err := management.Write(ctx, &s.Env, func(tx storeTx) (int64, error) {
 		// The document has one flag, so prune must be false: it would delete all other flags.
 		if _, err := s.applyDocument(tx, target, parsed, false, nil); err != nil {
 			return 0, err
 		}
-		d, err := tx.DefinitionByKey(FlagDefinition, project, key)
+		d, err := tx.DefinitionByKey(management.FlagDefinition, project, key)
 		if err != nil || d == nil {
 			return 0, err
 		}
-		// Scheduled changes get new ids, and the caller becomes their creator.
-		for i := range schedule {
-			c := schedule[i]
-			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), scope.User.ID
-			if c.ID, err = tx.Next(kindScheduled); err != nil {
-				return 0, err
-			}
-			if err := c.rememberCondition(d); err != nil {
-				return 0, err
-			}
-			if err := putScheduled(tx, &c); err != nil {
-				return 0, err
-			}
+		if paste != nil {
+			err = paste(tx, target, d)
 		}
-		return d.ID, nil
+		return d.ID, err
 	})
 	if err != nil {
 		return nil, err
@@ -231,7 +197,7 @@ type projectFlag struct {
 // ListByProject returns the flags with a key in all projects of the organization to which the
 // caller has access. It returns ErrNotFound if there are no such flags.
 func (s Flags) ListByProject(ctx context.Context, scope *management.Scope, key string) ([]projectFlag, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) ([]projectFlag, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) ([]projectFlag, error) {
 		projects, err := tx.Projects(scope.Organization.ID)
 		if err != nil {
 			return nil, err
@@ -260,16 +226,16 @@ func (s Flags) ListByProject(ctx context.Context, scope *management.Scope, key s
 // findInProject returns the flag with a key in a project, or nil if there is no such flag or the
 // caller may not see it.
 func findInProject(v *view, project *management.ProjectRecord, key string) (*projectFlag, error) {
-	d, err := v.Tx.DefinitionByKey(FlagDefinition, project.ID, key)
+	d, err := v.Tx.DefinitionByKey(management.FlagDefinition, project.ID, key)
 	if err != nil || d == nil {
 		return nil, err
 	}
-	f, err := decodeFlag(project.ID, d)
+	f, err := storedflags.Decode(project.ID, d)
 	if err != nil {
 		return nil, err
 	}
 	target, err := management.NewScope(v.Tx, v.Caller, project)
-	if err != nil || !target.CanSee(f.accessObject()) {
+	if err != nil || !target.CanSee(f.AccessObject()) {
 		return nil, err
 	}
 	creator, err := v.Author(f.CreatedBy)

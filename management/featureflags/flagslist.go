@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // FlagQuery selects and sorts flags. A field with its zero value does not restrict the list, except
@@ -36,33 +37,33 @@ type FlagQuery struct {
 }
 
 // flagOrders are the comparisons for sorting flags by their own fields, in ascending order.
-var flagOrders = map[string]func(a, b *storedFlag) int{
-	"id":         func(a, b *storedFlag) int { return cmp.Compare(a.ID, b.ID) },
-	"key":        func(a, b *storedFlag) int { return strings.Compare(a.Key, b.Key) },
-	"name":       func(a, b *storedFlag) int { return strings.Compare(a.Name, b.Name) },
-	"active":     func(a, b *storedFlag) int { return compareBool(a.Active, b.Active) },
-	"version":    func(a, b *storedFlag) int { return cmp.Compare(a.Version, b.Version) },
-	"created_at": func(a, b *storedFlag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
-	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
+var flagOrders = map[string]func(a, b *storedflags.Flag) int{
+	"id":         func(a, b *storedflags.Flag) int { return cmp.Compare(a.ID, b.ID) },
+	"key":        func(a, b *storedflags.Flag) int { return strings.Compare(a.Key, b.Key) },
+	"name":       func(a, b *storedflags.Flag) int { return strings.Compare(a.Name, b.Name) },
+	"active":     func(a, b *storedflags.Flag) int { return compareBool(a.Active, b.Active) },
+	"version":    func(a, b *storedflags.Flag) int { return cmp.Compare(a.Version, b.Version) },
+	"created_at": func(a, b *storedflags.Flag) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
+	"updated_at": func(a, b *storedflags.Flag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
 }
 
 // orders returns flagOrders, extended by the order of the parameter if it needs the current time or
 // the calls of flags. These are read only for that order.
-func (s Flags) orders(tx Tx, scope *management.Scope, by string) (map[string]func(a, b *storedFlag) int, error) {
+func (s Flags) orders(tx storeTx, scope *management.Scope, by string) (map[string]func(a, b *storedflags.Flag) int, error) {
 	out := flagOrders
 	switch strings.TrimPrefix(by, "-") {
 	case "status":
 		// All comparisons use the same time, so that the order is consistent.
 		now := s.Env.Now()
 		out = maps.Clone(out)
-		out["status"] = func(a, b *storedFlag) int { return strings.Compare(a.listStatus(now), b.listStatus(now)) }
+		out["status"] = func(a, b *storedflags.Flag) int { return strings.Compare(listStatus(a, now), listStatus(b, now)) }
 	case "last_called_at":
 		calls, err := tx.LastCalls(scope.Project.ID)
 		if err != nil {
 			return nil, err
 		}
 		out = maps.Clone(out)
-		out["last_called_at"] = func(a, b *storedFlag) int { return calls[a.Key].Compare(calls[b.Key]) }
+		out["last_called_at"] = func(a, b *storedflags.Flag) int { return calls[a.Key].Compare(calls[b.Key]) }
 	}
 	return out, nil
 }
@@ -83,7 +84,7 @@ var wordSeparators = strings.NewReplacer("-", " ", "_", " ")
 
 // matcher returns a function that reports whether a flag matches the query. Tags are normalized
 // here, once for all flags. It returns an error if the search is too long or a status is unknown.
-func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
+func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 	// Check the query before flags are read.
 	if utf8.RuneCountInString(q.Search) > management.MaxSearch {
 		return nil, management.Fault("search", "Search term cannot exceed %d characters", management.MaxSearch)
@@ -94,35 +95,35 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 		}
 	}
 	tags, excludedTags, now := management.NormalizeTags(q.Tags), management.NormalizeTags(q.ExcludedTags), s.Env.Now()
-	return func(f *storedFlag) bool {
+	return func(f *storedflags.Flag) bool {
 		switch q.Active {
 		case "true", "false":
 			if f.Active != (q.Active == "true") {
 				return false
 			}
 		case "STALE":
-			if f.status(now).Status != statusStale {
+			if statusOfFlag(f, now).Status != statusStale {
 				return false
 			}
 		}
 		return !f.Hidden && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
-			management.MatchesValue(q.Creators, f.CreatedBy) && f.isOfType(q.Type) && (q.Runtime == "" || f.runtime() == q.Runtime) &&
+			management.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
 			!slices.Contains(q.Excluded, f.Key) && management.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !management.MatchesAny(excludedTags, f.Tags)) &&
 			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
-			(q.Experimental == nil || *q.Experimental == f.isExperimental()) && q.matchesText(f)
+			(q.Experimental == nil || *q.Experimental == isExperimental(f)) && q.matchesText(f)
 	}, nil
 }
 
 // hasStatus reports whether a flag has one of the statuses of the query.
-func (q *FlagQuery) hasStatus(f *storedFlag, now time.Time) bool {
+func (q *FlagQuery) hasStatus(f *storedflags.Flag, now time.Time) bool {
 	if len(q.Status) > 0 {
-		return slices.Contains(q.Status, f.listStatus(now))
+		return slices.Contains(q.Status, listStatus(f, now))
 	}
 	return f.Archived == q.Archived
 }
 
 // matchesText reports whether the key or name of a flag contains the search.
-func (q *FlagQuery) matchesText(f *storedFlag) bool {
+func (q *FlagQuery) matchesText(f *storedflags.Flag) bool {
 	if management.ContainsFold(f.Key, q.Search) || management.ContainsFold(f.Name, q.Search) {
 		return true
 	}
@@ -133,20 +134,20 @@ func (q *FlagQuery) matchesText(f *storedFlag) bool {
 // isExperimental reports whether an experiment can use the flag: the flag must have at least two
 // variants, the first must be the control group (spec/clients.md §13), and the flag must not be a
 // remote configuration.
-func (f *storedFlag) isExperimental() bool {
-	variants := f.shape().variants()
+func isExperimental(f *storedflags.Flag) bool {
+	variants := f.Shape().Variants()
 	return !f.RemoteConfig && len(variants) >= 2 && variants[0].Key == "control"
 }
 
 // isOfType reports whether a flag has a type; any other kind than the four types matches all flags.
-func (f *storedFlag) isOfType(kind string) bool {
+func isOfType(f *storedflags.Flag, kind string) bool {
 	switch kind {
 	case "boolean":
-		return !f.RemoteConfig && len(f.shape().variants()) == 0
+		return !f.RemoteConfig && len(f.Shape().Variants()) == 0
 	case "multivariant":
-		return len(f.shape().variants()) > 0
+		return len(f.Shape().Variants()) > 0
 	case "experiment":
-		return liveCount(f.Links.Experiments) > 0
+		return storedflags.LiveCount(f.Links.Experiments) > 0
 	case "remote_config":
 		return f.RemoteConfig
 	}
@@ -154,7 +155,7 @@ func (f *storedFlag) isOfType(kind string) bool {
 }
 
 // selectMatching returns the flags on all pages of a query that the caller may see, in its order.
-func (s Flags) selectMatching(tx Tx, scope *management.Scope, q *FlagQuery) (all []*storedFlag, err error) {
+func (s Flags) selectMatching(tx storeTx, scope *management.Scope, q *FlagQuery) (all []*storedflags.Flag, err error) {
 	match, err := q.matcher(s.core)
 	if err != nil {
 		return nil, err
@@ -162,11 +163,11 @@ func (s Flags) selectMatching(tx Tx, scope *management.Scope, q *FlagQuery) (all
 	// Match collects the flags and always returns false, so that the store builds no page by
 	// itself.
 	var failed error
-	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-		f, err := decodeFlag(scope.Project.ID, d)
+	_, _, err = tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *management.Definition) bool {
+		f, err := storedflags.Decode(scope.Project.ID, d)
 		if err != nil {
 			failed = err
-		} else if scope.CanSee(f.accessObject()) && match(f) {
+		} else if scope.CanSee(f.AccessObject()) && match(f) {
 			all = append(all, f)
 		}
 		return false
@@ -181,7 +182,7 @@ func (s Flags) selectMatching(tx Tx, scope *management.Scope, q *FlagQuery) (all
 
 // List returns a page of flags that are not deleted.
 func (s Flags) List(ctx context.Context, scope *management.Scope, q FlagQuery) (management.List[Flag], error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Flag], error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (management.List[Flag], error) {
 		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
 			return management.List[Flag]{}, err

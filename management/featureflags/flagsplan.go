@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // maxPlanned limits the persons that a plan evaluates. If there are more, it evaluates a random
@@ -30,11 +31,11 @@ func (s Flags) Plan(ctx context.Context, scope *management.Scope, b management.B
 	}
 	var out *DocumentResult
 	var before, after *decider
-	err = s.Env.Store.Write(ctx, func(tx Tx) (err error) {
+	err = s.Env.Store.Write(ctx, func(tx storeTx) (err error) {
 		if before, err = newDecider(tx, scope); err != nil {
 			return err
 		}
-		if out, err = s.applyDocument(tx, scope, parsed, prune, &approval{}); err != nil {
+		if out, err = s.applyDocument(tx, scope, parsed, prune, &storedflags.Approval{}); err != nil {
 			return err
 		}
 		// The second decider reads the changed state within the same transaction.
@@ -56,14 +57,14 @@ type decider struct {
 }
 
 // newDecider compiles the flags and cohorts of a project in the state that tx sees.
-func newDecider(tx Tx, scope *management.Scope) (*decider, error) {
+func newDecider(tx storeTx, scope *management.Scope) (*decider, error) {
 	// The document has the form of the definitions that /flags reads.
 	out := &decider{members: map[string][]int64{}}
 	document := map[string]any{}
 	for name, raw := range scope.Project.Settings {
 		document[name] = raw
 	}
-	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
+	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func newDecider(tx Tx, scope *management.Scope) (*decider, error) {
 	for i := range list {
 		records[i] = list[i].Record
 	}
-	cohorts, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
+	cohorts, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s Flags) countChanged(ctx context.Context, scope *management.Scope, out *D
 	// All evaluations use the same current time.
 	now := s.Env.Now()
 	var valuesBefore, valuesAfter flags.Decisions
-	count := func(p *Person) {
+	count := func(p *management.Person) {
 		counted++
 		before.decide(p, now, &valuesBefore)
 		after.decide(p, now, &valuesAfter)
@@ -128,7 +129,7 @@ func (s Flags) countChanged(ctx context.Context, scope *management.Scope, out *D
 	}
 	sample := total > maxPlanned
 	if !sample {
-		err = s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool { count(p); return counted < maxPlanned })
+		err = s.People.Persons(ctx, scope.Project.ID, func(p *management.Person) bool { count(p); return counted < maxPlanned })
 	} else {
 		err = s.visitSample(ctx, scope, total, count)
 	}
@@ -184,9 +185,9 @@ func (v *valueCount) add(before, after *flags.Decisions) {
 
 // visitSample calls visit for maxPlanned persons out of total, chosen at random with equal chances.
 // It is selection sampling: each person is chosen with the probability needed / remaining.
-func (s Flags) visitSample(ctx context.Context, scope *management.Scope, total int, visit func(*Person)) error {
+func (s Flags) visitSample(ctx context.Context, scope *management.Scope, total int, visit func(*management.Person)) error {
 	needed, remaining := maxPlanned, total
-	return s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
+	return s.People.Persons(ctx, scope.Project.ID, func(p *management.Person) bool {
 		if remaining > 0 && rand.IntN(remaining) < needed {
 			visit(p)
 			needed--
@@ -197,7 +198,7 @@ func (s Flags) visitSample(ctx context.Context, scope *management.Scope, total i
 }
 
 // decide evaluates all flags for a person, like a request with the first distinct id of the person.
-func (d *decider) decide(p *Person, now time.Time, out *flags.Decisions) {
+func (d *decider) decide(p *management.Person, now time.Time, out *flags.Decisions) {
 	sub := flags.Subject{Stored: &flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Overrides: map[string]string{}}}
 	if len(p.DistinctIDs) > 0 {
 		sub.DistinctID = p.DistinctIDs[0]

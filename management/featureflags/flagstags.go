@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // BulkTagsFields are the fields of the request that changes the tags of several flags.
@@ -34,7 +35,7 @@ type taggedFlag struct {
 // request.
 var tagActions = map[string]func(has, sent []string) []string{
 	"add":    func(has, sent []string) []string { return append(slices.Clone(has), sent...) },
-	"remove": func(has, sent []string) []string { return missingFrom(sent, has) },
+	"remove": func(has, sent []string) []string { return storedflags.MissingFrom(sent, has) },
 	"set":    func(_, sent []string) []string { return sent },
 }
 
@@ -75,21 +76,21 @@ func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMes
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*taggedFlag, error) {
-		f, err := findFlag(tx, scope, s, id)
-		if err == nil && (f == nil || !scope.CanSee(f.accessObject())) {
+	return management.Write(ctx, &s.Env, func(tx storeTx) (*taggedFlag, error) {
+		f, err := s.stored.Find(tx, scope, id)
+		if err == nil && (f == nil || !scope.CanSee(f.AccessObject())) {
 			err = management.Fault("", "Flag not found")
 		}
 		if err == nil {
-			err = scope.RequireAccess(management.Editor, f.accessObject())
+			err = scope.RequireAccess(management.Editor, f.AccessObject())
 		}
 		if err != nil {
 			return nil, err
 		}
 		// NormalizeTags removes duplicates, which the action add may have produced.
 		f.Tags = management.NormalizeTags(change(f.Tags, sent))
-		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.before.Tags) {
-			err = s.saveFlag(tx, scope, f)
+		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.Before.Tags) {
+			err = s.stored.Save(tx, scope, f)
 		}
 		return &taggedFlag{f.ID, f.Tags}, err
 	})

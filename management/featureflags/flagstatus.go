@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // staleAfter is the age from which a flag may be stale, and the time without calls after which a
@@ -47,8 +48,8 @@ type flagReason struct {
 // upper returns the status in the form of a flag's record.
 func (s FlagStatus) upper() string { return strings.ToUpper(s.Status) }
 
-// status returns the status of a flag (§5.1.3). It does not consider the calls of the flag.
-func (f *storedFlag) status(now time.Time) FlagStatus {
+// statusOfFlag returns the status of a flag (§5.1.3). It does not consider the calls of the flag.
+func statusOfFlag(f *storedflags.Flag, now time.Time) FlagStatus {
 	newStatus := func(status, text, kind string) FlagStatus {
 		return FlagStatus{Status: status, Reason: text, Reasons: []flagReason{{Type: kind}}}
 	}
@@ -59,7 +60,7 @@ func (f *storedFlag) status(now time.Time) FlagStatus {
 	if !f.Active {
 		return newStatus(statusInactive, "Flag is disabled", "disabled")
 	}
-	value, text := f.shape().constant()
+	value, text := constantValue(f.Shape())
 	switch {
 	case text == "":
 		return newStatus(statusActive, open, "partially_rolled_out")
@@ -78,30 +79,30 @@ const statusArchived = "archived"
 var listStatuses = []string{statusActive, statusInactive, statusStale, statusArchived}
 
 // listStatus returns the status of a flag in queries of lists: archived, or its own status.
-func (f *storedFlag) listStatus(now time.Time) string {
+func listStatus(f *storedflags.Flag, now time.Time) string {
 	if f.Archived {
 		return statusArchived
 	}
-	return f.status(now).Status
+	return statusOfFlag(f, now).Status
 }
 
-// constant returns the value that every subject receives, with a sentence that describes it. If
+// constantValue returns the value that every subject receives, with a sentence that describes it. If
 // subjects may receive different values, the text is empty.
-func (s *filterShape) constant() (value any, text string) {
+func constantValue(s *storedflags.Shape) (value any, text string) {
 	const boolean, variant = "This boolean flag will always evaluate to ", `This flag will always use the variant "`
-	if s.Enrollment || isSet(s.SuperGroups) || isSet(s.Holdout) || isSet(s.HoldoutOld) {
+	if s.Enrollment || !management.EmptyJSON(s.SuperGroups) || !management.EmptyJSON(s.Holdout) || !management.EmptyJSON(s.HoldoutOld) {
 		return nil, "" // these are evaluated before the conditions
 	}
 	if len(s.Groups) == 0 {
 		return false, boolean + `"false"`
 	}
-	variants := s.variants()
+	variants := s.Variants()
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		// A full condition determines the value of all subjects that no earlier condition matches.
 		// Earlier conditions with another variant are ignored here.
 		switch {
-		case !g.isFull():
+		case !g.IsFull():
 			continue
 		case len(variants) == 0:
 			return true, boolean + `"true"`
@@ -117,25 +118,22 @@ func (s *filterShape) constant() (value any, text string) {
 	return nil, ""
 }
 
-// isSet reports whether a member of filters is present and not empty.
-func isSet(raw []byte) bool { return !management.EmptyJSON(raw) }
-
 // Status returns the status of a flag. If there is no such flag, the status is unknown and the
 // error is nil: the API responds with 404 and a body of the same form.
 func (s Flags) Status(ctx context.Context, scope *management.Scope, id int64) (FlagStatus, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (FlagStatus, error) {
-		d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
+	return management.Read(ctx, &s.Env, func(tx storeTx) (FlagStatus, error) {
+		d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 		if err != nil {
 			return FlagStatus{}, err
 		}
 		if d == nil {
 			return FlagStatus{Status: statusUnknown, Reason: "Flag could not be found", Reasons: []flagReason{{Type: "not_found"}}}, nil
 		}
-		f, err := decodeFlag(scope.Project.ID, d)
+		f, err := storedflags.Decode(scope.Project.ID, d)
 		if err != nil {
 			return FlagStatus{}, err
 		}
-		out := f.status(s.Env.Now())
+		out := statusOfFlag(f, s.Env.Now())
 		called, err := lastCalled(tx, f)
 		out.LastCalled = management.NewStamp(called)
 		if !called.IsZero() && s.Env.Now().Sub(called) > staleAfter {

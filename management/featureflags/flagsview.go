@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Flag is a flag as the API returns it (§5.1.1).
@@ -29,18 +30,18 @@ type Flag struct {
 	// the dashboard.
 	Version    int64                `json:"version"`
 	ModifiedBy *management.UserView `json:"last_modified_by"`
-	// Simple is true if the flag has one condition for persons, without properties; see isSimple.
+	// Simple is true if the flag has one condition for persons, without properties; see IsSimple.
 	Simple bool `json:"is_simple_flag"`
 	// Rollout is the percentage of a simple flag, or else null.
 	Rollout json.RawMessage `json:"rollout_percentage"`
 	// Continuity is not null: the default is false.
 	Continuity *bool `json:"ensure_experience_continuity"`
 	// Experiments are the ids of the experiments that use the flag and are not deleted.
-	Experiments []linkID `json:"experiment_set"`
+	Experiments []storedflags.LinkID `json:"experiment_set"`
 	// Surveys are the linked surveys that the caller may see.
-	Surveys []flagLink `json:"surveys"`
+	Surveys []storedflags.FlagLink `json:"surveys"`
 	// Features are the early access features.
-	Features []flagLink `json:"features"`
+	Features []storedflags.FlagLink `json:"features"`
 	// Rollback and RolledBack are stored and returned unchanged, except that switching the flag on
 	// resets RolledBack.
 	Rollback   json.RawMessage `json:"rollback_conditions"`
@@ -82,25 +83,27 @@ type flagRenderer struct {
 	// now is the time for the status of all flags.
 	now     time.Time
 	cohorts map[string]*string // names by id; nil if the cohort has no name
+	// surveyObject is Config.SurveyObject.
+	surveyObject func(tx storeTx, scope *management.Scope, id string) (*management.AccessObject, error)
 }
 
 // newRenderer returns a renderer for one transaction and one caller.
 func (s Flags) newRenderer(v *view) *flagRenderer {
-	return &flagRenderer{v, s.Env.Now(), map[string]*string{}}
+	return &flagRenderer{v, s.Env.Now(), map[string]*string{}, s.SurveyObject}
 }
 
 // render returns a flag as the API returns it.
-func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
-	sh := f.shape()
+func (l *flagRenderer) render(f *storedflags.Flag) (*Flag, error) {
+	sh := f.Shape()
 	out := &Flag{
 		ID: f.ID, Name: f.Name, Key: f.Key, Deleted: f.Deleted, Active: f.Active, Archived: f.Archived,
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
-		Experiments: []linkID{}, Features: liveLinks(f.Links.Features),
-		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.accessObject()),
+		Experiments: []storedflags.LinkID{}, Features: storedflags.LiveLinks(f.Links.Features),
+		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.AccessObject()),
 		Tags: management.NonNilStrings(f.Tags), EvaluationTag: management.NonNilStrings(f.Contexts), Contexts: management.NonNilStrings(f.Contexts), ContextsMatch: f.ContextsMatch,
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
-		Status: f.status(l.now).upper(), Runtime: f.runtime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
-		Simple: sh.isSimple(),
+		Status: statusOfFlag(f, l.now).upper(), Runtime: f.EffectiveRuntime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
+		Simple: sh.IsSimple(),
 	}
 	if out.Simple {
 		out.Rollout = sh.Groups[0].Rollout
@@ -120,7 +123,7 @@ func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 		out.Access = management.Viewer
 	}
 	out.CanEdit = l.canEdit(f)
-	for _, link := range liveLinks(f.Links.Experiments) {
+	for _, link := range storedflags.LiveLinks(f.Links.Experiments) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}
 	var err error
@@ -143,24 +146,24 @@ func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 
 // canEdit reports whether the caller may change a flag. Flags of definitions files cannot be
 // changed.
-func (l *flagRenderer) canEdit(f *storedFlag) bool {
-	return f.Origin == "" && l.AccessTo(f.accessObject()).Allows(management.Editor)
+func (l *flagRenderer) canEdit(f *storedflags.Flag) bool {
+	return f.Origin == "" && l.AccessTo(f.AccessObject()).Allows(management.Editor)
 }
 
 // surveys returns the surveys of a flag that the caller may see.
-func (l *flagRenderer) surveys(f *storedFlag) ([]flagLink, error) {
-	list := liveLinks(f.Links.Surveys)
+func (l *flagRenderer) surveys(f *storedflags.Flag) ([]storedflags.FlagLink, error) {
+	list := storedflags.LiveLinks(f.Links.Surveys)
 	// Without access rules for the caller there is no need to load the surveys.
 	if !l.IsRestricted() {
 		return list, nil
 	}
-	visible := []flagLink{}
+	visible := []storedflags.FlagLink{}
 	for _, link := range list {
-		x, err := management.LoadRecord[storedSurvey](l.Tx, kindSurvey, l.Parent(), string(link.ID))
+		object, err := l.surveyObject(l.Tx, l.Scope, string(link.ID))
 		if err != nil {
 			return nil, err
 		}
-		if x != nil && l.CanSee(x.accessObject()) {
+		if object != nil && l.CanSee(*object) {
 			visible = append(visible, link)
 		}
 	}
@@ -168,7 +171,7 @@ func (l *flagRenderer) surveys(f *storedFlag) ([]flagLink, error) {
 }
 
 // lastCalled returns the time of the last exposure of a flag, or the zero time if there is none.
-func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
+func lastCalled(tx storeTx, f *storedflags.Flag) (last time.Time, err error) {
 	calls, err := tx.FlagCalls(f.Project, f.Key)
 	for i := range calls {
 		if calls[i].Last.After(last) {
@@ -176,17 +179,6 @@ func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
 		}
 	}
 	return last, err
-}
-
-// liveLinks returns the links that are not deleted. The result is not nil.
-func liveLinks(list []flagLink) []flagLink {
-	out := []flagLink{}
-	for _, link := range list {
-		if !link.Deleted {
-			out = append(out, link)
-		}
-	}
-	return out
 }
 
 // textOrNil returns nil for the empty string, which JSON represents as null.
@@ -198,7 +190,7 @@ func textOrNil(text string) *string {
 }
 
 // filters returns the filters of a flag with the names of the cohorts to which they refer.
-func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
+func (l *flagRenderer) filters(f *storedflags.Flag) (json.RawMessage, error) {
 	// Most flags refer to no cohort: avoid decoding their filters.
 	if !bytes.Contains(f.Filters, []byte(`"cohort"`)) {
 		return f.Filters, nil
@@ -207,7 +199,7 @@ func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
 	if !ok {
 		return f.Filters, nil
 	}
-	for _, p := range propertiesOf(filters) {
+	for _, p := range storedflags.PropertiesOf(filters) {
 		if p["type"] != "cohort" {
 			continue
 		}
@@ -231,8 +223,8 @@ func (l *flagRenderer) cohort(value any) (*string, error) {
 	if name, ok := l.cohorts[number.String()]; ok {
 		return name, nil
 	}
-	c, err := findCohort(l.Tx, l.Project.ID, number)
-	if err != nil || c == nil || !l.CanSee(c.accessObject) {
+	c, err := storedflags.FindCohort(l.Tx, l.Project.ID, number)
+	if err != nil || c == nil || !l.CanSee(c.AccessObject) {
 		return nil, err
 	}
 	l.cohorts[number.String()] = &c.Name

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // wantsUsageDashboard reports whether a new flag gets a dashboard about its use. Flags of
@@ -14,8 +16,8 @@ func wantsUsageDashboard(v management.Values) bool {
 }
 
 // createUsageDashboard creates the dashboard about a flag's use if the flag is to have one.
-func (s Flags) createUsageDashboard(v *view, f *storedFlag) error {
-	if !f.wantsDashboard || s.MakeUsage == nil {
+func (s Flags) createUsageDashboard(v *view, f *storedflags.Flag) error {
+	if !f.WantsDashboard || s.MakeUsage == nil {
 		return nil
 	}
 	id, err := s.MakeUsage(v.Tx, v.Scope, f.Key)
@@ -26,7 +28,7 @@ func (s Flags) createUsageDashboard(v *view, f *storedFlag) error {
 }
 
 // hasUsage reports whether the dashboard about a flag's use exists and was not deleted.
-func (s Flags) hasUsage(tx Tx, f *storedFlag) (bool, error) {
+func (s Flags) hasUsage(tx storeTx, f *storedflags.Flag) (bool, error) {
 	if f.UsageDashboard == nil {
 		return false, nil
 	}
@@ -35,12 +37,12 @@ func (s Flags) hasUsage(tx Tx, f *storedFlag) (bool, error) {
 
 // MakeUsageDashboard creates the dashboard about a flag's use (clients.md §7.2). It returns a
 // PlainError if the dashboard exists.
-func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
-	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
+func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*definitions.SuccessResult, error) {
+	return s.changeUsage(ctx, scope, id, func(v *view, f *storedflags.Flag, exists bool) error {
 		if exists {
 			return PlainError("Usage dashboard already exists")
 		}
-		f.wantsDashboard, f.UsageDashboard = true, nil // the dashboard that it names was deleted
+		f.WantsDashboard, f.UsageDashboard = true, nil // the dashboard that it names was deleted
 		if err := s.createUsageDashboard(v, f); err != nil {
 			return err
 		}
@@ -55,8 +57,8 @@ func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, 
 // EnrichUsageDashboard adds charts of the persons who saw and used the feature to the dashboard
 // about a flag's use. It returns a PlainError if there is no dashboard, it has these charts
 // already, or the flag has no enriched analytics.
-func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
-	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
+func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*definitions.SuccessResult, error) {
+	return s.changeUsage(ctx, scope, id, func(v *view, f *storedflags.Flag, exists bool) error {
 		switch {
 		case !exists:
 			return PlainError("Usage dashboard not found. Create one first.")
@@ -72,17 +74,17 @@ func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope
 
 // changeUsage calls change and stores the flag. The version of the flag does not change, because
 // its values do not depend on the dashboard.
-func (s Flags) changeUsage(ctx context.Context, scope *management.Scope, id int64, change func(v *view, f *storedFlag, exists bool) error) (*successResult, error) {
-	return management.Write(ctx, &s.Env, func(tx Tx) (*successResult, error) {
-		f, err := s.loadFlag(tx, scope, id)
+func (s Flags) changeUsage(ctx context.Context, scope *management.Scope, id int64, change func(v *view, f *storedflags.Flag, exists bool) error) (*definitions.SuccessResult, error) {
+	return management.Write(ctx, &s.Env, func(tx storeTx) (*definitions.SuccessResult, error) {
+		f, err := s.stored.Load(tx, scope, id)
 		if err == nil {
-			err = scope.RequireAccess(management.Editor, f.accessObject())
+			err = scope.RequireAccess(management.Editor, f.AccessObject())
 		}
 		if err == nil && f.Deleted {
 			err = PlainError("This feature flag has been deleted. Restore it before changing its dashboard.")
 		}
 		if err == nil && f.Origin != "" {
-			err = errInFile(f)
+			err = storedflags.ErrInFile(f)
 		}
 		if err != nil {
 			return nil, err
@@ -94,6 +96,6 @@ func (s Flags) changeUsage(ctx context.Context, scope *management.Scope, id int6
 		if err != nil {
 			return nil, err
 		}
-		return &successResult{Success: true}, s.putFlag(tx, scope, f)
+		return &definitions.SuccessResult{Success: true}, s.stored.Put(tx, scope, f)
 	})
 }

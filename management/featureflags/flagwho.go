@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // WhoFields are the fields of the request that lists the values of persons, and their values after
@@ -113,7 +114,7 @@ func (s Flags) Who(ctx context.Context, scope *management.Scope, id int64, b man
 	if err := l.readPage(v); err != nil {
 		return nil, err
 	}
-	if err := s.Env.Store.Read(ctx, func(tx Tx) error { return s.prepareWho(tx, scope, id, v, l) }); err != nil {
+	if err := s.Env.Store.Read(ctx, func(tx storeTx) error { return s.prepareWho(tx, scope, id, v, l) }); err != nil {
 		return nil, err
 	}
 	if s.People != nil {
@@ -146,12 +147,12 @@ func (l *whoSearch) readPage(v management.Values) error {
 }
 
 // prepareWho compiles the flag before and after the change.
-func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management.Values, l *whoSearch) error {
-	current := &storedFlag{Project: scope.Project.ID, Key: cmp.Or(v.Text("key"), previewKey), Filters: []byte(`{"groups":[]}`)}
+func (s Flags) prepareWho(tx storeTx, scope *management.Scope, id int64, v management.Values, l *whoSearch) error {
+	current := &storedflags.Flag{Project: scope.Project.ID, Key: cmp.Or(v.Text("key"), storedflags.PreviewKey), Filters: []byte(`{"groups":[]}`)}
 	if id != 0 {
-		f, err := s.loadFlag(tx, scope, id)
+		f, err := s.stored.Load(tx, scope, id)
 		if err == nil {
-			err = scope.RequireAccess(management.Viewer, f.accessObject())
+			err = scope.RequireAccess(management.Viewer, f.AccessObject())
 		}
 		if err == nil && f.Deleted {
 			err = management.ErrNotFound()
@@ -168,13 +169,13 @@ func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management
 		changed.Active = v.Bool("active")
 	}
 	// Filters that were not sent stay as they are.
-	if raw := v.Raw("filters"); isPresent(raw) {
+	if raw := v.Raw("filters"); !management.EmptyJSON(raw) {
 		changed.Filters = raw
 	}
-	if err := changed.checkFilters(); err != nil {
+	if err := changed.CheckFilters(); err != nil {
 		return err
 	}
-	l.index = changed.shape().Aggregation
+	l.index = changed.Shape().Aggregation
 	var err error
 	if l.before, err = s.newPreview(tx, scope, current); err == nil {
 		l.after, err = s.newPreview(tx, scope, &changed)
@@ -183,16 +184,16 @@ func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management
 }
 
 // newPreview returns a preview that evaluates a flag, or nil if the flag is off.
-func (s Flags) newPreview(tx Tx, scope *management.Scope, f *storedFlag) (*preview, error) {
+func (s Flags) newPreview(tx storeTx, scope *management.Scope, f *storedflags.Flag) (*preview, error) {
 	if !f.Active {
 		return nil, nil
 	}
 	p := &preview{key: f.Key, people: s.People, core: s.core}
 	var err error
-	if p.set, err = s.compile(tx, scope, f); err != nil {
+	if p.set, err = s.stored.Compile(tx, scope, f); err != nil {
 		return nil, err
 	}
-	if index := f.shape().Aggregation; index != nil {
+	if index := f.Shape().Aggregation; index != nil {
 		types, err := tx.GroupTypes(scope.Project.ID)
 		if err != nil {
 			return nil, err
@@ -216,7 +217,7 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 	if err != nil {
 		return err
 	}
-	count := func(person *Person) bool {
+	count := func(person *management.Person) bool {
 		return l.count(newWhoPerson(person), person.DistinctIDs, func(p *preview) flags.Subject { return p.subject(person) })
 	}
 	if total <= maxPlanned {
@@ -224,7 +225,7 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 	}
 	// The sample cannot be interrupted, so count is called only until the time limit is reached.
 	seen := 0
-	err = s.visitSample(ctx, scope, total, func(p *Person) {
+	err = s.visitSample(ctx, scope, total, func(p *management.Person) {
 		if !l.out.Partial {
 			seen++
 			count(p)
@@ -236,7 +237,7 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 
 // newWhoPerson returns a person. The name is the first of the properties email, name and username
 // that is set, or else the first distinct id.
-func newWhoPerson(p *Person) whoPerson {
+func newWhoPerson(p *management.Person) whoPerson {
 	out := whoPerson{UUID: p.UUID}
 	if len(p.DistinctIDs) > 0 {
 		out.DistinctID = p.DistinctIDs[0]

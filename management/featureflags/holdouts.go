@@ -7,19 +7,13 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // kindHoldout is the kind of the records of holdouts: Parent is the project, ID the number, Sort
 // the time of creation.
 const kindHoldout = "experiment_holdout"
-
-// Holdouts manages holdouts: shares of all persons that are excluded from experiments
-// (experiments.md §3.10). Access rules for experiments apply to holdouts too.
-type Holdouts struct {
-	*core
-	management.Resource[Tx, storedHoldout, Holdout]
-	experiments Experiments
-}
 
 // HoldoutFields are the writable fields of a holdout.
 var HoldoutFields = management.Fields{
@@ -28,50 +22,23 @@ var HoldoutFields = management.Fields{
 	{Name: "filters", Type: management.Array, Help: "list of one object with rollout_percentage: the percentage of users to hold out, 0 to 100"},
 }
 
-// holdoutSettings are the members of a holdout that are stored and returned unchanged.
-type holdoutSettings struct {
-	// ID is the number of the holdout.
-	ID          int64  `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	// Filters has exactly one filter, as tidyFilters writes it.
-	Filters   json.RawMessage  `json:"filters"`
-	CreatedAt management.Stamp `json:"created_at"`
-	UpdatedAt management.Stamp `json:"updated_at"`
-}
-
-// storedHoldout is a holdout as stored.
-type storedHoldout struct {
-	holdoutSettings
-	// CreatedBy is the id of a user.
-	CreatedBy int64 `json:"created_by"`
-}
-
-// Holdout is a holdout as the API returns it.
-type Holdout struct {
-	holdoutSettings
-	CreatedBy *management.UserView `json:"created_by"`
-	// Access is the access of the caller to experiments.
-	Access management.AccessLevel `json:"user_access_level"`
-}
-
 // newHoldouts returns the resource of holdouts. It needs the experiments, because a change of a
 // holdout changes the flags of the experiments that use it.
-func newHoldouts(c *core, experiments Experiments) (s Holdouts) {
-	s.core, s.experiments = c, experiments
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedHoldout, Holdout]{
+func newHoldouts(experiments *Experiments) (s Holdouts) {
+	s.experiments = experiments
+	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedHoldout, Holdout]{
 		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
 		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
 		Header: func(_ *management.Scope, h *storedHoldout) management.RecordHeader {
 			return management.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
 		},
-		Load: loadNumbered[storedHoldout](kindHoldout),
+		Load: definitions.LoadNumbered[storedHoldout](kindHoldout),
 		New: func(v *view) (*storedHoldout, error) {
 			id, err := v.Tx.Next(kindHoldout)
-			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.NewStamp(c.Env.Now())}}, err
+			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.NewStamp(experiments.env.Now())}}, err
 		},
 		Rules:        s.rules,
-		BeforeDelete: func(e *management.Edit[Tx, storedHoldout]) error { return s.updateFlags(e.View, e.After.ID, nil) },
+		BeforeDelete: func(e *management.Edit[storeTx, storedHoldout]) error { return s.updateFlags(e.View, e.After.ID, nil) },
 		Show:         showHoldout,
 	})
 	return s
@@ -84,9 +51,9 @@ func showHoldout(v *view, h *storedHoldout) (*Holdout, error) {
 }
 
 // rules checks a holdout and, if its percentage has changed, updates the flags of its experiments.
-func (s Holdouts) rules(e *management.Edit[Tx, storedHoldout]) error {
+func (s Holdouts) rules(e *management.Edit[storeTx, storedHoldout]) error {
 	h := e.After
-	h.UpdatedAt = management.NewStamp(s.Env.Now())
+	h.UpdatedAt = management.NewStamp(s.experiments.env.Now())
 	if !e.IsNew && !e.Values.Has("filters") {
 		return nil
 	}
@@ -114,9 +81,9 @@ func (h *storedHoldout) tidyFilters() error {
 	switch {
 	case len(share) == 0 || string(share) == "null":
 		return management.Fault("filters", "Rollout percentage must be present.")
-	case !isPercentage(json.Number(share)):
+	case !storedflags.IsPercentage(json.Number(share)):
 		return management.Fault("filters", "Rollout percentage must be between 0 and 100.")
-	case isPresent(f["properties"]):
+	case !management.EmptyJSON(f["properties"]):
 		return management.Fault("filters", "A holdout applies to all persons: properties must be empty.")
 	}
 	// Write the filter in one form, whatever members the client has sent.
@@ -142,7 +109,7 @@ func (h *storedHoldout) share() string {
 // version of the flag. If h is nil, it removes the holdout from these flags and experiments.
 func (s Holdouts) updateFlags(v *view, id int64, h *storedHoldout) error {
 	// Deleted experiments are included: they can be restored.
-	list, err := s.experiments.selectAll(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
+	list, err := selectExperiments(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
 	for i := 0; i < len(list) && err == nil; i++ {
 		x := &list[i]
 		if err = s.updateFlag(v, x.Flag, h); err == nil && h == nil {
@@ -155,8 +122,7 @@ func (s Holdouts) updateFlags(v *view, id int64, h *storedHoldout) error {
 // updateFlag sets the holdout of one flag, or removes it if h is nil. It stores nothing if the flag
 // does not change.
 func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
-	flags := Flags{s.core}
-	flag, err := findFlag(v.Tx, v.Scope, flags, id)
+	flag, err := s.experiments.stored.Find(v.Tx, v.Scope, id)
 	if err != nil || flag == nil {
 		return err
 	}
@@ -165,11 +131,11 @@ func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 	if bytes.Equal(filters, management.Encode(management.JSONObject(flag.Filters))) {
 		return nil
 	}
-	if err := v.RequireAccess(management.Editor, flag.accessObject()); err != nil {
+	if err := v.RequireAccess(management.Editor, flag.AccessObject()); err != nil {
 		return err
 	}
 	flag.Filters = filters
-	return flags.saveLinked(v.Tx, v.Scope, flag)
+	return s.experiments.stored.SaveLinked(v.Tx, v.Scope, flag)
 }
 
 // withHoldout returns filters with the holdout h instead of their own, or without a holdout if h is

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
-
-// maxRollouts limits the live rollouts of a project (experiments.md §4.15).
-const maxRollouts = 200
 
 // RolloutCall is an action of a user on a rollout (experiments.md §4.9).
 type RolloutCall struct {
@@ -88,7 +84,7 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 	if err != nil {
 		return nil, err
 	}
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedRollout]) error {
+	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[storeTx, storedRollout]) error {
 		x := e.After
 		if values.Has("state_version") && !values.IsNull("state_version") && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout has changed in the meantime: it is now %s, with state_version %d.", x.Status, x.StateVersion)
@@ -105,54 +101,6 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 	})
 }
 
-// setStatus sets the status and ends a hold, except for the time of its last notice, which limits
-// the notices of the next hold. If the status is not live, it clears the time of the next step too.
-func (x *storedRollout) setStatus(status rolloutStatus) {
-	x.Status, x.Reasons, x.HeldSince, x.NotifiedReasons = status, []string{}, management.Stamp{}, nil
-	if !status.isLive() {
-		x.Next = management.Stamp{}
-	}
-}
-
-// loadArms returns the flag of a rollout with its arms.
-func (s Rollouts) loadArms(v *view, x *storedRollout) (*storedFlag, *rolloutArms, error) {
-	f, err := s.findFlag(v, x)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := newRolloutArms(v.Project, x, f)
-	return f, a, err
-}
-
-// start begins the first step. If changes of the flag need an approval, start needs it too; later
-// steps need none.
-func (s Rollouts) start(v *view, x *storedRollout) error {
-	f, a, err := s.loadArms(v, x)
-	if err == nil {
-		err = s.checkExclusive(v, x, f)
-	}
-	if err != nil {
-		return err
-	}
-	p, err := x.plan()
-	if err != nil {
-		return err
-	}
-	// The first step must raise the share, since a rollout cannot lower it.
-	if a.percent >= p.Steps[0].Percent {
-		return notComparable("steps.0.percent", "The treatment already has %s %%: the first step must be higher.", share(a.percent))
-	}
-	if err := checkLive(v); err != nil {
-		return err
-	}
-	x.PercentBefore, x.Started, x.StartedBy, x.Combined = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.combined
-	// Later steps run without the user, so the approval is checked now.
-	if err := f.checkStart(v.Scope, a, p.Steps[0].Percent); err != nil {
-		return err
-	}
-	return s.step(v, x, f, a, 0, "start", "")
-}
-
 // checkLive returns an error if the project cannot have one more live rollout.
 func checkLive(v *view) error {
 	_, live, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
@@ -160,67 +108,6 @@ func checkLive(v *view) error {
 		err = management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project are in progress: end one of them first.", maxRollouts)
 	}
 	return err
-}
-
-// checkStart returns an error if the caller could not change the flag in this way without a
-// rollout.
-func (f *storedFlag) checkStart(scope *management.Scope, a *rolloutArms, percent float64) error {
-	trial := f.clone()
-	if err := a.set(trial, percent); err != nil {
-		return err
-	}
-	return trial.checkApproval(scope)
-}
-
-// step begins step i. The rollout is completed if this is the last step and has 100 %.
-func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms, i int, action, why string) error {
-	p, err := x.plan()
-	if err != nil {
-		return err
-	}
-	step := p.Steps[i]
-	if err := s.write(v, x, f, a, step.Percent, action, why); err != nil {
-		return err
-	}
-	now := s.Env.Now()
-	x.Step, x.LastPercent, x.StepStarted = &i, step.Percent, management.NewStamp(now)
-	x.setStatus(rolloutRunning)
-	x.Next = management.NewStamp(now.Add(time.Duration(step.Dwell) * time.Second))
-	if err := s.notify(v, x, action, why); err != nil {
-		return err
-	}
-	// At 100 % there is no control arm to compare with.
-	if i == len(p.Steps)-1 && step.Percent == 100 {
-		s.finish(x, rolloutCompleted)
-		return s.notify(v, x, "complete", "")
-	}
-	return nil
-}
-
-// finish ends a rollout with a status.
-func (s Rollouts) finish(x *storedRollout, status rolloutStatus) {
-	x.setStatus(status)
-	x.Ended = management.NewStamp(s.Env.Now())
-}
-
-// write stores the share of the treatment in the flag, as its next version (§4.8).
-func (s Rollouts) write(v *view, x *storedRollout, f *storedFlag, a *rolloutArms, percent float64, action, why string) error {
-	if err := a.set(f, percent); err != nil {
-		return err
-	}
-	// x.Step is still the step before the change; only start and advance begin another step.
-	step := -1
-	if x.Step != nil {
-		step = *x.Step
-	}
-	if action == "start" || action == "advance" {
-		step++
-	}
-	f.job = management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10), "payload": map[string]any{
-		"step": step, "percent": percent, "action": action, "reason": why,
-	}})
-	f.note = why
-	return s.flags.saveFlag(v.Tx, v.Scope, f)
 }
 
 // resume continues a paused rollout. It begins the current step from its start.
@@ -288,35 +175,4 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 		return management.Fault("", "This is the last step.")
 	}
 	return s.step(v, x, f, a, *x.Step+1, "advance", values.Text("reason"))
-}
-
-// rollBack restores the share before the rollout, or 0 if on_rollback is zero, and ends the
-// rollout. It does not change the rest of the flag.
-func (s Rollouts) rollBack(v *view, x *storedRollout, status rolloutStatus, action, why string) error {
-	f, a, err := s.loadArms(v, x)
-	if err != nil {
-		return err
-	}
-	percent := 0.0
-	if x.OnRollback != "zero" && x.PercentBefore != nil {
-		percent = *x.PercentBefore
-	}
-	if err := s.write(v, x, f, a, percent, action, why); err != nil {
-		return err
-	}
-	x.LastPercent = percent
-	s.finish(x, status)
-	return s.notify(v, x, action, why)
-}
-
-// logStep logs an event of the rollout that does not change the flag, in the log of the flag.
-func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error {
-	f, err := findFlag(v.Tx, v.Scope, s.flags, x.Flag)
-	if err != nil || f == nil { // the flag was deleted, which its log records
-		return err
-	}
-	return s.Env.LogActivityAs(v.Tx, v.Caller, v.Parent(), activity, flagActivityScope, f.itemID(), management.ActivityDetail{
-		Name: f.Key, Changes: []management.Change{}, Note: why,
-		Trigger: management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
-	})
 }

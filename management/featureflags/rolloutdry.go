@@ -41,7 +41,7 @@ func (s Rollouts) DryRun(ctx context.Context, scope *management.Scope, b managem
 	if err != nil {
 		return nil, err
 	}
-	j, err := management.Read(ctx, &s.Env, func(tx Tx) (*rolloutSnapshot, error) {
+	j, err := management.Read(ctx, &s.Env, func(tx storeTx) (*rolloutSnapshot, error) {
 		return s.prepareDryRun(&view{Tx: tx, Scope: scope}, values, b)
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.
 	}
 	f, err := s.findFlag(v, x)
 	if err == nil {
-		err = v.RequireAccess(management.Viewer, f.accessObject())
+		err = v.RequireAccess(management.Viewer, f.AccessObject())
 	}
 	if err != nil {
 		return nil, err

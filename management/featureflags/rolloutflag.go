@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // rolloutArms describes how a rollout changes a flag: the positions and shares of the treatment and
@@ -37,11 +38,11 @@ func notComparable(field, format string, args ...any) error {
 
 // newRolloutArms returns the arms of a flag, or an error with the reason why a rollout cannot use
 // the flag. For a flag with two variants it also sets the missing names of the variants in x.
-func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag) (*rolloutArms, error) {
-	shape := f.shape()
+func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedflags.Flag) (*rolloutArms, error) {
+	shape := f.Shape()
 	switch {
 	case f.Origin != "":
-		return nil, errInFile(f)
+		return nil, storedflags.ErrInFile(f)
 	case f.Archived:
 		return nil, notComparable("feature_flag", "The flag is archived.")
 	case f.RemoteConfig:
@@ -57,19 +58,19 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 	if len(shape.Groups) > 0 && a.group == nil {
 		a.group = shape.Groups[0].Aggregation
 	}
-	if slices.ContainsFunc(shape.Groups, func(g groupShape) bool {
+	if slices.ContainsFunc(shape.Groups, func(g storedflags.Group) bool {
 		return g.Aggregation != nil && (a.group == nil || *a.group != *g.Aggregation) || g.Aggregation == nil && shape.Aggregation == nil && a.group != nil
 	}) {
 		return nil, notComparable("feature_flag", "Some conditions of the flag are about persons and others about groups: use the same for all of them.")
 	}
-	if variants := shape.variants(); len(variants) > 0 {
+	if variants := shape.Variants(); len(variants) > 0 {
 		return a, a.useVariants(x, variants)
 	}
 	return a, a.useCondition(x, shape)
 }
 
 // hashOf returns the hash function of a flag, by default that of the project.
-func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
+func hashOf(p *management.ProjectRecord, f *storedflags.Flag) flags.Hash {
 	if f.Hash != "" {
 		return flags.Hash(f.Hash)
 	}
@@ -78,7 +79,7 @@ func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
 
 // useCondition sets the arms of a flag without variants. The flag must have exactly one condition,
 // which matches everybody: otherwise subjects outside of the condition would be counted as control.
-func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
+func (a *rolloutArms) useCondition(x *storedRollout, shape *storedflags.Shape) error {
 	switch {
 	case x.Treatment != nil || x.Control != nil:
 		return notComparable("treatment_variant", "The flag has no variants: leave treatment_variant and control_variant out, or add two variants to the flag.")
@@ -87,15 +88,15 @@ func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
 	case len(shape.Groups[0].Properties) > 0:
 		return notComparable("condition", "Persons outside the condition would count as control. Add two variants to the flag instead: persons outside are then in neither arm.")
 	}
-	a.percent = rolloutOf(shape.Groups[0].Rollout)
+	a.percent = storedflags.RolloutOf(shape.Groups[0].Rollout)
 	return nil
 }
 
 // useVariants sets the arms of a flag with variants. If the rollout names no variants and the flag
 // has two, the control is the variant "control", or else the first.
-func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) error {
+func (a *rolloutArms) useVariants(x *storedRollout, variants []storedflags.Variant) error {
 	find := func(name string) int {
-		return slices.IndexFunc(variants, func(v variantShape) bool { return v.Key == name })
+		return slices.IndexFunc(variants, func(v storedflags.Variant) bool { return v.Key == name })
 	}
 	if x.Treatment == nil && x.Control == nil && len(variants) == 2 {
 		control := max(find("control"), 0)
@@ -142,16 +143,16 @@ func share(v float64) json.RawMessage {
 }
 
 // set changes the flag so that percent of both arms receive the treatment.
-func (a *rolloutArms) set(f *storedFlag, percent float64) error {
+func (a *rolloutArms) set(f *storedflags.Flag, percent float64) error {
 	if a.treatment < 0 {
-		return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
+		return f.EditConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 			group := management.JSONObject(groups[0])
 			group["rollout_percentage"] = share(percent)
 			groups[0] = management.Encode(group)
 			return groups, nil
 		})
 	}
-	return f.editFilters(func(filters map[string]json.RawMessage) error {
+	return f.EditFilters(func(filters map[string]json.RawMessage) error {
 		multivariate := management.JSONObject(filters["multivariate"])
 		var variants []map[string]json.RawMessage
 		if err := json.Unmarshal(multivariate["variants"], &variants); err != nil {

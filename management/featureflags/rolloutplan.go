@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -245,10 +244,4 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 		}
 	}
 	return nil
-}
-
-// touch increments the version of the state, with which clients detect conflicts.
-func (x *storedRollout) touch(now time.Time) {
-	x.StateVersion++
-	x.Updated = management.NewStamp(now)
 }

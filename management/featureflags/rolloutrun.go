@@ -1,7 +1,6 @@
 package featureflags
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,14 +11,15 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Kinds of records. A rolloutTask exists for each live rollout: ID is the number of the rollout,
 // Other the project, Sort the time of the next evaluation. An evaluation has the rollout as Parent,
 // and Sort is its time.
 const (
-	kindRolloutTask = "guarded_rollout_task"
-	kindEvaluation  = "guarded_rollout_evaluation"
+	kindEvaluation = "guarded_rollout_evaluation"
 )
 
 const (
@@ -42,7 +42,7 @@ type rolloutTask struct {
 }
 
 // schedule sets the time of the next evaluation. It removes the task if the rollout is not live.
-func (s Rollouts) schedule(tx Tx, project int64, x *storedRollout, due time.Time) error {
+func (s Rollouts) schedule(tx storeTx, project int64, x *storedRollout, due time.Time) error {
 	id := strconv.FormatInt(x.ID, 10)
 	if !x.Status.isLive() {
 		return tx.Delete(kindRolloutTask, "", id)
@@ -51,8 +51,6 @@ func (s Rollouts) schedule(tx Tx, project int64, x *storedRollout, due time.Time
 		Kind: kindRolloutTask, ID: id, Other: management.ProjectParent(project), Sort: management.SortTime(due), Data: management.Encode(rolloutTask{project, x.ID}),
 	})
 }
-
-func (s Rollouts) interval() time.Duration { return cmp.Or(s.RolloutInterval, time.Minute) }
 
 // rolloutSnapshot is the state of a rollout and its flag at the beginning of one evaluation.
 type rolloutSnapshot struct {
@@ -98,7 +96,7 @@ func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 // claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
 // true, the task was obsolete and was removed.
 func (s Rollouts) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, err error) {
-	err = s.Env.Store.Write(ctx, func(tx Tx) error {
+	err = s.Env.Store.Write(ctx, func(tx storeTx) error {
 		j, hasMore = nil, false
 		now := s.Env.Now()
 		list, _, err := tx.List(management.Query{Kind: kindRolloutTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
@@ -127,7 +125,7 @@ func (s Rollouts) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, 
 }
 
 // loadTask returns the rollout of a task and its project; either is nil if it was deleted.
-func (s Rollouts) loadTask(tx Tx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
+func (s Rollouts) loadTask(tx storeTx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
 	p, err := tx.Project(t.Project)
 	if err != nil || p == nil {
 		return nil, nil, err
@@ -137,7 +135,7 @@ func (s Rollouts) loadTask(tx Tx, t *rolloutTask) (*management.ProjectRecord, *s
 }
 
 // snapshot returns the state of a rollout and its flag, with the query for its current step.
-func (s Rollouts) snapshot(tx Tx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*rolloutSnapshot, error) {
+func (s Rollouts) snapshot(tx storeTx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*rolloutSnapshot, error) {
 	plan, err := x.plan()
 	if err != nil {
 		return nil, err
@@ -146,7 +144,7 @@ func (s Rollouts) snapshot(tx Tx, p *management.ProjectRecord, x *storedRollout,
 	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: experiments.Situation{
 		Settled: !now.Before(settled), DwellOver: !now.Before(x.Next.Time),
 	}}
-	f, err := findFlag(tx, &management.Scope{Project: p}, s.flags, x.Flag)
+	f, err := s.stored.Find(tx, &management.Scope{Project: p}, x.Flag)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +202,7 @@ func (s Rollouts) judge(ctx context.Context, j *rolloutSnapshot) error {
 	}
 	e := j.plan.Evaluate(*j.rollout.Step, evidence)
 	j.plan.Decide(e, &j.state)
-	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error { return s.recordEvaluation(tx, j, e) })
+	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx storeTx) error { return s.recordEvaluation(tx, j, e) })
 }
 
 // measure runs a query and decodes its result.
@@ -219,16 +217,16 @@ func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, quer
 
 // recordEvaluation stores an evaluation and applies its decision, unless the rollout or its flag
 // has changed.
-func (s Rollouts) recordEvaluation(tx Tx, j *rolloutSnapshot, e *experiments.Evaluation) error {
+func (s Rollouts) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *experiments.Evaluation) error {
 	p, x, err := s.loadTask(tx, &rolloutTask{j.project.ID, j.rollout.ID})
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
 		return err // the rollout was changed meanwhile
 	}
-	v, err := jobView(tx, p, x.StartedBy)
+	v, err := definitions.JobView(tx, p, x.StartedBy)
 	if err != nil {
 		return err
 	}
-	f, err := findFlag(tx, v.Scope, s.flags, x.Flag)
+	f, err := s.stored.Find(tx, v.Scope, x.Flag)
 	if err != nil || (f == nil) != j.state.FlagDeleted || f != nil && f.Version != j.version {
 		return err
 	}
@@ -248,26 +246,6 @@ func (s Rollouts) recordEvaluation(tx Tx, j *rolloutSnapshot, e *experiments.Eva
 	return s.schedule(tx, p.ID, x, now.Add(s.interval()))
 }
 
-// jobView returns a view for a job that a user has started. The job continues in the name of that
-// user, even if the user has left the project or was deleted.
-func jobView(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
-	scope, err := management.NewUserScope(tx, user, p)
-	if err != nil {
-		return nil, err
-	}
-	if scope == nil {
-		u, err := management.UserByNumber(tx, user)
-		if err != nil {
-			return nil, err
-		}
-		if u == nil {
-			u = &management.User{FirstName: "System"}
-		}
-		scope = &management.Scope{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
-	}
-	return &view{Tx: tx, Scope: scope}, nil
-}
-
 // storedEvaluation is an evaluation with its time.
 type storedEvaluation struct {
 	experiments.Evaluation
@@ -279,7 +257,7 @@ type Evaluation = storedEvaluation
 
 // saveEvaluation sets the last evaluation of a rollout. It adds the evaluation to the list if the
 // decision differs from the last one, or after evaluationSaveInterval.
-func (s Rollouts) saveEvaluation(tx Tx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
+func (s Rollouts) saveEvaluation(tx storeTx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
 	var before struct {
 		Decision experiments.Decision `json:"decision"`
 		Step     int                  `json:"step"`
@@ -306,7 +284,7 @@ func (s Rollouts) Evaluations(ctx context.Context, scope *management.Scope, id s
 	})
 }
 
-func (s Rollouts) deleteEvaluations(tx Tx, id int64) error {
+func (s Rollouts) deleteEvaluations(tx storeTx, id int64) error {
 	parent := strconv.FormatInt(id, 10)
 	for {
 		list, _, err := tx.List(management.Query{Kind: kindEvaluation, Parent: parent, Limit: 100})
@@ -322,7 +300,7 @@ func (s Rollouts) deleteEvaluations(tx Tx, id int64) error {
 }
 
 // applyDecision applies the decision of an evaluation.
-func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *experiments.Evaluation, now time.Time) error {
+func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e *experiments.Evaluation, now time.Time) error {
 	switch e.Decision {
 	case experiments.Fail:
 		s.finish(x, rolloutFailed)

@@ -28,7 +28,7 @@ func TestApprovals(t *testing.T) {
 }
 
 func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, c := t.Context(), w.FeatureFlags.ChangeRequests
+	ctx, c := t.Context(), w.Changes.Requests
 	with := func(do func(context.Context, scopePtr, string, management.Body) (*featureflags.ChangeRequest, error)) func(scopePtr, string, string) (any, error) {
 		return func(scope scopePtr, path, b string) (any, error) { return do(ctx, scope, path, ruletest.Body(t, b)) }
 	}
@@ -63,7 +63,7 @@ func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return w.FeatureFlags.Archive(ctx, scope, number(t, path), true)
 		},
 		"launch": func(scope scopePtr, path, _ string) (any, error) {
-			return w.FeatureFlags.Experiments.Call(ctx, scope, path, "launch", management.Body{})
+			return w.Experiments.Call(ctx, scope, path, "launch", management.Body{})
 		},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -259,7 +258,7 @@ func TestFlags_Copy(t *testing.T) {
 				return err
 			}
 		}
-		return tx.PutDefinition(featureflags.FlagDefinition, filedProject, &featureflags.Definition{ID: 50, Key: "a", Origin: "flags.json", Record: []byte(`{"id":50,"key":"a","active":true,"filters":{"groups":[]}}`)})
+		return tx.PutDefinition(management.FlagDefinition, filedProject, &management.Definition{ID: 50, Key: "a", Origin: "flags.json", Record: []byte(`{"id":50,"key":"a","active":true,"filters":{"groups":[]}}`)})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -30,21 +29,21 @@ func (h *hookedPeople) call() error {
 	return h.before()
 }
 
-func (h *hookedPeople) Persons(ctx context.Context, project int64, visit func(*featureflags.Person) bool) error {
+func (h *hookedPeople) Persons(ctx context.Context, project int64, visit func(*management.Person) bool) error {
 	if err := h.call(); err != nil {
 		return err
 	}
 	return h.people.Persons(ctx, project, visit)
 }
 
-func (h *hookedPeople) PersonByUUID(ctx context.Context, project int64, uuid string) (*featureflags.Person, error) {
+func (h *hookedPeople) PersonByUUID(ctx context.Context, project int64, uuid string) (*management.Person, error) {
 	if err := h.call(); err != nil {
 		return nil, err
 	}
 	return h.people.PersonByUUID(ctx, project, uuid)
 }
 
-func (h *hookedPeople) PersonByDistinctID(ctx context.Context, project int64, id string) (*featureflags.Person, error) {
+func (h *hookedPeople) PersonByDistinctID(ctx context.Context, project int64, id string) (*management.Person, error) {
 	if err := h.call(); err != nil {
 		return nil, err
 	}
@@ -188,7 +187,7 @@ func TestCohorts_CountDueInOrder(t *testing.T) {
 	}
 	counted := 0
 	for more := true; more && counted < 10; counted++ {
-		if more, err = w.FeatureFlags.Cohorts.CountDue(t.Context()); err != nil {
+		if more, err = w.Cohorts.CountDue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,7 +226,7 @@ func TestCohorts_PersonsCannotBeRead(t *testing.T) {
 	run(ruletest.Row{"§5.2", "bob", `file {"name":"listed","is_static":true}`, "vic\n", `{"id":2,"count":1}`})
 	stored := func() (state string) {
 		err := w.Store.Read(t.Context(), func(tx rooms.Tx) error {
-			cohorts, _, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: ruletest.Project})
+			cohorts, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: ruletest.Project})
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -151,8 +152,8 @@ var cohortAccessRows = []ruletest.Row{
 func TestCohorts_MembersOfFiles(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		d := featureflags.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"id":1,"name":"filed","is_static":true}`)}
-		if err := tx.PutDefinition(featureflags.CohortDefinition, ruletest.Project, &d); err != nil {
+		d := management.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"id":1,"name":"filed","is_static":true}`)}
+		if err := tx.PutDefinition(management.CohortDefinition, ruletest.Project, &d); err != nil {
 			return err
 		}
 		return tx.AddMembers(ruletest.Project, 1, []string{"una"})

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -17,12 +17,12 @@ import (
 // cohortPreviewCalls returns the calls that find persons without saving a cohort, and the call that
 // lists the cohorts of a person.
 func cohortPreviewCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	c := w.FeatureFlags.Cohorts
+	c := w.Cohorts
 	return ruletest.Calls{
 		"preview": createCall(t, c.Preview),
 		"match":   createCall(t, c.Match),
 		"cohortsof": func(scope scopePtr, uuid, _ string) (any, error) {
-			p := &featureflags.Person{}
+			p := &management.Person{}
 			for _, known := range somePeople().persons {
 				if known.UUID == uuid {
 					p = &known
@@ -34,7 +34,7 @@ func cohortPreviewCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 }
 
 // worldOf is like newWorld with other persons. The store knows the distinct ids of somePeople.
-func worldOf(t *testing.T, p featureflags.People) *ruletest.World {
+func worldOf(t *testing.T, p management.People) *ruletest.World {
 	t.Helper()
 	var ids [][]string
 	for _, person := range somePeople().persons {
@@ -48,12 +48,12 @@ func worldOf(t *testing.T, p featureflags.People) *ruletest.World {
 type generatedPeople struct {
 	*people
 	n      int
-	person func(i int) featureflags.Person
+	person func(i int) management.Person
 }
 
 func (g *generatedPeople) CountPersons(context.Context, int64) (int, error) { return g.n, nil }
 
-func (g *generatedPeople) Persons(_ context.Context, _ int64, visit func(*featureflags.Person) bool) error {
+func (g *generatedPeople) Persons(_ context.Context, _ int64, visit func(*management.Person) bool) error {
 	for i := range g.n {
 		if p := g.person(i); !visit(&p) {
 			break
@@ -166,11 +166,11 @@ func TestCohorts_PreviewOfMany(t *testing.T) {
 		{"after the last check", 2047, time.Minute, `{"Count":1024,"Exact":true}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := worldOf(t, &generatedPeople{somePeople(), c.n, func(i int) featureflags.Person {
+			w := worldOf(t, &generatedPeople{somePeople(), c.n, func(i int) management.Person {
 				if i == 1024 {
 					time.Sleep(c.pause)
 				}
-				return featureflags.Person{UUID: una, Properties: map[string]any{"plan": []string{"pro", "free"}[i%2]}}
+				return management.Person{UUID: una, Properties: map[string]any{"plan": []string{"pro", "free"}[i%2]}}
 			}})
 			w.Run(t, roomCalls(t, w), []ruletest.Row{{"N17 " + c.name, "bob", "preview", tree("AND", plan), c.want}})
 		})
@@ -180,8 +180,8 @@ func TestCohorts_PreviewOfMany(t *testing.T) {
 // A count stops after the newest 100,000 persons, and its entry in the list of calculations says so.
 func TestCohorts_CountOfMany(t *testing.T) {
 	for n, exact := range map[int]string{100_000: "true", 100_001: "false"} {
-		w := worldOf(t, &generatedPeople{somePeople(), n, func(int) featureflags.Person {
-			return featureflags.Person{UUID: una, Properties: map[string]any{"plan": "pro"}}
+		w := worldOf(t, &generatedPeople{somePeople(), n, func(int) management.Person {
+			return management.Person{UUID: una, Properties: map[string]any{"plan": "pro"}}
 		}})
 		w.Run(t, roomCalls(t, w), []ruletest.Row{
 			{"§5.2", "bob", "cohort", tree("AND", plan), `{"id":1,"count":100000}`},
@@ -193,8 +193,8 @@ func TestCohorts_CountOfMany(t *testing.T) {
 // A preview names at most 20 persons, the newest.
 func TestCohorts_PreviewNames(t *testing.T) {
 	for n, want := range map[int]string{20: "19", 21: "19"} {
-		w := worldOf(t, &generatedPeople{somePeople(), n, func(i int) featureflags.Person { return featureflags.Person{UUID: fmt.Sprintf("%02d", i)} }})
-		found, err := w.FeatureFlags.Cohorts.Preview(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, tree("AND")))
+		w := worldOf(t, &generatedPeople{somePeople(), n, func(i int) management.Person { return management.Person{UUID: fmt.Sprintf("%02d", i)} }})
+		found, err := w.Cohorts.Preview(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, tree("AND")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +221,8 @@ func TestCohorts_MatchAddresses(t *testing.T) {
 		{"after the check of the time", 2048, time.Minute, `{"persons":["0","1"],"unknown":["b@example.com"]}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := worldOf(t, &generatedPeople{somePeople(), last + 2, func(i int) featureflags.Person {
-				p := featureflags.Person{UUID: fmt.Sprint(i)}
+			w := worldOf(t, &generatedPeople{somePeople(), last + 2, func(i int) management.Person {
+				p := management.Person{UUID: fmt.Sprint(i)}
 				switch i {
 				case 0, 1:
 					p.Properties = map[string]any{"email": "a@example.com"}
@@ -242,21 +242,21 @@ func TestCohorts_MatchAddresses(t *testing.T) {
 // the time of the person's creation (flags.md §1.4), wherever a cohort is evaluated. 10:30 UTC is
 // before 11:15, but not before 11:15 in Berlin, which is 10:15 UTC.
 func TestCohorts_EvaluatedInTheZoneOfTheProject(t *testing.T) {
-	person := featureflags.Person{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"joined": "2026-01-02T10:30:00Z", "logins": json.Number("3")}, CreatedAt: ruletest.Start.AddDate(0, 0, -1)}
+	person := management.Person{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"joined": "2026-01-02T10:30:00Z", "logins": json.Number("3")}, CreatedAt: ruletest.Start.AddDate(0, 0, -1)}
 	const joined, created = `{"type":"person","key":"joined","operator":"is_date_before","value":"2026-01-02 11:15:00"}`, `{"type":"person_metadata","key":"created_at","operator":"is_date_after","value":"2026-01-01"}`
 	for zone, want := range map[string]int{"UTC": 1, "Europe/Berlin": 0} {
-		w := worldOf(t, &generatedPeople{somePeople(), 1, func(int) featureflags.Person { return person }})
+		w := worldOf(t, &generatedPeople{somePeople(), 1, func(int) management.Person { return person }})
 		w.InZone(t, zone)
 		w.Run(t, roomCalls(t, w), []ruletest.Row{
 			{"§5.2 the count", "bob", "cohort", tree("AND", joined, created), fmt.Sprintf(`{"id":1,"count":%d}`, want)},
 			{"N17 the preview", "bob", "preview", tree("AND", joined, created), fmt.Sprintf(`{"Count":%d}`, want)},
 			{"§5.2 the copy", "bob", "duplicate 1", ``, fmt.Sprintf(`{"id":2,"count":%d}`, want)},
 		})
-		list, err := w.FeatureFlags.Cohorts.ListForPerson(t.Context(), w.Scope(t, "bob"), &person)
+		list, err := w.Cohorts.ListForPerson(t.Context(), w.Scope(t, "bob"), &person)
 		if err != nil || len(list) != 2*want {
 			t.Errorf("%s: the cohorts of the person are %d, %v, want %d", zone, len(list), err, 2*want)
 		}
-		member, err := w.FeatureFlags.Cohorts.Membership(t.Context(), w.Scope(t, "bob"), "1")
+		member, err := w.Cohorts.Membership(t.Context(), w.Scope(t, "bob"), "1")
 		if err != nil || member(&person) != (want == 1) {
 			t.Errorf("%s: membership, %v", zone, err)
 		}

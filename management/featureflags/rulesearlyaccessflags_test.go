@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -116,8 +116,8 @@ func TestEarlyAccess_NothingHalfDone(t *testing.T) {
 	faulty := &memstore.Faulty{After: -1}
 	w := faultyWorld(t, faulty)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		d := featureflags.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"filters":{"groups":[{"properties":[]}]}}`)}
-		return tx.PutDefinition(featureflags.FlagDefinition, ruletest.Project, &d)
+		d := management.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"filters":{"groups":[{"properties":[]}]}}`)}
+		return tx.PutDefinition(management.FlagDefinition, ruletest.Project, &d)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // experimentCalls returns the calls of experiments besides those of every resource.
 func experimentCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, x := t.Context(), w.FeatureFlags.Experiments
+	ctx, x := t.Context(), w.Experiments
 	return ruletest.Calls{
 		"life": func(scope scopePtr, path, b string) (any, error) { // a step in the life of an experiment
 			id, step, _ := strings.Cut(path, " ")
@@ -45,7 +45,7 @@ func experimentCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return in, err
 		},
 		"holdouts": func(scope scopePtr, _, _ string) (any, error) {
-			return ruletest.List(w.FeatureFlags.Holdouts.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
+			return ruletest.List(w.Experiments.Holdouts.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
 		},
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
@@ -87,7 +87,7 @@ var runningTimeRefusalRows = each("experiments.md §3.11", "bob", "runningtime",
 func statsWorld(t *testing.T) *ruletest.World {
 	t.Helper()
 	at := ruletest.Start.Add(-time.Hour)
-	return ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	return ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "called"}:      {{Value: "control", Calls: 1, First: at, Last: at}},
 		{Project: ruletest.TheirProject, Key: "silent"}: {{Value: "control", Calls: 1, First: at, Last: at}},
 	}}))

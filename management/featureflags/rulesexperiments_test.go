@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
@@ -240,7 +240,7 @@ var experimentFlagRows = []ruletest.Row{
 // Exposures are the values in $feature_flag_called events of the flag, with their numbers.
 func TestExperiments_Exposures(t *testing.T) {
 	first, last := ruletest.Start, ruletest.Start.Add(time.Hour)
-	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "e"}: {{Value: "control", Calls: 30, First: first, Last: last}, {Value: "test", Calls: 12, First: first, Last: first}},
 	}}))
 	w.Run(t, roomCalls(t, w), []ruletest.Row{

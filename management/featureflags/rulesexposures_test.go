@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -20,7 +21,7 @@ func hourCount(flag, value, at string, n int64) memstore.FlagHour {
 	if err != nil {
 		panic(err)
 	}
-	return memstore.FlagHour{Project: ruletest.Project, FlagHour: featureflags.FlagHour{Flag: flag, Value: value, At: hour, N: n}}
+	return memstore.FlagHour{Project: ruletest.Project, FlagHour: management.FlagHour{Flag: flag, Value: value, At: hour, N: n}}
 }
 
 // exposureHours are the counts of TestFlags_Exposures.
@@ -55,7 +56,7 @@ func exposureHours() []memstore.FlagHour {
 func exposureWorld(t *testing.T, zone string) *ruletest.World {
 	t.Helper()
 	at := func(text string) time.Time { return hourCount("", "", text, 0).At }
-	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagHours: exposureHours(), FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagHours: exposureHours(), FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {
 			{Value: "true", Calls: 12, First: at("2025-11-01T08:00:00Z"), Last: at("2026-01-02T11:30:00Z")},
 			{Value: "false", Calls: 2, First: at("2025-10-01T08:00:00Z"), Last: at("2026-01-01T23:10:00Z")},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -13,7 +14,7 @@ import (
 
 // hour returns the count of a value of one hour of January 1st and 2nd 2026; hours go on after 23.
 func hour(flag, value string, hour int, n int64) memstore.FlagHour {
-	return memstore.FlagHour{Project: ruletest.Project, FlagHour: featureflags.FlagHour{Flag: flag, Value: value, At: time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC), N: n}}
+	return memstore.FlagHour{Project: ruletest.Project, FlagHour: management.FlagHour{Flag: flag, Value: value, At: time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC), N: n}}
 }
 
 // countedWorld returns a World with counts of the flags a, busy, calm, wide and fit. A World starts
@@ -34,7 +35,7 @@ func countedWorld(t *testing.T) *ruletest.World {
 		counts = append(counts, hour("fit", fmt.Sprintf("v%02d", i), 10, 1))
 	}
 	day := func(d, h int) time.Time { return time.Date(2026, 1, d, h, 30, 0, 0, time.UTC) }
-	return ruletest.New(t, memstore.New(memstore.ExternalData{FlagHours: counts, FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	return ruletest.New(t, memstore.New(memstore.ExternalData{FlagHours: counts, FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {
 			{Value: "true", Calls: 4, First: day(1, 10), Last: day(1, 11)}, {Value: "false", Calls: 2, First: day(2, 9), Last: day(2, 9)},
 		},

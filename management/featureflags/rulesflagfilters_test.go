@@ -394,7 +394,7 @@ var morePayloadRows = rows(
 var flagCohortRows = rows(
 	[]ruletest.Row{
 		aFlag,
-		{"§5.2", "bob", "cohort", findCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1,"name":"n"}`},
+		{"§5.2", "bob", "cohort", FindCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1,"name":"n"}`},
 		{"§5.2", "bob", "cohort", `{"name":"listed","is_static":true}`, `{"id":2}`},
 		{"§5.2", "dan", "cohort", `{"name":"theirs","is_static":true}`, `{"id":3}`},
 		{"§5.1.2 cohort_name", "bob", "change 1", property(`{"key":"id","type":"cohort","value":1},{"key":"id","type":"cohort","operator":"not_in","value":2}`),
@@ -417,8 +417,8 @@ var flagCohortRows = rows(
 		{"§5.1.2 one that is deleted", "bob", "changecohort 4", `{"deleted":true}`, `{"deleted":true}`},
 		{"§5.1.2 one that is deleted", "bob", "change 1", property(`{"key":"id","type":"cohort","value":4}`), `400 cohort_does_not_exist filters Cohort with id 4 does not exist`},
 		{"§5.1.2 behavioural, at the end of a chain", "bob", "cohort", `{"name":"who pays","filters":{"properties":{"type":"OR","values":[` + performed + `]}}}`, `{"id":5}`},
-		{"§5.1.2 behavioural, at the end of a chain", "bob", "cohort", findCohort(`{"type":"cohort","key":"id","value":5}`), `{"id":6}`},
-		{"§5.1.2 behavioural, at the end of a chain", "bob", "cohort", findCohort(`{"type":"AND","values":[{"type":"cohort","key":"id","value":6,"negation":true}]}`), `{"id":7}`},
+		{"§5.1.2 behavioural, at the end of a chain", "bob", "cohort", FindCohort(`{"type":"cohort","key":"id","value":5}`), `{"id":6}`},
+		{"§5.1.2 behavioural, at the end of a chain", "bob", "cohort", FindCohort(`{"type":"AND","values":[{"type":"cohort","key":"id","value":6,"negation":true}]}`), `{"id":7}`},
 		{"§5.1.2 behavioural, at the end of a chain", "bob", "change 1", property(`{"key":"id","type":"cohort","value":7}`), `400 behavioral_cohort_found filters Cohort 'who pays' with filters on events cannot be used in feature flags.`},
 		{"§5.1.2 also in the second condition", "bob", "change 1", groups(`{"properties":[]}`, `{"properties":[{"key":"id","type":"cohort","value":5}]}`), `400 behavioral_cohort_found filters`},
 		{"§5.1.2 also of a flag that is off", "bob", "create", `{"key":"off","active":false,"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":5}]}]}}`, `400 behavioral_cohort_found filters`},

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
@@ -343,7 +343,7 @@ var neverStaleRows = []ruletest.Row{
 
 // §5.1.1 last_called_at, and an additional reason for a flag without calls in 30 days.
 func TestFlags_LastCalled(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {
 			{Value: "control", Calls: 3, First: ruletest.Start, Last: ruletest.Start.Add(time.Hour)},
 			{Value: "test", Calls: 4, First: ruletest.Start, Last: ruletest.Start.Add(2 * time.Hour)},

@@ -5,22 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// A project has at most 20,000 flags that are not deleted (see MaxCohorts). Writes
+// A project has at most 20,000 flags that are not deleted (see definitions.MaxCohorts). Writes
 // that would make more are refused as a whole; all other writes are free.
 func TestFlags_Limit(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		many := make([]*featureflags.Definition, 19_999)
+		many := make([]*management.Definition, 19_999)
 		for i := range many {
 			// hidden flags, which documents do not contain, so that the document below is quickly compared
-			many[i] = &featureflags.Definition{ID: int64(i + 1), Key: fmt.Sprintf("k%d", i+1), Record: []byte(`{"active":true}`), Meta: []byte(`{"hidden":true}`)}
+			many[i] = &management.Definition{ID: int64(i + 1), Key: fmt.Sprintf("k%d", i+1), Record: []byte(`{"active":true}`), Meta: []byte(`{"hidden":true}`)}
 		}
-		return tx.PutDefinitions(featureflags.FlagDefinition, ruletest.Project, many)
+		return tx.PutDefinitions(management.FlagDefinition, ruletest.Project, many)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +46,8 @@ func TestFlags_Limit(t *testing.T) {
 func TestDefinitions_Size(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		large := featureflags.Definition{ID: 1, Record: []byte(`{"is_static":true,"pad":"` + strings.Repeat("x", 64<<20-1000) + `"}`)}
-		return tx.PutDefinition(featureflags.CohortDefinition, ruletest.Project, &large)
+		large := management.Definition{ID: 1, Record: []byte(`{"is_static":true,"pad":"` + strings.Repeat("x", 64<<20-1000) + `"}`)}
+		return tx.PutDefinition(management.CohortDefinition, ruletest.Project, &large)
 	})
 	if err != nil {
 		t.Fatal(err)

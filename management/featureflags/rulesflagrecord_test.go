@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -271,17 +272,17 @@ var flagIDRows = rows(
 func TestFlags_OfFiles(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		for _, d := range []featureflags.Definition{
+		for _, d := range []management.Definition{
 			{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"filters":{"groups":[{"properties":[]}]}}`)},
 			{ID: 2, Key: "on-key", Origin: "flags.json", Record: []byte(`{"id":2,"key":"on-key","active":true,"filters":{"groups":[{"properties":[
 				{"key":"ours","type":"flag","operator":"flag_evaluates_to","value":true,"dependency_chain":["ours"]}]}]}}`)},
 		} {
-			if err := tx.PutDefinition(featureflags.FlagDefinition, ruletest.Project, &d); err != nil {
+			if err := tx.PutDefinition(management.FlagDefinition, ruletest.Project, &d); err != nil {
 				return err
 			}
 		}
-		cohort := featureflags.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}`)}
-		return tx.PutDefinition(featureflags.CohortDefinition, ruletest.Project, &cohort)
+		cohort := management.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}`)}
+		return tx.PutDefinition(management.CohortDefinition, ruletest.Project, &cohort)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -311,11 +312,11 @@ func TestFlags_OfFiles(t *testing.T) {
 func TestCohorts_Limit(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		many := make([]*featureflags.Definition, featureflags.MaxCohorts-1)
+		many := make([]*management.Definition, definitions.MaxCohorts-1)
 		for i := range many {
-			many[i] = &featureflags.Definition{ID: int64(i + 1), Record: []byte(`{"is_static":true}`)}
+			many[i] = &management.Definition{ID: int64(i + 1), Record: []byte(`{"is_static":true}`)}
 		}
-		return tx.PutDefinitions(featureflags.CohortDefinition, ruletest.Project, many)
+		return tx.PutDefinitions(management.CohortDefinition, ruletest.Project, many)
 	})
 	if err != nil {
 		t.Fatal(err)

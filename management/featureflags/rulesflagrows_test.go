@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
 // console.md N10: short rows, their filters and orders; C7: one status of a flag in all places.
 func TestFlags_Rows(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "on"}: {
 			{Value: "false", Last: ruletest.Start.Add(2 * time.Hour)}, {Value: "true", Last: ruletest.Start.Add(time.Hour)},
 		},

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
@@ -70,7 +70,7 @@ var staleRowRows = []ruletest.Row{
 
 // A flag that SDKs called counts as not called after 30 days and not a second earlier.
 func TestFlags_NotCalled(t *testing.T) {
-	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
+	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]management.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {{Value: "true", Last: ruletest.Start.Add(time.Second)}, {Value: "false", Last: ruletest.Start.Add(-time.Hour)}},
 	}}))
 	w.Run(t, roomCalls(t, w), []ruletest.Row{

@@ -3,7 +3,7 @@ package featureflags_test
 import (
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -102,12 +102,12 @@ func switchesOf(user, id, want string) (out []ruletest.Row) {
 func TestFlags_OfFilesEverywhere(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		filed := featureflags.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"tags":["x"],"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}}`)}
-		listed := featureflags.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"name":"Listed","is_static":true}`)}
-		if err := tx.PutDefinition(featureflags.FlagDefinition, ruletest.Project, &filed); err != nil {
+		filed := management.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"tags":["x"],"filters":{"groups":[{"properties":[],"rollout_percentage":100}]}}`)}
+		listed := management.Definition{ID: 1, Origin: "flags.json", Record: []byte(`{"name":"Listed","is_static":true}`)}
+		if err := tx.PutDefinition(management.FlagDefinition, ruletest.Project, &filed); err != nil {
 			return err
 		}
-		return tx.PutDefinition(featureflags.CohortDefinition, ruletest.Project, &listed)
+		return tx.PutDefinition(management.CohortDefinition, ruletest.Project, &listed)
 	})
 	if err != nil {
 		t.Fatal(err)

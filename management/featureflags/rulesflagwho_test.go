@@ -127,7 +127,7 @@ var whoReferenceRows = []ruletest.Row{
 	{"console.md N6 a flag that it needs", "bob", "who 2", `{"value":"true"}`, `{"results":[{"person":{"distinct_id":"wes"}},{"person":{"distinct_id":"xia"}}]}`},
 	{"console.md N6 a list: any distinct id of a person", "bob", `file {"name":"s","is_static":true}`, "vic2\nxia", `{"id":1,"count":2}`},
 	{"console.md N6 a list: any distinct id of a person", "bob", "who 0", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]},"value":"true"}`, `{"results":[{"person":{"distinct_id":"vic"}},{"person":{"distinct_id":"xia"}}]}`},
-	{"console.md N6 a rule", "bob", "cohort", findCohort(plan), `{"id":2}`},
+	{"console.md N6 a rule", "bob", "cohort", FindCohort(plan), `{"id":2}`},
 	{"console.md N6 a rule", "bob", "who 1", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","operator":"not_in","value":2}]}]}}`, `{"after":{"true":2},"changed":4}`},
 }
 

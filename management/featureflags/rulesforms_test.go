@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -101,8 +101,8 @@ type manyPeople struct {
 
 func (c manyPeople) CountPersons(context.Context, int64) (int, error) { return c.n, nil }
 
-func (c manyPeople) Persons(_ context.Context, _ int64, visit func(*featureflags.Person) bool) error {
-	p := featureflags.Person{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"plan": "pro"}}
+func (c manyPeople) Persons(_ context.Context, _ int64, visit func(*management.Person) bool) error {
+	p := management.Person{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"plan": "pro"}}
 	for range c.n {
 		if !visit(&p) {
 			break

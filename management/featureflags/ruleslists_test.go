@@ -152,7 +152,7 @@ var hiddenRows = []ruletest.Row{
 // 100 and ant of size 1.
 var radiusRows = rows(
 	[]ruletest.Row{
-		{"§5.2", "bob", "cohort", findCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1}`},
+		{"§5.2", "bob", "cohort", FindCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1}`},
 		{"§5.2", "bob", `file {"name":"listed","is_static":true}`, "vic2\nxia\nnobody", `{"id":2}`},
 	},
 	each("§5.1.3 user_blast_radius", "bob", "radius",

@@ -58,31 +58,31 @@ var statusRows = []ruletest.Row{
 	{"§5.1.3 unknown", "bob", "status 9", ``, `{"status":"unknown","reason":"Flag could not be found"}`},
 }
 
-// findCohort returns the body of a cohort with one filter.
-func findCohort(filter string) string {
+// FindCohort returns the body of a cohort with one filter.
+func FindCohort(filter string) string {
 	return `{"name":"n","filters":{"properties":{"type":"AND","values":[` + filter + `]}}}`
 }
 
 var cohortRows = []ruletest.Row{
-	{"§5.2", "bob", "cohort", findCohort(`{"type":"person","key":"email","value":"x","operator":"exact"}`), `{"id":1,"name":"n","deleted":false,"is_static":false,"created_by":{"first_name":"bob"},"experiment_set":[],"_create_in_folder":"(absent)"}`},
+	{"§5.2", "bob", "cohort", FindCohort(`{"type":"person","key":"email","value":"x","operator":"exact"}`), `{"id":1,"name":"n","deleted":false,"is_static":false,"created_by":{"first_name":"bob"},"experiment_set":[],"_create_in_folder":"(absent)"}`},
 	{"§5.2 no properties", "bob", "cohort", `{"filters":{}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-	{"§5.2 missing keys", "bob", "cohort", findCohort(`{"type":"person","key":"email","operator":"exact"}`), `400 invalid_input filters Missing required keys for person filter: value`},
-	{"§5.2 missing keys", "bob", "cohort", findCohort(`{"type":"person","key":"email","value":"x"}`), `400 invalid_input filters Missing required keys for person filter: operator`},
-	{"§5.2 missing keys", "bob", "cohort", findCohort(`{"type":"cohort","key":"id"}`), `400 invalid_input filters Missing required keys for cohort filter: value`},
-	{"§5.2 missing keys", "bob", "cohort", findCohort(`{"type":"behavioral","key":"e","value":"performed_event"}`), `400 invalid_input filters Missing required keys for behavioral filter: event_type`},
-	{"§5.2 is_set", "bob", "cohort", findCohort(`{"type":"person","key":"email","operator":"is_set"}`), `{"id":2}`},
+	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"person","key":"email","operator":"exact"}`), `400 invalid_input filters Missing required keys for person filter: value`},
+	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"person","key":"email","value":"x"}`), `400 invalid_input filters Missing required keys for person filter: operator`},
+	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"cohort","key":"id"}`), `400 invalid_input filters Missing required keys for cohort filter: value`},
+	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"behavioral","key":"e","value":"performed_event"}`), `400 invalid_input filters Missing required keys for behavioral filter: event_type`},
+	{"§5.2 is_set", "bob", "cohort", FindCohort(`{"type":"person","key":"email","operator":"is_set"}`), `{"id":2}`},
 	{"§5.2 name", "bob", "changecohort 1", `{"name":` + text(401) + `}`, `400 max_length name`},
 	{"§5.2 description", "bob", "changecohort 1", `{"description":` + text(1001) + `}`, `400 max_length description`},
 	{"§5.2 read-only", "bob", "changecohort 1", `{"count":77,"created_by":null}`, `{"created_by":{"first_name":"bob"}}`},
 	{"§5.2 query and filters", "bob", "cohort", `{"is_static":true,"query":{"kind":"ActorsQuery"},"filters":{"properties":{"type":"AND","values":[{"type":"person","key":"a","operator":"is_set"}]}}}`, `400 invalid_input - Cannot set both query and filters at the same time.`},
 	{"§5.2 query on dynamic", "bob", "cohort", `{"query":{"kind":"ActorsQuery"}}`, `400 invalid_input - Cannot create a dynamic cohort with a query. Set is_static to true.`},
 	{"§5.2 query kind", "bob", "cohort", `{"is_static":true,"query":{"kind":"X"}}`, `400 invalid_input query Query must be an ActorsQuery or HogQLQuery. Got: X`},
-	{"§5.2 bad id", "bob", "changecohort 1", findCohort(`{"type":"cohort","key":"id","value":"x"}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-	{"§5.2 loop", "bob", "changecohort 2", findCohort(`{"type":"cohort","key":"id","value":1}`), `{"id":2}`},
-	{"§5.2 loop", "bob", "changecohort 1", findCohort(`{"type":"cohort","key":"id","value":2}`), `400 invalid_input filters Cohorts cannot reference other cohorts in a loop.`},
+	{"§5.2 bad id", "bob", "changecohort 1", FindCohort(`{"type":"cohort","key":"id","value":"x"}`), `400 invalid_input filters Invalid Cohort ID in filter`},
+	{"§5.2 loop", "bob", "changecohort 2", FindCohort(`{"type":"cohort","key":"id","value":1}`), `{"id":2}`},
+	{"§5.2 loop", "bob", "changecohort 1", FindCohort(`{"type":"cohort","key":"id","value":2}`), `400 invalid_input filters Cohorts cannot reference other cohorts in a loop.`},
 	{"§5.2 used", "bob", "create", `{"key":"a","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}`, `{"id":1}`},
 	{"§5.2 used", "bob", "changecohort 1", `{"deleted":true}`, `400 invalid_input - This cohort is used in 1 active feature flag(s): a. Please remove the cohort from these feature flags before deleting it.`},
-	{"§5.2 a behavioral filter", "bob", "changecohort 1", findCohort(`{"type":"behavioral","key":"e","value":"performed_event","event_type":"events","time_value":7,"time_interval":"day"}`), `400 behavioral_cohort_found filters Behavioral filters cannot be added to cohorts used in feature flags.`},
+	{"§5.2 a behavioral filter", "bob", "changecohort 1", FindCohort(`{"type":"behavioral","key":"e","value":"performed_event","event_type":"events","time_value":7,"time_interval":"day"}`), `400 behavioral_cohort_found filters Behavioral filters cannot be added to cohorts used in feature flags.`},
 	{"§5.2 the flag is inactive", "bob", "change 1", `{"active":false}`, `{"active":false}`},
 	{"§5.2 static", "bob", "cohort", `{"name":"s","is_static":true}`, `{"id":3,"is_static":true,"count":0}`},
 	{"§5.2 type", "bob", "cohorts", `{"Type":"static"}`, `{"count":1,"results":[{"name":"s"}]}`},

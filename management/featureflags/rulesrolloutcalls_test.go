@@ -35,7 +35,7 @@ func TestRollouts_CallsOfStates(t *testing.T) {
 				l := newRolloutWorld(t, more)
 				l.enter(status)
 				before, version := l.rollout(), l.version()
-				_, err := l.FeatureFlags.Rollouts.Call(t.Context(), l.Scope(t, "bob"), "1", action, ruletest.Body(t, ""))
+				_, err := l.Rollouts.Call(t.Context(), l.Scope(t, "bob"), "1", action, ruletest.Body(t, ""))
 				isAllowed := strings.Contains(allowed, action)
 				switch {
 				case isAllowed && err != nil:

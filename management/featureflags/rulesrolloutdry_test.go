@@ -137,7 +137,7 @@ var simulationRows = each("§4.10", "-", "simulate",
 // simulate runs a simulation that must succeed.
 func simulate(t *testing.T, l *rolloutWorld, body string) *experiments.SimulationResult {
 	t.Helper()
-	out, err := l.FeatureFlags.Rollouts.Simulate(t.Context(), ruletest.Body(t, body))
+	out, err := l.Rollouts.Simulate(t.Context(), ruletest.Body(t, body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRollouts_SimulationTimes(t *testing.T) {
 // §4.10: at most two at a time; the end of a request ends its simulation.
 func TestRollouts_SimulationsAtOnce(t *testing.T) {
 	l := openRolloutWorld(t, memstore.New(memstore.ExternalData{}))
-	r, ctx, ends := l.FeatureFlags.Rollouts, t.Context(), make(chan error, 2)
+	r, ctx, ends := l.Rollouts, t.Context(), make(chan error, 2)
 	endless, stop := context.WithCancel(ctx)
 	long := ruletest.Body(t, simulation(aRate, `"runs":10000,"entities_per_day":1000000000,"definition":{"steps":[{"percent":50,"dwell_seconds":2592000}],"guardrails":[`+errorGuard+`]}`))
 	short := ruletest.Body(t, simulation(aRate, `"runs":1,"effects":[0]`))

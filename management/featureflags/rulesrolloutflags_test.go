@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -247,8 +247,8 @@ func TestRollouts_HashOfProject(t *testing.T) {
 func TestRollouts_FlagsOfFiles(t *testing.T) {
 	l := openRolloutWorld(t, memstore.New(memstore.ExternalData{}))
 	err := l.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		d := featureflags.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`)}
-		return tx.PutDefinition(featureflags.FlagDefinition, ruletest.Project, &d)
+		d := management.Definition{ID: 1, Key: "filed", Origin: "flags.json", Record: []byte(`{"id":1,"key":"filed","active":true,"filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`)}
+		return tx.PutDefinition(management.FlagDefinition, ruletest.Project, &d)
 	})
 	if err != nil {
 		t.Fatal(err)

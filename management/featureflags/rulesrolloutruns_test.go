@@ -63,7 +63,7 @@ func TestRollouts_AtMost200(t *testing.T) {
 	// The rollouts of these tasks do not exist: their evaluation removes them, 100 at a time.
 	l.Clock = l.Clock.Add(time.Hour)
 	for call, want := range []bool{true, true, false} {
-		if more, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); more != want || err != nil {
+		if more, err := l.Rollouts.EvaluateDue(t.Context()); more != want || err != nil {
 			t.Errorf("call %d: %t, %v", call, more, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestRollouts_StopDuringQuery(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	l.onMeasure = stop
 	l.Clock = l.Clock.Add(10 * time.Minute)
-	if more, err := l.FeatureFlags.Rollouts.EvaluateDue(ctx); more || !errors.Is(err, context.Canceled) {
+	if more, err := l.Rollouts.EvaluateDue(ctx); more || !errors.Is(err, context.Canceled) {
 		t.Errorf("%t, %v; want the end of the context", more, err)
 	}
 	if r := l.rollout(); r.Status != "running" || !management.EmptyJSON(r.Last) || l.version() != 2 {
@@ -156,7 +156,7 @@ func TestRollouts_OneFails(t *testing.T) {
 	l.failures["f"] = errors.New("the disk of f")
 	l.failures["g"] = &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "too many queries for g"}
 	l.Clock = l.Clock.Add(2 * time.Hour)
-	_, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context())
+	_, err := l.Rollouts.EvaluateDue(t.Context())
 	for _, id := range []string{"f", "g"} {
 		if !errors.Is(err, l.failures[id]) {
 			t.Errorf("the fault of %s is not reported: %v", id, err)
@@ -181,7 +181,7 @@ func TestRollouts_LagUnknown(t *testing.T) {
 		t.Error(r.Status, string(r.Last))
 	}
 	l.Clock = l.Clock.Add(time.Hour)
-	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); !errors.Is(err, away) {
+	if _, err := l.Rollouts.EvaluateDue(t.Context()); !errors.Is(err, away) {
 		t.Error(err)
 	}
 	if r := l.rollout(); *r.Step != 0 || r.Status != "running" {
@@ -211,7 +211,7 @@ func TestRollouts_ProjectDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Clock = l.Clock.Add(time.Hour)
-	if more, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); more || err != nil {
+	if more, err := l.Rollouts.EvaluateDue(t.Context()); more || err != nil {
 		t.Error(more, err)
 	}
 	if n := storedRecords(t, l.World, "guarded_rollout_task", ""); n != 0 || len(l.queries) != 0 {

@@ -73,7 +73,7 @@ func newRolloutWorldOn(t *testing.T, store rooms.Store, more string) *rolloutWor
 	if _, err := l.FeatureFlags.Create(t.Context(), bob, ruletest.Body(t, `{"key": "f", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}}`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.FeatureFlags.Rollouts.Create(t.Context(), bob, ruletest.Body(t, fmt.Sprintf(`{"feature_flag": 1, "start": true, "minimum_exposures": 100,
+	_, err := l.Rollouts.Create(t.Context(), bob, ruletest.Body(t, fmt.Sprintf(`{"feature_flag": 1, "start": true, "minimum_exposures": 100,
 		"steps": [{"percent": 10, "dwell_seconds": 3900}, {"percent": 50, "dwell_seconds": 3900}, {"percent": 100, "dwell_seconds": 3900}],
 		"guardrails": [{"goal": "decrease", "metric": {"kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "error"}}}]%s}`, more)))
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl 
 func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
 	l.t.Helper()
 	l.Clock = l.Clock.Add(d)
-	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(l.t.Context()); err != nil {
+	if _, err := l.Rollouts.EvaluateDue(l.t.Context()); err != nil {
 		l.t.Fatal(err)
 	}
 	return l.rollout()
@@ -105,7 +105,7 @@ func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
 
 func (l *rolloutWorld) rollout() *featureflags.Rollout {
 	l.t.Helper()
-	r, err := l.FeatureFlags.Rollouts.Get(l.t.Context(), l.Scope(l.t, "bob"), "1")
+	r, err := l.Rollouts.Get(l.t.Context(), l.Scope(l.t, "bob"), "1")
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (l *rolloutWorld) version() int64 {
 
 func (l *rolloutWorld) call(name, body string) {
 	l.t.Helper()
-	if _, err := l.FeatureFlags.Rollouts.Call(l.t.Context(), l.Scope(l.t, "bob"), "1", name, ruletest.Body(l.t, body)); err != nil {
+	if _, err := l.Rollouts.Call(l.t.Context(), l.Scope(l.t, "bob"), "1", name, ruletest.Body(l.t, body)); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -227,7 +227,7 @@ func TestRollouts_MeasureFails(t *testing.T) {
 	l.setEvidence(1000, 9000, 50, 450)
 	l.failures[""] = errors.New("the database is away")
 	l.Clock = l.Clock.Add(5 * time.Hour)
-	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err == nil {
+	if _, err := l.Rollouts.EvaluateDue(t.Context()); err == nil {
 		t.Error("nobody is told")
 	}
 	if r := l.rollout(); *r.Step != 0 || r.Status != "running" {
@@ -274,7 +274,7 @@ func TestRollouts_KilledAtAnyWrite(t *testing.T) {
 				before := l.rollout()
 				l.Clock = l.Clock.Add(70 * time.Minute)
 				faulty.After, faulty.Failed = n, false
-				_, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context())
+				_, err := l.Rollouts.EvaluateDue(t.Context())
 				failed := faulty.Failed
 				faulty.After = -1
 				if !failed {
@@ -324,11 +324,11 @@ func TestRollouts_TwoServers(t *testing.T) {
 	l.onMeasure = func() { // the second server evaluates during the query of the first, whose claim has expired
 		l.onMeasure = nil
 		l.Clock = l.Clock.Add(5 * time.Minute)
-		if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
+		if _, err := l.Rollouts.EvaluateDue(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
+	if _, err := l.Rollouts.EvaluateDue(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if r := l.rollout(); *r.Step != 1 || l.version() != version+1 {

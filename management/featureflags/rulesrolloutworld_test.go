@@ -34,7 +34,7 @@ func everySecond(c *rooms.Config) { c.RolloutInterval = time.Second }
 
 // rolloutCalls returns the calls of all tables, and the calls of rollouts.
 func rolloutCalls(t *testing.T, l *rolloutWorld) ruletest.Calls {
-	ctx, r, out := t.Context(), l.FeatureFlags.Rollouts, roomCalls(t, l.World)
+	ctx, r, out := t.Context(), l.Rollouts, roomCalls(t, l.World)
 	more := ruletest.Calls{
 		"rollout": createCall(t, r.Create), "getrollout": getCall(t, r.Get), "changerollout": updateCall(t, r.Update, false), "putrollout": updateCall(t, r.Update, true), "droprollout": deleteCall(t, r.Delete),
 		"call": func(scope scopePtr, path, b string) (any, error) { // the rollout, the action
@@ -101,7 +101,7 @@ func rolloutCalls(t *testing.T, l *rolloutWorld) ruletest.Calls {
 		"asked":   func(scopePtr, string, string) (any, error) { return l.queries[len(l.queries)-1], nil },
 		"queries": func(scopePtr, string, string) (any, error) { return len(l.queries), nil },
 		"end": func(scope scopePtr, path, _ string) (any, error) { // an experiment
-			return l.FeatureFlags.Experiments.Call(ctx, scope, path, "end", management.Body{})
+			return l.Experiments.Call(ctx, scope, path, "end", management.Body{})
 		},
 		"limit": func(_ scopePtr, path, _ string) (any, error) { // the access of a user to a flag: user, flag, level
 			p := strings.Fields(path)

@@ -233,7 +233,7 @@ func TestExperiments_Fingerprints(t *testing.T) {
 // fingerprintOf creates an experiment and returns the fingerprint of its first metric.
 func fingerprintOf(t *testing.T, w *ruletest.World, body string) string {
 	t.Helper()
-	x, err := w.FeatureFlags.Experiments.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, body))
+	x, err := w.Experiments.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, body))
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}

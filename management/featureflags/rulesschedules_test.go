@@ -346,10 +346,10 @@ func TestScheduledChanges_ProjectDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Clock = w.Clock.Add(24 * 60 * 60 * 1e9)
-	if n, err := w.FeatureFlags.ScheduledChanges.RunDue(t.Context()); n != 1 || err != nil {
+	if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != 1 || err != nil {
 		t.Errorf("%d were made, %v", n, err)
 	}
-	if n, err := w.FeatureFlags.ScheduledChanges.RunDue(t.Context()); n != 0 || err != nil {
+	if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != 0 || err != nil {
 		t.Errorf("it is tried again: %d, %v", n, err)
 	}
 }

@@ -192,14 +192,14 @@ func TestScheduledChanges_Overdue(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Clock = at
-		if n, err := w.FeatureFlags.ScheduledChanges.Overdue(t.Context(), 5*time.Minute); n != want || err != nil {
+		if n, err := w.Changes.Scheduled.Overdue(t.Context(), 5*time.Minute); n != want || err != nil {
 			t.Errorf("at %s %d are overdue, %v; want %d", now, n, err, want)
 		}
 	}
 	overdue("2026-01-02T13:05:00Z", 0)
 	overdue("2026-01-02T13:05:00.000001Z", 2) // of all projects
 	overdue("2026-01-02T13:20:00Z", 3)
-	if n, err := w.FeatureFlags.ScheduledChanges.RunDue(t.Context()); n != 3 || err != nil {
+	if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != 3 || err != nil {
 		t.Fatal(n, err)
 	}
 	overdue("2026-01-03T00:00:00Z", 0)
@@ -223,7 +223,7 @@ func TestScheduledChanges_KilledAtAnyWrite(t *testing.T) {
 			deaths := 0
 			for n := 0; ; n++ {
 				faulty.After, faulty.Failed = n, false
-				done, err := w.FeatureFlags.ScheduledChanges.RunDue(t.Context())
+				done, err := w.Changes.Scheduled.RunDue(t.Context())
 				failed := faulty.Failed
 				if faulty.After = -1; done == 1 {
 					break
@@ -241,7 +241,7 @@ func TestScheduledChanges_KilledAtAnyWrite(t *testing.T) {
 			if deaths < 5 {
 				t.Errorf("the store has failed %d times only", deaths)
 			}
-			if n, err := w.FeatureFlags.ScheduledChanges.RunDue(t.Context()); n != 0 || err != nil || len(reports) != 1 {
+			if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != 0 || err != nil || len(reports) != 1 {
 				t.Errorf("%d more were made, %v, %d reports", n, err, len(reports))
 			}
 		})

@@ -22,7 +22,7 @@ func surveyCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 				parts[i] = ""
 			}
 		}
-		return w.FeatureFlags.Surveys.Statistics(t.Context(), scope, parts[0], parts[1], parts[2])
+		return w.Surveys.Statistics(t.Context(), scope, parts[0], parts[1], parts[2])
 	}}
 }
 

@@ -7,19 +7,12 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // kindSavedMetric is the kind of the records of saved metrics: Parent is the project, ID the
 // number, Sort and Unique the name in lower case.
 const kindSavedMetric = "experiment_saved_metric"
-
-// SavedMetrics manages metrics that several experiments can use (experiments.md §3.9). Access rules
-// for experiments apply to saved metrics too.
-type SavedMetrics struct {
-	*core
-	management.Resource[Tx, storedSavedMetric, SavedMetric]
-	experiments Experiments
-}
 
 // SavedMetricFields are the writable fields of a saved metric.
 var SavedMetricFields = management.Fields{
@@ -29,51 +22,20 @@ var SavedMetricFields = management.Fields{
 	{Name: "tags", Type: management.TextList, MaxLength: 255, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
 }
 
-// savedMetricSettings are the members of a saved metric that are stored and returned unchanged.
-type savedMetricSettings struct {
-	// ID is the number of the metric, unique in the project.
-	ID          int64  `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	// Query is the metric in the form of capture/insights, with a uuid.
-	Query     json.RawMessage  `json:"query"`
-	CreatedAt management.Stamp `json:"created_at"`
-	UpdatedAt management.Stamp `json:"updated_at"`
-	// Tags are normalized, without duplicates.
-	Tags []string `json:"tags"`
-}
-
-// storedSavedMetric is a saved metric as stored.
-type storedSavedMetric struct {
-	savedMetricSettings
-	// CreatedBy is the id of a user.
-	CreatedBy int64 `json:"created_by"`
-}
-
-// SavedMetric is a saved metric as the API returns it.
-type SavedMetric struct {
-	savedMetricSettings
-	CreatedBy *management.UserView   `json:"created_by"`
-	Access    management.AccessLevel `json:"user_access_level"`
-}
-
-// experimentsObject is the object of access rules for all experiments.
-var experimentsObject = management.AccessObject{Kind: kindExperiment}
-
 // newSavedMetrics returns the resource of saved metrics.
-func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
-	s.core, s.experiments = c, experiments
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedSavedMetric, SavedMetric]{
+func newSavedMetrics(experiments *Experiments) (s SavedMetrics) {
+	s.experiments = experiments
+	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedSavedMetric, SavedMetric]{
 		Kind: kindSavedMetric, ActivityScope: "ExperimentSavedMetric", Fields: SavedMetricFields, ObjectName: "a saved metric",
 		Object: func(*storedSavedMetric) management.AccessObject { return experimentsObject },
 		Header: func(scope *management.Scope, m *storedSavedMetric) management.RecordHeader {
 			name := strings.ToLower(m.Name)
 			return management.RecordHeader{ID: strconv.FormatInt(m.ID, 10), Title: m.Name, Sort: name, Unique: scope.Parent() + "/" + name}
 		},
-		Load: loadNumbered[storedSavedMetric](kindSavedMetric),
+		Load: definitions.LoadNumbered[storedSavedMetric](kindSavedMetric),
 		New: func(v *view) (*storedSavedMetric, error) {
 			id, err := v.Tx.Next(kindSavedMetric)
-			return &storedSavedMetric{CreatedBy: v.User.ID, savedMetricSettings: savedMetricSettings{ID: id, Tags: []string{}, CreatedAt: management.NewStamp(c.Env.Now())}}, err
+			return &storedSavedMetric{CreatedBy: v.User.ID, savedMetricSettings: savedMetricSettings{ID: id, Tags: []string{}, CreatedAt: management.NewStamp(experiments.env.Now())}}, err
 		},
 		Rules: s.rules, BeforeDelete: s.beforeDelete,
 		OnDuplicate: func(bool) error {
@@ -87,21 +49,10 @@ func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
 	return s
 }
 
-// loadNumbered returns a function that loads the record with the number in the path of a request.
-func loadNumbered[Stored any](kind string) func(v *view, idText string, _ *management.Body) (*Stored, error) {
-	return func(v *view, idText string, _ *management.Body) (*Stored, error) {
-		id, err := management.ResolveNumber(v.Tx, kind, v.Parent(), idText)
-		if err != nil || id == "" {
-			return nil, err
-		}
-		return management.LoadRecord[Stored](v.Tx, kind, v.Parent(), id)
-	}
-}
-
 // rules checks the metric and sets its uuid.
-func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
+func (s SavedMetrics) rules(e *management.Edit[storeTx, storedSavedMetric]) error {
 	m := e.After
-	m.UpdatedAt = management.NewStamp(s.Env.Now())
+	m.UpdatedAt = management.NewStamp(s.experiments.env.Now())
 	m.Tags = management.NormalizeTags(m.Tags)
 	// Without a query in the request, the metric stays as it is.
 	if !e.Values.Has("query") {
@@ -114,15 +65,15 @@ func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
 	if !e.IsNew && management.JSONText(query["uuid"]) == "" { // the uuid identifies the metric in results
 		query["uuid"] = management.JSONObject(e.Before.Query)["uuid"]
 	}
-	s.ensureUUID(query)
+	s.experiments.ensureUUID(query)
 	m.Query = management.Encode(query)
 	return nil
 }
 
 // beforeDelete removes a metric from the experiments that use it.
-func (s SavedMetrics) beforeDelete(e *management.Edit[Tx, storedSavedMetric]) error {
+func (s SavedMetrics) beforeDelete(e *management.Edit[storeTx, storedSavedMetric]) error {
 	isLink := func(l savedLink) bool { return l.Metric == e.After.ID }
-	list, err := s.experiments.selectAll(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, isLink) })
+	list, err := selectExperiments(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, isLink) })
 	for i := 0; i < len(list) && err == nil; i++ {
 		x := &list[i]
 		err = s.experiments.Modify(e.View, x, func() { x.Saved = slices.DeleteFunc(x.Saved, isLink) })
@@ -130,47 +81,9 @@ func (s SavedMetrics) beforeDelete(e *management.Edit[Tx, storedSavedMetric]) er
 	return err
 }
 
-// selectAll returns the experiments of a project for which match returns true, including deleted
-// experiments.
-func (s Experiments) selectAll(v *view, match func(*storedExperiment) bool) (out []storedExperiment, err error) {
-	for _, hidden := range []bool{false, true} {
-		list, err := management.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, match)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, list...)
-	}
-	return out, nil
-}
-
-// savedLink is the use of a saved metric by one experiment.
-type savedLink struct {
-	ID int64 `json:"id"`
-	// Metric is the id of the saved metric.
-	Metric int64 `json:"saved_metric"`
-	// Metadata is an object with type: primary or secondary.
-	Metadata json.RawMessage  `json:"metadata"`
-	Created  management.Stamp `json:"created_at"`
-}
-
 // isSecondary reports whether the metric is a secondary metric of the experiment.
 func (l *savedLink) isSecondary() bool {
 	return management.JSONText(management.JSONObject(l.Metadata)["type"]) == "secondary"
-}
-
-// savedLinkView is a savedLink with the metric, as the API returns it with the experiment.
-type savedLinkView struct {
-	savedLink
-	Experiment int64 `json:"experiment"`
-	// Query is the metric with its fingerprint, and Name the name of the saved metric.
-	Query json.RawMessage `json:"query"`
-	Name  string          `json:"name"`
-}
-
-// savedMetricID is one member of saved_metrics_ids in a request.
-type savedMetricID struct {
-	ID       int64           `json:"id"`
-	Metadata json.RawMessage `json:"metadata"`
 }
 
 // linkSaved sets the saved metrics of an experiment from the request. The links of metrics that the
@@ -237,7 +150,7 @@ func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink,
 		return &link, nil
 	}
 	number, err := e.Tx.Next(kindSavedMetric + "_link")
-	return &savedLink{ID: number, Metric: id, Metadata: metadata, Created: management.NewStamp(s.Env.Now())}, err
+	return &savedLink{ID: number, Metric: id, Metadata: metadata, Created: management.NewStamp(s.env.Now())}, err
 }
 
 // savedMetric returns the saved metric with an id, or nil if there is no such metric.

@@ -2,93 +2,19 @@ package featureflags
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
-
-// kindScheduled is the kind of the records of scheduled changes: Parent is the project, Sort the
-// time of the next execution, and Other is pendingChanges until the change has been executed for
-// the last time.
-const kindScheduled = "scheduled_change"
-
-// pendingChanges is the value of Other by which RunDue finds changes of all projects.
-const pendingChanges = "pending"
-
-// ScheduledChange is a change of a flag at a later time, as the API returns it (§5.1.3).
-type ScheduledChange struct {
-	// ID is the number of the change, and Team the project.
-	ID   int64 `json:"id"`
-	Team int64 `json:"team_id"`
-	// RecordID is the flag's id, and ModelName always FeatureFlag.
-	RecordID  string `json:"record_id"`
-	ModelName string `json:"model_name"`
-	// Payload is a scheduledPayload.
-	Payload json.RawMessage `json:"payload"`
-	// ScheduledAt is the time of the next execution.
-	ScheduledAt management.Stamp `json:"scheduled_at"`
-	// ExecutedAt is the time of the last execution, or of the failure; null while the change is
-	// pending.
-	ExecutedAt management.Stamp `json:"executed_at"`
-	// FailureReason is a sentence for people; null if the change has not failed.
-	FailureReason *string `json:"failure_reason"`
-	Recurring     bool    `json:"is_recurring"`
-	// Interval is a key of recurrences, and EndDate the end of the recurrence, which is optional.
-	Interval *string          `json:"recurrence_interval"`
-	EndDate  management.Stamp `json:"end_date"`
-	// Note is the reason for the change, for the version and the log.
-	Note string `json:"change_note"`
-	// LastExecutedAt is the time of the last execution that succeeded.
-	LastExecutedAt management.Stamp `json:"last_executed_at"`
-	// CreatedBy is the user in whose name the change is executed.
-	CreatedBy *management.UserView `json:"created_by"`
-	CreatedAt management.Stamp     `json:"created_at"`
-	UpdatedAt management.Stamp     `json:"updated_at"`
-}
-
-// storedChange is a scheduled change as stored. Creator is the id of a user. Begin is the first
-// scheduled time, from which the times of a recurring change are computed.
-type storedChange struct {
-	ScheduledChange
-	Creator int64            `json:"creator"`
-	Begin   management.Stamp `json:"begin"`
-	// Condition is the condition that update_rollout changes, without its percentage, in the state
-	// when the change was scheduled; nil for other operations.
-	Condition json.RawMessage `json:"condition,omitempty"`
-}
-
-// recurrences are the intervals of recurring changes.
-var recurrences = map[string]struct{ months, days int }{
-	"daily": {0, 1}, "weekly": {0, 7}, "monthly": {1, 0}, "yearly": {12, 0},
-}
-
-// ScheduledChangeFields are the writable fields of a scheduled change.
-var ScheduledChangeFields = management.Fields{
-	{Name: "record_id", Type: management.Int, Required: true, Custom: true, Help: "id of the flag"},
-	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
-	{Name: "payload", Type: management.Object, Required: true, Help: "object with operation (update_status, update_rollout, add_release_condition or update_variants) and value"},
-	{Name: "scheduled_at", Type: management.Time, Required: true},
-	{Name: "is_recurring", Type: management.Bool},
-	{Name: "recurrence_interval", Type: management.Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
-	{Name: "end_date", Type: management.Time, Null: true, Help: "the change does not recur after this time"},
-	{Name: "change_note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: changeNote.Help},
-}
-
-// ScheduledChanges manages changes of flags at a later time (§5.1.3). RunDue executes them; the
-// server must call it regularly.
-type ScheduledChanges struct {
-	*core
-	management.Resource[Tx, storedChange, ScheduledChange]
-}
 
 // newScheduledChanges returns the resource of scheduled changes. A caller needs the same access to
 // a change as to its flag.
-func newScheduledChanges(c *core) (s ScheduledChanges) {
-	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedChange, ScheduledChange]{
+func newScheduledChanges(c *changesCore) (s ScheduledChanges) {
+	s.changesCore = c
+	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedChange, ScheduledChange]{
 		Kind: kindScheduled, Fields: ScheduledChangeFields,
 		Header: func(_ *management.Scope, x *storedChange) management.RecordHeader {
 			return management.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
@@ -125,7 +51,7 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 // Changes of flags that the caller may not see are omitted.
 func (s ScheduledChanges) List(ctx context.Context, scope *management.Scope, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
-	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
+	hidden, err := s.stored.HiddenIDs(ctx, scope)
 	if err != nil {
 		return management.List[ScheduledChange]{}, err
 	}
@@ -139,7 +65,7 @@ func (s ScheduledChanges) List(ctx context.Context, scope *management.Scope, mod
 }
 
 // putScheduled stores a change. An executed change is no longer pending.
-func putScheduled(tx Tx, c *storedChange) error {
+func putScheduled(tx storeTx, c *storedChange) error {
 	r := management.Record{
 		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: management.SortTime(c.ScheduledAt.Time), Data: management.Encode(c),
 	}
@@ -151,7 +77,7 @@ func putScheduled(tx Tx, c *storedChange) error {
 
 // rules checks a change. It applies the change to a copy of the flag, so that an invalid change is
 // refused when it is scheduled.
-func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
+func (s ScheduledChanges) rules(e *management.Edit[storeTx, storedChange]) error {
 	c := e.After
 	if e.Values.Has("record_id") || e.Values.Has("payload") {
 		c.Condition = nil // the request may select another condition
@@ -171,7 +97,7 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	}
 	f, err := s.loadFlag(e.Tx, e.Scope, c)
 	if err == nil {
-		err = e.RequireAccess(management.Editor, f.accessObject())
+		err = e.RequireAccess(management.Editor, f.AccessObject())
 	}
 	if err != nil {
 		return err
@@ -179,10 +105,10 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	if err := (Flags{s.core}).check(e.Tx, e.Scope, f); err != nil {
+	if err := s.stored.Check(e.Tx, e.Scope, f); err != nil {
 		return err
 	}
-	return f.checkApproval(e.Scope) // checked again when the change is executed
+	return f.CheckApproval(e.Scope) // checked again when the change is executed
 }
 
 // checkAccess returns an error if the caller's access to the flag of a change is below level. If
@@ -192,7 +118,7 @@ func (s ScheduledChanges) checkAccess(v *view, level management.AccessLevel, c *
 		return nil
 	}
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is not the id of a flag
-	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, id)
+	f, err := s.stored.Load(v.Tx, v.Scope, id)
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Kind == management.NotFound { // the flag does not exist any more
 		return nil
@@ -200,13 +126,13 @@ func (s ScheduledChanges) checkAccess(v *view, level management.AccessLevel, c *
 	if err != nil {
 		return err
 	}
-	return v.RequireAccess(level, f.accessObject())
+	return v.RequireAccess(level, f.AccessObject())
 }
 
-// loadFlag returns the flag of a change. It returns an error if the flag was deleted.
-func (s ScheduledChanges) loadFlag(tx Tx, scope *management.Scope, c *storedChange) (*storedFlag, error) {
+// Load returns the flag of a change. It returns an error if the flag was deleted.
+func (s ScheduledChanges) loadFlag(tx storeTx, scope *management.Scope, c *storedChange) (*storedflags.Flag, error) {
 	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is not the id of a flag
-	f, err := Flags{s.core}.loadFlag(tx, scope, id)
+	f, err := s.stored.Load(tx, scope, id)
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Kind == management.NotFound || err == nil && f.Deleted {
 		return nil, management.Fault("record_id", "Feature flag not found")
@@ -234,7 +160,7 @@ func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 
 // Overdue returns the number of pending changes that have been due for longer than age.
 func (s ScheduledChanges) Overdue(ctx context.Context, age time.Duration) (int, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (int, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (int, error) {
 		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(-age)), Limit: 1})
 		return count, err
 	})
@@ -243,7 +169,7 @@ func (s ScheduledChanges) Overdue(ctx context.Context, age time.Duration) (int, 
 // runNext executes the change that has been due for the longest time. It returns nil if no change
 // is due. A fault of the change is stored with it; any other error rolls the transaction back, and
 // the change stays due.
-func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
+func (s ScheduledChanges) runNext(tx storeTx) (*management.JobDone, error) {
 	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -295,7 +221,7 @@ func (c *storedChange) advance(now management.Stamp, zone *time.Location) {
 
 // execute applies a change in the name of the user who has scheduled it. The user must still have
 // the necessary access. p is nil if the project was deleted.
-func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedChange) error {
+func (s ScheduledChanges) execute(tx storeTx, p *management.ProjectRecord, c *storedChange) error {
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
 	}
@@ -309,14 +235,14 @@ func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedC
 	// The flag may have changed since: the change is applied to its current state.
 	f, err := s.loadFlag(tx, scope, c)
 	if err == nil {
-		err = scope.RequireAccess(management.Editor, f.accessObject())
+		err = scope.RequireAccess(management.Editor, f.AccessObject())
 	}
 	if err != nil {
 		return err
 	}
-	f.note = c.Note
+	f.Note = c.Note
 	if err := c.apply(f); err != nil {
 		return err
 	}
-	return Flags{s.core}.saveFlag(tx, scope, f)
+	return s.stored.Save(tx, scope, f)
 }

@@ -3,10 +3,10 @@ package featureflags
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // scheduledPayload is the operation of a change, with its argument.
@@ -18,14 +18,14 @@ type scheduledPayload struct {
 // scheduledOperations are the operations that can be scheduled, in the order of the error message.
 var scheduledOperations = []struct {
 	name string
-	do   func(c *storedChange, f *storedFlag, value json.RawMessage) error
+	do   func(c *storedChange, f *storedflags.Flag, value json.RawMessage) error
 }{
 	{"update_status", switchFlag}, {"update_rollout", setRollout},
 	{"add_release_condition", addConditions}, {"update_variants", setVariants},
 }
 
 // apply applies the operation of a change to a flag. It does not store the flag.
-func (c *storedChange) apply(f *storedFlag) error {
+func (c *storedChange) apply(f *storedflags.Flag) error {
 	var p scheduledPayload
 	if err := json.Unmarshal(c.Payload, &p); err != nil {
 		return badPayload("The payload must have an operation and a value.")
@@ -47,7 +47,7 @@ func badPayload(format string, args ...any) error {
 }
 
 // switchFlag implements update_status: it switches the flag on or off.
-func switchFlag(_ *storedChange, f *storedFlag, value json.RawMessage) error {
+func switchFlag(_ *storedChange, f *storedflags.Flag, value json.RawMessage) error {
 	if err := json.Unmarshal(value, &f.Active); err != nil || management.JSONKind(value) != "bool" {
 		return badPayload("The value of update_status must be true or false.")
 	}
@@ -55,14 +55,14 @@ func switchFlag(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 }
 
 // addConditions implements add_release_condition: it appends conditions to the flag.
-func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error {
+func addConditions(_ *storedChange, f *storedflags.Flag, value json.RawMessage) error {
 	var more struct {
 		Groups []json.RawMessage `json:"groups"`
 	}
 	if json.Unmarshal(value, &more) != nil || len(more.Groups) == 0 {
 		return badPayload("The value of add_release_condition must have the conditions as groups.")
 	}
-	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
+	return f.EditConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 		return append(groups, more.Groups...), nil
 	})
 }
@@ -72,7 +72,7 @@ func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error 
 // the change was scheduled, the condition with the same contents is used, and the change fails if
 // there is not exactly one. So the percentage never applies to persons for whom it was not
 // intended.
-func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
+func setRollout(c *storedChange, f *storedflags.Flag, value json.RawMessage) error {
 	var sent struct {
 		Condition *int            `json:"condition"`
 		Rollout   json.RawMessage `json:"rollout_percentage"`
@@ -80,7 +80,7 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 	if json.Unmarshal(value, &sent) != nil || sent.Condition == nil || sent.Rollout == nil {
 		return badPayload("The value of update_rollout must have a condition, counted from 0, and a rollout_percentage.")
 	}
-	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
+	return f.EditConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 		index, expected := *sent.Condition, c.Condition
 		if expected == nil { // the change is being scheduled
 			if index < 0 || index >= len(groups) {
@@ -99,31 +99,6 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 		return groups, nil
 	})
 }
-
-// forgetCondition prepares a change for the copy to another project, where cohorts have other ids.
-// It removes the contents of the condition if the index still refers to this condition.
-func (c *storedChange) forgetCondition(f *storedFlag) {
-	// Apply the change to a copy without the stored condition: apply then stores the condition at
-	// the index.
-	trial := *c
-	trial.Condition = nil
-	if trial.apply(f.clone()) == nil && bytes.Equal(trial.Condition, c.Condition) {
-		c.Condition = nil
-	}
-}
-
-// rememberCondition stores the contents of the condition to which a copied change refers in its new
-// project.
-func (c *storedChange) rememberCondition(d *Definition) error {
-	f, err := decodeFlag(c.Team, d)
-	if err == nil && c.Condition == nil {
-		_ = c.apply(f) // an error is reported when the change is executed
-	}
-	return err
-}
-
-// clone returns a copy of a flag on which a change can be tried.
-func (f *storedFlag) clone() *storedFlag { g := *f; return &g }
 
 // findCondition returns the index of the condition that equals condition, ignoring percentages. If
 // several are equal, it returns position if that is one of them. It returns -1 if there is no
@@ -153,12 +128,12 @@ func withoutRollout(group json.RawMessage) json.RawMessage {
 		return group
 	}
 	delete(members, "rollout_percentage")
-	return plainJSON(management.Encode(members))
+	return storedflags.PlainJSON(management.Encode(members))
 }
 
 // setVariants implements update_variants: it replaces the variants of the flag, and the payloads if
 // the value contains any.
-func setVariants(_ *storedChange, f *storedFlag, value json.RawMessage) error {
+func setVariants(_ *storedChange, f *storedflags.Flag, value json.RawMessage) error {
 	var more struct {
 		Variants json.RawMessage `json:"variants"`
 		Payloads json.RawMessage `json:"payloads"`
@@ -166,40 +141,11 @@ func setVariants(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	if json.Unmarshal(value, &more) != nil || management.JSONKind(more.Variants) != "list" {
 		return badPayload("The value of update_variants must have a list of variants.")
 	}
-	return f.editFilters(func(filters map[string]json.RawMessage) error {
+	return f.EditFilters(func(filters map[string]json.RawMessage) error {
 		filters["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": more.Variants})
 		if more.Payloads != nil {
 			filters["payloads"] = more.Payloads
 		}
 		return nil
-	})
-}
-
-// editFilters calls change with the members of a flag's filters, and stores the result in the flag.
-func (f *storedFlag) editFilters(change func(map[string]json.RawMessage) error) error {
-	filters := map[string]json.RawMessage{}
-	if err := json.Unmarshal(f.Filters, &filters); err != nil {
-		return err
-	}
-	if err := change(filters); err != nil {
-		return err
-	}
-	f.Filters = management.Encode(filters)
-	return nil
-}
-
-// editConditions calls change with the conditions of a flag, and stores the result in the flag.
-func (f *storedFlag) editConditions(change func([]json.RawMessage) ([]json.RawMessage, error)) error {
-	return f.editFilters(func(filters map[string]json.RawMessage) (err error) {
-		var groups []json.RawMessage
-		if raw := filters["groups"]; raw != nil {
-			if err := json.Unmarshal(raw, &groups); err != nil {
-				return err
-			}
-		}
-		if groups, err = change(slices.Clone(groups)); err == nil {
-			filters["groups"] = management.Encode(groups)
-		}
-		return err
 	})
 }

@@ -1,7 +1,6 @@
 package featureflags
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // surveyFlagPrefix is the prefix of the keys of flags that surveys create.
@@ -25,7 +26,7 @@ func surveyFlagKey() string {
 // flag, which must be on; the targeting flag, which selects persons; and the internal targeting
 // flag, which excludes persons who have responded or dismissed the survey. before is the stored
 // survey.
-func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
+func (s Surveys) saveFlags(tx storeTx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
 	if err := s.link(tx, scope, x, before, v); err != nil {
 		return err
 	}
@@ -52,9 +53,9 @@ func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurv
 	return s.scheduleIteration(tx, scope.Project.ID, x)
 }
 
-// makeFlag creates a hidden flag and returns its id.
-func (s Surveys) makeFlag(tx Tx, scope *management.Scope, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
-	f, err := Flags{s.core}.makeFlag(tx, scope, flagDraft{
+// Make creates a hidden flag and returns its id.
+func (s Surveys) makeFlag(tx storeTx, scope *management.Scope, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
+	f, err := s.stored.Make(tx, scope, storedflags.Draft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.isRunning(), Context: "surveys", Hidden: true,
 	})
 	if err != nil {
@@ -65,25 +66,23 @@ func (s Surveys) makeFlag(tx Tx, scope *management.Scope, x *storedSurvey, key s
 
 // changeFlag switches a flag of the survey on or off, and replaces its filters unless filters is
 // nil. It stores nothing if the flag does not change.
-func (s Surveys) changeFlag(tx Tx, scope *management.Scope, id int64, active bool, filters json.RawMessage) error {
-	flags := Flags{s.core}
-	f, err := findFlag(tx, scope, flags, id)
-	if err != nil || f == nil || f.Active == active && (filters == nil || string(compactJSON(filters)) == string(compactJSON(f.Filters))) {
+func (s Surveys) changeFlag(tx storeTx, scope *management.Scope, id int64, active bool, filters json.RawMessage) error {
+	f, err := s.stored.Find(tx, scope, id)
+	if err != nil || f == nil || f.Active == active && (filters == nil || string(storedflags.CompactJSON(filters)) == string(storedflags.CompactJSON(f.Filters))) {
 		return err
 	}
 	if f.Active = active; filters != nil {
 		f.Filters = filters
 	}
-	return flags.saveFlag(tx, scope, f)
+	return s.stored.Save(tx, scope, f)
 }
 
 // link adds the survey to the links of its linked flag, and removes it from the flag to which it
 // was linked before. Flags of definitions files cannot be changed and get no link.
-func (s Surveys) link(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
-	flags := Flags{s.core}
+func (s Surveys) link(tx storeTx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
 	// Check the flag only if it was sent: the stored flag may be deleted meanwhile.
 	if x.LinkedFlagID != nil && v.Has("linked_flag_id") {
-		if _, err := loadLinked(tx, scope, flags, *x.LinkedFlagID, "linked_flag_id"); err != nil {
+		if _, err := s.stored.LoadLinked(tx, scope, *x.LinkedFlagID, "linked_flag_id"); err != nil {
 			return err
 		}
 	}
@@ -96,32 +95,31 @@ func (s Surveys) link(tx Tx, scope *management.Scope, x, before *storedSurvey, v
 	if x.LinkedFlagID == nil {
 		return nil
 	}
-	f, err := findFlag(tx, scope, flags, *x.LinkedFlagID)
+	f, err := s.stored.Find(tx, scope, *x.LinkedFlagID)
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
-	links := setLink(f.Links.Surveys, flagLink{ID: linkID(x.ID), Name: x.Name})
+	links := storedflags.SetLink(f.Links.Surveys, storedflags.FlagLink{ID: storedflags.LinkID(x.ID), Name: x.Name})
 	if slices.Equal(links, f.Links.Surveys) {
 		return nil
 	}
 	f.Links.Surveys = links
-	return flags.saveLinked(tx, scope, f)
+	return s.stored.SaveLinked(tx, scope, f)
 }
 
 // unlink removes the survey from the links of its linked flag.
-func (s Surveys) unlink(tx Tx, scope *management.Scope, x *storedSurvey) error {
-	flags := Flags{s.core}
-	f, err := findFlag(tx, scope, flags, valueOrZero(x.LinkedFlagID))
+func (s Surveys) unlink(tx storeTx, scope *management.Scope, x *storedSurvey) error {
+	f, err := s.stored.Find(tx, scope, valueOrZero(x.LinkedFlagID))
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
-	f.Links.Surveys = removeLink(f.Links.Surveys, x.ID)
-	return flags.saveLinked(tx, scope, f)
+	f.Links.Surveys = storedflags.RemoveLink(f.Links.Surveys, x.ID)
+	return s.stored.SaveLinked(tx, scope, f)
 }
 
 // setTargeting sets the targeting flag of a survey: no flag, an existing flag, or a new flag that
 // belongs to the survey.
-func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v management.Values, filters json.RawMessage) error {
+func (s Surveys) setTargeting(tx storeTx, scope *management.Scope, x *storedSurvey, v management.Values, filters json.RawMessage) error {
 	if err := checkTargeting(filters); err != nil {
 		return err
 	}
@@ -129,7 +127,7 @@ func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v
 	// is deleted then.
 	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != valueOrZero(x.TargetingID)
 	if other && !v.IsNull("targeting_flag_id") {
-		if _, err := loadLinked(tx, scope, Flags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
+		if _, err := s.stored.LoadLinked(tx, scope, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
 			return err
 		}
 	}
@@ -158,8 +156,8 @@ var listOperators = map[string]string{"in": "exact", "not_in": "is_not"}
 
 // surveyTargeting replaces listOperators in filters.
 func surveyTargeting(filters json.RawMessage) json.RawMessage {
-	form, changed := anyObject(wire.Value(filters)), false
-	for _, p := range propertiesOf(form) {
+	form, changed := definitions.Object(wire.Value(filters)), false
+	for _, p := range storedflags.PropertiesOf(form) {
 		operator, _ := p["operator"].(string)
 		own, ok := listOperators[operator]
 		// Only properties of persons with a list of values are converted.
@@ -197,7 +195,7 @@ func checkTargeting(filters json.RawMessage) error {
 }
 
 // deleteTargeting deletes the targeting flag if the survey has created it.
-func (s Surveys) deleteTargeting(tx Tx, scope *management.Scope, x *storedSurvey) error {
+func (s Surveys) deleteTargeting(tx storeTx, scope *management.Scope, x *storedSurvey) error {
 	if x.TargetingID == nil || !x.OwnTargeting {
 		return nil
 	}
@@ -205,18 +203,17 @@ func (s Surveys) deleteTargeting(tx Tx, scope *management.Scope, x *storedSurvey
 }
 
 // deleteFlag deletes a flag of the survey.
-func (s Surveys) deleteFlag(tx Tx, scope *management.Scope, id int64) error {
-	flags := Flags{s.core}
-	f, err := findFlag(tx, scope, flags, id)
+func (s Surveys) deleteFlag(tx storeTx, scope *management.Scope, id int64) error {
+	f, err := s.stored.Find(tx, scope, id)
 	if err != nil || f == nil {
 		return err
 	}
 	f.Active, f.Deleted = false, true
-	return flags.saveFlag(tx, scope, f)
+	return s.stored.Save(tx, scope, f)
 }
 
 // deleteFlags deletes the flags that the survey has created and unlinks the linked flag.
-func (s Surveys) deleteFlags(tx Tx, scope *management.Scope, x *storedSurvey) error {
+func (s Surveys) deleteFlags(tx storeTx, scope *management.Scope, x *storedSurvey) error {
 	if err := s.unlink(tx, scope, x); err != nil {
 		return err
 	}
@@ -229,40 +226,23 @@ func (s Surveys) deleteFlags(tx Tx, scope *management.Scope, x *storedSurvey) er
 	return s.deleteFlag(tx, scope, x.InternalTargeting)
 }
 
-// Launch starts a survey now (spec/clients.md §8.1). It returns an error if the survey has started
-// already.
-func (s Surveys) Launch(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
-	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
-		if !x.Start.IsZero() {
-			return management.Fault("", "The survey has been launched already.")
-		}
-		x.Start = now
-		return nil
-	})
+// surveyIteration is the data of such a record.
+type surveyIteration struct {
+	Project int64  `json:"project"`
+	Survey  string `json:"survey"`
 }
 
-// Stop ends a survey now. It returns an error if the survey is not running.
-func (s Surveys) Stop(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
-	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
-		switch {
-		case x.Start.IsZero():
-			return management.Fault("", "The survey has not been launched yet.")
-		case !x.End.IsZero():
-			return management.Fault("", "The survey has been stopped already.")
+// scheduleIteration schedules the next iteration of a survey, or removes the record if there is no
+// next iteration.
+func (s Surveys) scheduleIteration(tx storeTx, project int64, x *storedSurvey) error {
+	if x.isRunning() {
+		// starts[*current] is the start of the iteration after the current one.
+		starts, current, _ := x.iterations(s.Env.Now())
+		if current != nil && *current < len(starts) {
+			return tx.Put(&management.Record{
+				Kind: kindSurveyIteration, ID: x.ID, Sort: management.SortTime(starts[*current].Time), Data: management.Encode(surveyIteration{project, x.ID}),
+			})
 		}
-		x.End = now
-		return nil
-	})
-}
-
-// changeTimes applies change to a survey and updates its flags.
-func (s Surveys) changeTimes(ctx context.Context, scope *management.Scope, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedSurvey]) error {
-		if err := change(e.After, management.NewStamp(s.Env.Now())); err != nil {
-			return err
-		}
-		// No values were sent, so rules changes only the flags.
-		e.Values = management.Values{}
-		return s.rules(e)
-	})
+	}
+	return tx.Delete(kindSurveyIteration, "", x.ID)
 }

@@ -54,3 +54,38 @@ var surveyEvents = &management.Shape{
 		Inside: map[string]*management.Shape{"propertyFilters": {Each: &management.Shape{Name: "a filter", Members: "values operator"}}},
 	}},
 }
+
+// maxIterations limits the iterations of a recurring survey.
+const maxIterations = 500
+
+// SurveyFields are the writable fields of a survey.
+var SurveyFields = management.Fields{
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project"},
+	{Name: "description", Type: management.Text, Blank: true},
+	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"popover", "widget", "external_survey", "api"}},
+	{Name: "schedule", Type: management.Choice, Null: true, Choices: []string{"once", "recurring", "always"}},
+	{Name: "linked_flag_id", Type: management.Int, Null: true, Help: "id of a flag that must be enabled"},
+	{Name: "linked_insight_id", Type: management.Int, Null: true, Help: "id of an insight about the survey"},
+	{Name: "targeting_flag_id", Type: management.Int, Null: true, Custom: true, Help: "id of a flag that selects the persons"},
+	{Name: "targeting_flag_filters", Type: management.Object, Null: true, Custom: true, Help: "filters of a targeting flag to create for the survey"},
+	{Name: "remove_targeting_flag", Type: management.Bool, Null: true, Custom: true},
+	{Name: "questions", Type: management.ObjectList, Null: true, Custom: true},
+	{Name: "conditions", Type: management.Object, Null: true},
+	{Name: "appearance", Type: management.Object, Null: true},
+	{Name: "start_date", Type: management.Time, Null: true, Help: "null while the survey is a draft"},
+	{Name: "end_date", Type: management.Time, Null: true, Help: "null while the survey is running"},
+	{Name: "archived", Type: management.Bool},
+	{Name: "responses_limit", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
+	{Name: "iteration_count", Type: management.Int, Null: true, MaxValue: maxIterations},
+	{Name: "iteration_frequency_days", Type: management.Int, Null: true, MaxValue: 36_500},
+	{Name: "response_sampling_start_date", Type: management.Time, Null: true},
+	{Name: "response_sampling_interval_type", Type: management.Choice, Null: true, Choices: []string{"day", "week", "month"}},
+	{Name: "response_sampling_interval", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
+	{Name: "response_sampling_limit", Type: management.Int, Null: true, MaxValue: 1<<31 - 1},
+	{Name: "response_sampling_daily_limits", Type: management.Any, Null: true},
+	{Name: "enable_partial_responses", Type: management.Bool, Null: true},
+	{Name: "enable_iframe_embedding", Type: management.Bool, Null: true, Help: "stored and returned unchanged"},
+	{Name: "translations", Type: management.Object, Null: true, Help: "stored and returned unchanged"},
+	{Name: "form_content", Type: management.Object, Null: true, Help: "stored and returned unchanged"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
+}

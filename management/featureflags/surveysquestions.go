@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // questionFields are the members of a question that are checked.
@@ -58,7 +59,7 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 			return nil, management.Fault(prefix+"link", "Link must be a URL that begins with https:// or mailto:.")
 		}
 		// Other members of branching depend on its type and are not checked.
-		if branching := v.Raw(prefix + "branching"); isPresent(branching) {
+		if branching := v.Raw(prefix + "branching"); !management.EmptyJSON(branching) {
 			if kind := management.JSONText(management.JSONObject(branching)["type"]); !slices.Contains(branchings, kind) {
 				return nil, management.NotAChoice(prefix+"branching__type", kind, branchings)
 			}
@@ -147,7 +148,7 @@ type publicSurveys struct {
 // Public returns the surveys of the project with a public key, newest first, without archived
 // surveys. If no project has the key, the list is empty.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*publicSurveys, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (*publicSurveys, error) {
 		out := &publicSurveys{Surveys: []publicSurvey{}, Config: json.RawMessage("null")}
 		p, err := tx.ProjectByKey(apiKey)
 		if err != nil || p == nil || p.Deleted {
@@ -157,7 +158,7 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, err
 		if err != nil {
 			return nil, err
 		}
-		out.Config = rawOr(meta.Settings["survey_config"], "null")
+		out.Config = definitions.JSONOr(meta.Settings["survey_config"], "null")
 		// Newest first, as in the list of the API.
 		list, err := management.ListRecords[storedSurvey](tx, management.Query{Kind: kindSurvey, Parent: management.ProjectParent(p.ID), Descending: true})
 		if err != nil {

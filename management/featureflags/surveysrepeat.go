@@ -8,17 +8,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
-
-// kindSurveyIteration is the kind of the records that schedule the next iterations of surveys: ID
-// is the id of the survey, Sort the time. A survey without a next iteration has no record.
-const kindSurveyIteration = "survey_turn"
-
-// surveyIteration is the data of such a record.
-type surveyIteration struct {
-	Project int64  `json:"project"`
-	Survey  string `json:"survey"`
-}
 
 // isRepeated reports whether a survey has iterations, whether it has started or not.
 func (s *storedSurvey) isRepeated() bool {
@@ -65,26 +56,14 @@ func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 	return management.Encode(map[string]any{"groups": []any{group}})
 }
 
-// scheduleIteration schedules the next iteration of a survey, or removes the record if there is no
-// next iteration.
-func (s Surveys) scheduleIteration(tx Tx, project int64, x *storedSurvey) error {
-	if x.isRunning() {
-		// starts[*current] is the start of the iteration after the current one.
-		starts, current, _ := x.iterations(s.Env.Now())
-		if current != nil && *current < len(starts) {
-			return tx.Put(&management.Record{
-				Kind: kindSurveyIteration, ID: x.ID, Sort: management.SortTime(starts[*current].Time), Data: management.Encode(surveyIteration{project, x.ID}),
-			})
-		}
-	}
-	return tx.Delete(kindSurveyIteration, "", x.ID)
-}
+// maxDueIterations limits the iterations that one call of StartDueIterations starts.
+const maxDueIterations = 50
 
 // StartDueIterations updates the flags of surveys whose next iteration has begun, each in its own
 // transaction, and returns their number. If a flag cannot be changed, it is tried at the next
 // iteration.
 func (s Surveys) StartDueIterations(ctx context.Context) (done int, err error) {
-	for done < maxDueChanges {
+	for done < maxDueIterations {
 		// Read first: on most calls no iteration is due, and a read needs no lock.
 		due, err := management.Read(ctx, &s.Env, s.nextIteration)
 		if err != nil || due == nil {
@@ -102,7 +81,7 @@ func (s Surveys) StartDueIterations(ctx context.Context) (done int, err error) {
 
 // nextIteration returns the survey whose iteration has been due for the longest time, or nil if no
 // iteration is due.
-func (s Surveys) nextIteration(tx Tx) (*surveyIteration, error) {
+func (s Surveys) nextIteration(tx storeTx) (*surveyIteration, error) {
 	due, _, err := tx.List(management.Query{Kind: kindSurveyIteration, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -112,7 +91,7 @@ func (s Surveys) nextIteration(tx Tx) (*surveyIteration, error) {
 
 // startNextIteration starts the iteration that has been due for the longest time. Several servers
 // may call it concurrently, so it reads the record again within its own transaction.
-func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
+func (s Surveys) startNextIteration(tx storeTx) (*management.JobDone, error) {
 	due, err := s.nextIteration(tx)
 	if err != nil || due == nil {
 		return nil, err
@@ -133,7 +112,7 @@ func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
 	if x == nil {
 		return done, tx.Delete(kindSurveyIteration, "", due.Survey)
 	}
-	v, err := jobView(tx, p, x.CreatedBy)
+	v, err := definitions.JobView(tx, p, x.CreatedBy)
 	if err != nil {
 		return nil, err
 	}

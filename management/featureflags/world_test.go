@@ -21,11 +21,11 @@ import (
 
 // people are the persons of Project, newest first, and the groups of its type 0.
 type people struct {
-	persons []featureflags.Person
+	persons []management.Person
 	groups  map[string]map[string]any
 }
 
-func (p *people) Persons(_ context.Context, project int64, visit func(*featureflags.Person) bool) error {
+func (p *people) Persons(_ context.Context, project int64, visit func(*management.Person) bool) error {
 	for i := range p.personsIn(project) {
 		if !visit(&p.persons[i]) {
 			break
@@ -34,14 +34,14 @@ func (p *people) Persons(_ context.Context, project int64, visit func(*featurefl
 	return nil
 }
 
-func (p *people) personsIn(project int64) []featureflags.Person {
+func (p *people) personsIn(project int64) []management.Person {
 	if project != ruletest.Project {
 		return nil
 	}
 	return p.persons
 }
 
-func (p *people) PersonByUUID(_ context.Context, project int64, uuid string) (*featureflags.Person, error) {
+func (p *people) PersonByUUID(_ context.Context, project int64, uuid string) (*management.Person, error) {
 	for i, person := range p.personsIn(project) {
 		if person.UUID == uuid {
 			return &p.persons[i], nil
@@ -50,7 +50,7 @@ func (p *people) PersonByUUID(_ context.Context, project int64, uuid string) (*f
 	return nil, nil
 }
 
-func (p *people) PersonByDistinctID(_ context.Context, project int64, id string) (*featureflags.Person, error) {
+func (p *people) PersonByDistinctID(_ context.Context, project int64, id string) (*management.Person, error) {
 	for i, person := range p.personsIn(project) {
 		for _, own := range person.DistinctIDs {
 			if own == id {
@@ -83,7 +83,7 @@ const una, vic, wes, xia = "0191f0a2-5b1c-7d3e-8f40-0000000000a1", "0191f0a2-5b1
 
 func somePeople() *people {
 	return &people{
-		persons: []featureflags.Person{
+		persons: []management.Person{
 			{UUID: una, DistinctIDs: []string{"una"}, Properties: map[string]any{"email": "una@example.com", "plan": "pro", "age": json.Number("40")}},
 			{UUID: vic, DistinctIDs: []string{"vic", "vic2"}, Properties: map[string]any{"email": "vic@example.com", "plan": "pro", "age": json.Number("20")}},
 			{UUID: wes, DistinctIDs: []string{"wes"}, Properties: map[string]any{"email": "wes@example.org", "age": json.Number("30")}},
@@ -282,7 +282,7 @@ func codeCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 }
 
 func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, c := t.Context(), w.FeatureFlags.Cohorts
+	ctx, c := t.Context(), w.Cohorts
 	update := func(put bool) func(scopePtr, string, string) (any, error) {
 		return func(scope scopePtr, path, b string) (any, error) {
 			return c.Update(ctx, scope, path, ruletest.Body(t, b), put, nil)
@@ -346,56 +346,56 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 }
 
 func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, f := t.Context(), w.FeatureFlags
+	ctx := t.Context()
 	return ruletest.Calls{
-		"feature":       createCall(t, f.EarlyAccess.Create),
-		"getfeature":    getCall(t, f.EarlyAccess.Get),
-		"changefeature": updateCall(t, f.EarlyAccess.Update, false),
-		"putfeature":    updateCall(t, f.EarlyAccess.Update, true),
-		"dropfeature":   deleteCall(t, f.EarlyAccess.Delete),
+		"feature":       createCall(t, w.EarlyAccess.Create),
+		"getfeature":    getCall(t, w.EarlyAccess.Get),
+		"changefeature": updateCall(t, w.EarlyAccess.Update, false),
+		"putfeature":    updateCall(t, w.EarlyAccess.Update, true),
+		"dropfeature":   deleteCall(t, w.EarlyAccess.Delete),
 		"features": func(scope scopePtr, _, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)
-			return ruletest.List(f.EarlyAccess.List(ctx, scope, p))
+			return ruletest.List(w.EarlyAccess.List(ctx, scope, p))
 		},
 		"publicfeatures": func(scope scopePtr, path, _ string) (any, error) { // of stages
-			return f.EarlyAccess.Public(ctx, scope.Project.ID, strings.Fields(path))
+			return w.EarlyAccess.Public(ctx, scope.Project.ID, strings.Fields(path))
 		},
-		"experiment":       createCall(t, f.Experiments.Create),
-		"getexperiment":    getCall(t, f.Experiments.Get),
-		"changeexperiment": updateCall(t, f.Experiments.Update, false),
-		"putexperiment":    updateCall(t, f.Experiments.Update, true),
-		"exposures":        getCall(t, f.Experiments.Exposures),
+		"experiment":       createCall(t, w.Experiments.Create),
+		"getexperiment":    getCall(t, w.Experiments.Get),
+		"changeexperiment": updateCall(t, w.Experiments.Update, false),
+		"putexperiment":    updateCall(t, w.Experiments.Update, true),
+		"exposures":        getCall(t, w.Experiments.Exposures),
 		"experiments": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.ExperimentQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Experiments.List(ctx, scope, q))
+			return ruletest.List(w.Experiments.List(ctx, scope, q))
 		},
-		"holdout":           createCall(t, f.Holdouts.Create),
-		"getholdout":        getCall(t, f.Holdouts.Get),
-		"changeholdout":     updateCall(t, f.Holdouts.Update, false),
-		"dropholdout":       deleteCall(t, f.Holdouts.Delete),
-		"savedmetric":       createCall(t, f.SavedMetrics.Create),
-		"getsavedmetric":    getCall(t, f.SavedMetrics.Get),
-		"changesavedmetric": updateCall(t, f.SavedMetrics.Update, false),
-		"dropsavedmetric":   deleteCall(t, f.SavedMetrics.Delete),
+		"holdout":           createCall(t, w.Experiments.Holdouts.Create),
+		"getholdout":        getCall(t, w.Experiments.Holdouts.Get),
+		"changeholdout":     updateCall(t, w.Experiments.Holdouts.Update, false),
+		"dropholdout":       deleteCall(t, w.Experiments.Holdouts.Delete),
+		"savedmetric":       createCall(t, w.Experiments.SavedMetrics.Create),
+		"getsavedmetric":    getCall(t, w.Experiments.SavedMetrics.Get),
+		"changesavedmetric": updateCall(t, w.Experiments.SavedMetrics.Update, false),
+		"dropsavedmetric":   deleteCall(t, w.Experiments.SavedMetrics.Delete),
 		"savedmetrics": func(scope scopePtr, _, _ string) (any, error) {
-			return ruletest.List(f.SavedMetrics.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
+			return ruletest.List(w.Experiments.SavedMetrics.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
 		},
-		"survey":       createCall(t, f.Surveys.Create),
-		"getsurvey":    getCall(t, f.Surveys.Get),
-		"changesurvey": updateCall(t, f.Surveys.Update, false),
-		"putsurvey":    updateCall(t, f.Surveys.Update, true),
-		"dropsurvey":   deleteCall(t, f.Surveys.Delete),
-		"launchsurvey": getCall(t, f.Surveys.Launch),
-		"stopsurvey":   getCall(t, f.Surveys.Stop),
-		"surveysdue":   func(scopePtr, string, string) (any, error) { return f.Surveys.StartDueIterations(ctx) },
+		"survey":       createCall(t, w.Surveys.Create),
+		"getsurvey":    getCall(t, w.Surveys.Get),
+		"changesurvey": updateCall(t, w.Surveys.Update, false),
+		"putsurvey":    updateCall(t, w.Surveys.Update, true),
+		"dropsurvey":   deleteCall(t, w.Surveys.Delete),
+		"launchsurvey": getCall(t, w.Surveys.Launch),
+		"stopsurvey":   getCall(t, w.Surveys.Stop),
+		"surveysdue":   func(scopePtr, string, string) (any, error) { return w.Surveys.StartDueIterations(ctx) },
 		"surveys": func(scope scopePtr, _, b string) (any, error) {
 			q := featureflags.SurveyQuery{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Surveys.List(ctx, scope, q))
+			return ruletest.List(w.Surveys.List(ctx, scope, q))
 		},
-		"publicsurveys": func(_ scopePtr, path, _ string) (any, error) { return f.Surveys.Public(ctx, path) },
+		"publicsurveys": func(_ scopePtr, path, _ string) (any, error) { return w.Surveys.Public(ctx, path) },
 		"surveysrun": func(scope scopePtr, _, _ string) (runs any, err error) {
 			err = w.Store.Read(ctx, func(tx rooms.Tx) (err error) {
 				runs, err = featureflags.HasRunningSurvey(tx, scope.Project.ID)
@@ -403,24 +403,24 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			})
 			return runs, err
 		},
-		"schedule":       createCall(t, f.ScheduledChanges.Create),
-		"getschedule":    getCall(t, f.ScheduledChanges.Get),
-		"changeschedule": updateCall(t, f.ScheduledChanges.Update, false),
-		"putschedule":    updateCall(t, f.ScheduledChanges.Update, true),
-		"dropschedule":   deleteCall(t, f.ScheduledChanges.Delete),
+		"schedule":       createCall(t, w.Changes.Scheduled.Create),
+		"getschedule":    getCall(t, w.Changes.Scheduled.Get),
+		"changeschedule": updateCall(t, w.Changes.Scheduled.Update, false),
+		"putschedule":    updateCall(t, w.Changes.Scheduled.Update, true),
+		"dropschedule":   deleteCall(t, w.Changes.Scheduled.Delete),
 		"schedules": func(scope scopePtr, path, b string) (any, error) { // of a flag
 			q := struct {
 				management.Page
 				Model *string
 			}{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
-			return ruletest.List(f.ScheduledChanges.List(ctx, scope, q.Model, path, q.Page))
+			return ruletest.List(w.Changes.Scheduled.List(ctx, scope, q.Model, path, q.Page))
 		},
 		"until": func(_ scopePtr, path, _ string) (any, error) { // lets time pass
 			parsed, err := time.Parse(time.RFC3339, path)
 			w.Clock = parsed
 			return nil, err
 		},
-		"due": func(scopePtr, string, string) (any, error) { return f.ScheduledChanges.RunDue(ctx) },
+		"due": func(scopePtr, string, string) (any, error) { return w.Changes.Scheduled.RunDue(ctx) },
 	}
 }

@@ -334,10 +334,10 @@ func TestProjects_Surveys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	calls := w.calls(t)
 	calls["survey"] = func(scope callScope, _, b string) (any, error) {
-		return w.FeatureFlags.Surveys.Create(t.Context(), scope, ruletest.Body(t, b))
+		return w.Surveys.Create(t.Context(), scope, ruletest.Body(t, b))
 	}
 	calls["changesurvey"] = func(scope callScope, path, b string) (any, error) {
-		return w.FeatureFlags.Surveys.Update(t.Context(), scope, path, ruletest.Body(t, b), false)
+		return w.Surveys.Update(t.Context(), scope, path, ruletest.Body(t, b), false)
 	}
 	w.Run(t, calls, []ruletest.Row{
 		{"§5.6 a draft", "bob", "survey => it", `{"name":"s","type":"popover","questions":[{"type":"open","question":"Why?"}]}`, `{"start_date":null}`},

@@ -53,7 +53,7 @@ type Config struct {
 	// Provider signs users in with OpenID Connect. If nil, there is no such sign-in.
 	Provider organizations.Provider
 	// People reads persons and groups, for cohorts and previews. If nil, there are no persons.
-	People featureflags.People
+	People management.People
 	// Events is the log of events whose exceptions become issues. If nil, there are no issues.
 	Events errortracking.EventLog
 	// ExportRows reads the rows of batch exports, and ExportRunner writes them. If nil, this server
@@ -75,7 +75,13 @@ type Rooms struct {
 	BatchExports  *batchexports.Service
 	Dashboards    *dashboards.Service
 	ErrorTracking *errortracking.Service
+	Changes       *featureflags.Changes
+	Cohorts       *featureflags.Cohorts
+	EarlyAccess   *featureflags.EarlyAccess
+	Experiments   *featureflags.Experiments
 	FeatureFlags  *featureflags.Service
+	Rollouts      *featureflags.Rollouts
+	Surveys       *featureflags.Surveys
 	Organizations *organizations.Service
 }
 
@@ -99,21 +105,32 @@ func Open(c Config) (*Rooms, error) {
 		dashboardConfig.Notify, dashboardConfig.MailQueued = orgs.QueueNotice, c.MailQueued
 	}
 	boards := dashboards.New(dashboardConfig)
-	flagConfig := featureflags.Config{
-		Env: envOf(&c, func(tx Tx) featureflags.Tx { return tx }), People: c.People, JobDone: c.JobDone, SurveysChanged: orgs.SurveysChanged,
-		HasDashboard: dashboards.Exists, HasInsight: dashboards.InsightExists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage, Measure: c.Measure, Lag: c.Lag, RolloutInterval: c.RolloutInterval,
-	}
+	definitions := envOf(&c, func(tx Tx) management.DefinitionTx { return tx })
+	cohorts := featureflags.NewCohorts(featureflags.CohortsConfig{Env: definitions, People: c.People, Experiments: featureflags.ExperimentsOfCohort})
+	flags := featureflags.New(featureflags.Config{
+		Env: definitions, Cohorts: cohorts, People: c.People, HasDashboard: dashboards.Exists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage,
+		CopySchedule: featureflags.CopySchedule, SurveyObject: featureflags.SurveyObject,
+	})
+	rolloutConfig := featureflags.RolloutsConfig{Env: definitions, Measure: c.Measure, Lag: c.Lag, Interval: c.RolloutInterval}
 	if c.Mailer != nil {
-		flagConfig.Notify = orgs.QueueNotice
+		rolloutConfig.Notify = orgs.QueueNotice
 	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Env: env, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
 		Dashboards:    boards,
 		ErrorTracking: errortracking.New(errortracking.Config{Env: env, Events: c.Events}),
-		FeatureFlags:  featureflags.New(flagConfig),
+		Changes:       featureflags.NewChanges(featureflags.ChangesConfig{Env: definitions, Flags: flags, JobDone: c.JobDone}),
+		Cohorts:       cohorts,
+		EarlyAccess:   featureflags.NewEarlyAccess(definitions),
+		Experiments:   featureflags.NewExperiments(definitions, flags.Flags),
+		FeatureFlags:  flags,
 		Organizations: orgs,
+		Rollouts:      featureflags.NewRollouts(rolloutConfig),
+		Surveys:       featureflags.NewSurveys(featureflags.SurveysConfig{Env: definitions, Changed: orgs.SurveysChanged, HasInsight: dashboards.InsightExists, JobDone: c.JobDone}),
 	}
 	r.Service = &management.Service{Env: env, Finders: r.Dashboards.Finders()}
-	maps.Copy(r.Finders, r.FeatureFlags.Finders())
+	for _, finders := range []map[string]management.Finder{r.Cohorts.Finders(), r.Experiments.Finders(), r.FeatureFlags.Finders(), r.Surveys.Finders()} {
+		maps.Copy(r.Finders, finders)
+	}
 	return r, nil
 }

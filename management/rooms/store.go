@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -13,7 +12,7 @@ type Store = management.Store[Tx]
 
 // Tx is a transaction with the methods that all packages need.
 type Tx interface {
-	featureflags.Tx
+	management.DefinitionTx
 	organizations.Tx
 }
 

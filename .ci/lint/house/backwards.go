@@ -38,6 +38,7 @@ var mostBackwards = map[string]int{
 	"management/batchexports":           10,
 	"management/dashboards":             17,
 	"management/featureflags":           14,
+	"management/internal/storedflags":   10,
 	"management/organizations":          11,
 }
 

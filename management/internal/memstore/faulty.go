@@ -7,7 +7,6 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -149,36 +148,36 @@ func (t faultyTx) DeleteKey(id string) error {
 	return t.inject(func() error { return t.Tx.DeleteKey(id) })
 }
 
-func (t faultyTx) Definition(kind featureflags.DefinitionKind, project, id int64) (*featureflags.Definition, error) {
-	return injectResult(t, func() (*featureflags.Definition, error) { return t.Tx.Definition(kind, project, id) })
+func (t faultyTx) Definition(kind management.DefinitionKind, project, id int64) (*management.Definition, error) {
+	return injectResult(t, func() (*management.Definition, error) { return t.Tx.Definition(kind, project, id) })
 }
 
-func (t faultyTx) DefinitionByKey(kind featureflags.DefinitionKind, project int64, key string) (*featureflags.Definition, error) {
-	return injectResult(t, func() (*featureflags.Definition, error) { return t.Tx.DefinitionByKey(kind, project, key) })
+func (t faultyTx) DefinitionByKey(kind management.DefinitionKind, project int64, key string) (*management.Definition, error) {
+	return injectResult(t, func() (*management.Definition, error) { return t.Tx.DefinitionByKey(kind, project, key) })
 }
 
-func (t faultyTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, n int, err error) {
+func (t faultyTx) Definitions(q management.DefinitionQuery) (page []management.Definition, n int, err error) {
 	err = t.inject(func() (err error) { page, n, err = t.Tx.Definitions(q); return err })
 	return page, n, err
 }
 
-func (t faultyTx) PutDefinition(kind featureflags.DefinitionKind, project int64, d *featureflags.Definition) error {
+func (t faultyTx) PutDefinition(kind management.DefinitionKind, project int64, d *management.Definition) error {
 	return t.inject(func() error { return t.Tx.PutDefinition(kind, project, d) })
 }
 
-func (t faultyTx) PutDefinitions(kind featureflags.DefinitionKind, project int64, list []*featureflags.Definition) error {
+func (t faultyTx) PutDefinitions(kind management.DefinitionKind, project int64, list []*management.Definition) error {
 	return t.inject(func() error { return t.Tx.PutDefinitions(kind, project, list) })
 }
 
-func (t faultyTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (int64, error) {
+func (t faultyTx) ReserveDefinitionIDs(kind management.DefinitionKind, n int) (int64, error) {
 	return injectResult(t, func() (int64, error) { return t.Tx.ReserveDefinitionIDs(kind, n) })
 }
 
-func (t faultyTx) DefinitionTotals(project int64) (featureflags.DefinitionTotals, error) {
-	return injectResult(t, func() (featureflags.DefinitionTotals, error) { return t.Tx.DefinitionTotals(project) })
+func (t faultyTx) DefinitionTotals(project int64) (management.DefinitionTotals, error) {
+	return injectResult(t, func() (management.DefinitionTotals, error) { return t.Tx.DefinitionTotals(project) })
 }
 
-func (t faultyTx) DeleteDefinition(kind featureflags.DefinitionKind, project, id int64) error {
+func (t faultyTx) DeleteDefinition(kind management.DefinitionKind, project, id int64) error {
 	return t.inject(func() error { return t.Tx.DeleteDefinition(kind, project, id) })
 }
 
@@ -214,20 +213,20 @@ func (t faultyTx) GroupTypes(project int64) (map[int]string, error) {
 	return injectResult(t, func() (map[int]string, error) { return t.Tx.GroupTypes(project) })
 }
 
-func (t faultyTx) FlagCalls(project int64, key string) ([]featureflags.FlagCall, error) {
-	return injectResult(t, func() ([]featureflags.FlagCall, error) { return t.Tx.FlagCalls(project, key) })
+func (t faultyTx) FlagCalls(project int64, key string) ([]management.FlagCall, error) {
+	return injectResult(t, func() ([]management.FlagCall, error) { return t.Tx.FlagCalls(project, key) })
 }
 
 func (t faultyTx) LastCalls(project int64) (map[string]time.Time, error) {
 	return injectResult(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
 }
 
-func (t faultyTx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+func (t faultyTx) FlagTotals(q management.HoursQuery) (map[string]int64, error) {
 	return injectResult(t, func() (map[string]int64, error) { return t.Tx.FlagTotals(q) })
 }
 
-func (t faultyTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
-	return injectResult(t, func() ([]featureflags.FlagHour, error) { return t.Tx.FlagHours(q) })
+func (t faultyTx) FlagHours(q management.HoursQuery) ([]management.FlagHour, error) {
+	return injectResult(t, func() ([]management.FlagHour, error) { return t.Tx.FlagHours(q) })
 }
 
 func (t faultyTx) KeyUsage(project int64, since time.Time) ([]organizations.KeyUsage, error) {

@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -37,7 +36,7 @@ func New(o ExternalData) *Store {
 	s.current.Store(&state{
 		records: map[recordName]management.Record{}, numbers: map[string]int64{}, organizations: map[string]management.OrganizationRecord{},
 		projects: map[int64]management.ProjectRecord{}, keys: map[string]management.KeyRecord{},
-		definitions: map[definitionName]featureflags.Definition{}, members: map[member]bool{}, revisions: map[int64]int64{},
+		definitions: map[definitionName]management.Definition{}, members: map[member]bool{}, revisions: map[int64]int64{},
 	})
 	return s
 }
@@ -50,7 +49,7 @@ type state struct {
 	organizations map[string]management.OrganizationRecord
 	projects      map[int64]management.ProjectRecord
 	keys          map[string]management.KeyRecord // by hash
-	definitions   map[definitionName]featureflags.Definition
+	definitions   map[definitionName]management.Definition
 	members       map[member]bool
 	revisions     map[int64]int64 // by project
 }
@@ -60,7 +59,7 @@ type recordName struct{ kind, parent, id string }
 
 // definitionName is the key of a flag or cohort. Ids are unique in a project and kind.
 type definitionName struct {
-	kind        featureflags.DefinitionKind
+	kind        management.DefinitionKind
 	project, id int64
 }
 

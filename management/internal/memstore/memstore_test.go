@@ -14,7 +14,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -46,11 +45,11 @@ func (s source) Definitions(ctx context.Context, p flags.Project) (out flags.Def
 			Flags   []json.RawMessage          `json:"flags"`
 			Cohorts map[string]json.RawMessage `json:"cohorts"`
 		}{[]json.RawMessage{}, map[string]json.RawMessage{}}
-		list, _, err1 := t.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
+		list, _, err1 := t.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: p.ID})
 		for _, d := range list {
 			file.Flags = append(file.Flags, d.Record)
 		}
-		cohorts, _, err2 := t.Definitions(featureflags.DefinitionQuery{Kind: featureflags.CohortDefinition, Project: p.ID})
+		cohorts, _, err2 := t.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: p.ID})
 		for _, d := range cohorts {
 			file.Cohorts[strconv.FormatInt(d.ID, 10)] = d.Record
 		}
@@ -72,15 +71,15 @@ func TestStore_KeepsCopies(t *testing.T) {
 	o := management.OrganizationRecord{ID: "o", Quotas: map[string]*int64{"events": &five}, Meta: []byte(`{"a":1}`)}
 	p := management.ProjectRecord{ID: 1, APIKey: "phc", Paused: []string{"events"}, Settings: map[string]json.RawMessage{"timezone": []byte(`"UTC"`)}, Browser: []byte(`{"a":1}`)}
 	k := management.KeyRecord{ID: "k", Hash: "h", Scopes: []string{"*"}, Projects: []int64{1}, Organizations: []string{"o"}}
-	d := featureflags.Definition{ID: 1, Key: "f", Record: []byte(`{"a":1}`), Meta: []byte(`{"a":1}`)}
-	spoil := func(r *management.Record, o *management.OrganizationRecord, p *management.ProjectRecord, k *management.KeyRecord, d *featureflags.Definition) {
+	d := management.Definition{ID: 1, Key: "f", Record: []byte(`{"a":1}`), Meta: []byte(`{"a":1}`)}
+	spoil := func(r *management.Record, o *management.OrganizationRecord, p *management.ProjectRecord, k *management.KeyRecord, d *management.Definition) {
 		for _, raw := range []json.RawMessage{r.Data, o.Meta, p.Settings["timezone"], p.Browser, d.Record, d.Meta} {
 			raw[1] = 'X'
 		}
 		*o.Quotas["events"], p.Paused[0], k.Scopes[0], k.Projects[0], k.Organizations[0] = 6, "X", "X", 9, "X"
 	}
 	err := s.Write(t.Context(), func(tx rooms.Tx) error {
-		err := errors.Join(tx.Put(&r), tx.PutOrganization(&o), tx.PutProject(&p), tx.PutKey(&k), tx.PutDefinition(featureflags.FlagDefinition, 1, &d))
+		err := errors.Join(tx.Put(&r), tx.PutOrganization(&o), tx.PutProject(&p), tx.PutKey(&k), tx.PutDefinition(management.FlagDefinition, 1, &d))
 		spoil(&r, &o, &p, &k, &d)
 		return err
 	})
@@ -93,7 +92,7 @@ func TestStore_KeepsCopies(t *testing.T) {
 			o, err2 := tx.Organization("o")
 			p, err3 := tx.Project(1)
 			k, err4 := tx.Key("h")
-			d, err5 := tx.Definition(featureflags.FlagDefinition, 1, 1)
+			d, err5 := tx.Definition(management.FlagDefinition, 1, 1)
 			got := fmt.Sprintf("%s %s %d %s %s %s %v %d %v %s %s", r.Data, o.Meta, *o.Quotas["events"], p.Paused, p.Settings["timezone"], p.Browser, k.Scopes, k.Projects, k.Organizations, d.Record, d.Meta)
 			if want := `{"a":1} {"a":1} 5 [events] "UTC" {"a":1} [*] [1] [o] {"a":1} {"a":1}`; got != want {
 				t.Errorf("%s, want %s", got, want)
@@ -127,7 +126,7 @@ func TestStore_ExternalData(t *testing.T) {
 	s := New(ExternalData{
 		GroupTypes: map[int64]map[int]string{1: {0: "company"}},
 		Persons:    map[int64][][]string{1: {{"ann", "ann2"}, {"bob"}}},
-		FlagCalls:  map[Flag][]featureflags.FlagCall{{1, "f"}: {{Value: "true", Calls: 3}}},
+		FlagCalls:  map[Flag][]management.FlagCall{{1, "f"}: {{Value: "true", Calls: 3}}},
 		KeyUsage:   []organizations.KeyUsage{{Day: day, Project: 1, N: 1}, {Day: day.AddDate(0, 0, -1), Project: 1, N: 2}, {Day: day, Project: 2, N: 4}},
 		Usage:      map[Resource][]organizations.DayUsage{{"o", "events"}: {{Day: day, N: 7}, {Day: day.AddDate(0, 0, -1), N: 8}}},
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -14,7 +14,7 @@ type ExternalData struct {
 	GroupTypes map[int64]map[int]string // by project
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
-	FlagCalls map[Flag][]featureflags.FlagCall
+	FlagCalls map[Flag][]management.FlagCall
 	// FlagHours are the counts by project, flag, value and hour.
 	FlagHours []FlagHour
 	KeyUsage  []organizations.KeyUsage
@@ -31,7 +31,7 @@ type Flag struct {
 type FlagHour struct {
 	Project     int64
 	Evaluations bool
-	featureflags.FlagHour
+	management.FlagHour
 }
 
 // Resource identifies a resource that an organization uses.
@@ -45,7 +45,7 @@ func (t *tx) GroupTypes(projectID int64) (map[int]string, error) {
 }
 
 // FlagCalls implements rooms.Tx.
-func (t *tx) FlagCalls(projectID int64, key string) ([]featureflags.FlagCall, error) {
+func (t *tx) FlagCalls(projectID int64, key string) ([]management.FlagCall, error) {
 	return slices.Clone(t.external.FlagCalls[Flag{projectID, key}]), nil
 }
 
@@ -63,8 +63,8 @@ func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 }
 
 // hours returns the counts of a query with any value.
-func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
-	var out []featureflags.FlagHour
+func (t *tx) hours(q management.HoursQuery) []management.FlagHour {
+	var out []management.FlagHour
 	for _, h := range t.external.FlagHours {
 		if h.Project == q.Project && h.Evaluations == q.Evaluations && slices.Contains(q.Keys, h.Flag) && !h.At.Before(q.From.Truncate(time.Hour)) && h.At.Before(q.To.Truncate(time.Hour)) {
 			out = append(out, h.FlagHour)
@@ -74,7 +74,7 @@ func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
 }
 
 // FlagTotals implements rooms.Tx.
-func (t *tx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
+func (t *tx) FlagTotals(q management.HoursQuery) (map[string]int64, error) {
 	out := map[string]int64{}
 	// The query is for one flag.
 	q.Keys = q.Keys[:1]
@@ -85,11 +85,11 @@ func (t *tx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
 }
 
 // FlagHours implements rooms.Tx.
-func (t *tx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
-	sums := map[featureflags.FlagHour]int64{}
+func (t *tx) FlagHours(q management.HoursQuery) ([]management.FlagHour, error) {
+	sums := map[management.FlagHour]int64{}
 	for _, h := range t.hours(q) {
 		// Without Values the counts of all values are added up.
-		k := featureflags.FlagHour{Flag: h.Flag, At: h.At}
+		k := management.FlagHour{Flag: h.Flag, At: h.At}
 		if q.Values != nil {
 			if !slices.Contains(q.Values, h.Value) {
 				continue
@@ -98,7 +98,7 @@ func (t *tx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, erro
 		}
 		sums[k] += h.N
 	}
-	var out []featureflags.FlagHour
+	var out []management.FlagHour
 	for h, n := range sums {
 		h.N = n
 		out = append(out, h)

@@ -10,7 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
 // erase erases persons, with their events if withEvents is true. It logs the persons that
@@ -44,8 +43,8 @@ func (rd *Reader) noteErased(c *frame.Call, list []management.Erasure) error {
 }
 
 // FeaturePerson converts a stored person to the type of package featureflags.
-func FeaturePerson(p *capture.StoredPerson) *featureflags.Person {
-	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
+func FeaturePerson(p *capture.StoredPerson) *management.Person {
+	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
 }
 
 // erasureService counts what an erasure would delete.

@@ -177,10 +177,10 @@ func (rd *Reader) personQuery(c *frame.Call, params url.Values) (q capture.Perso
 // cohortMatcher matches the persons of a cohort. If also is not nil, it must match too. A cohort
 // that does not exist matches no person.
 func (rd *Reader) cohortMatcher(c *frame.Call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
-	if rd.management.FeatureFlags == nil {
+	if rd.management.Cohorts == nil {
 		return func(*capture.StoredPerson) bool { return false }, nil
 	}
-	member, err := rd.management.FeatureFlags.Cohorts.Membership(c.Ctx, c.Scope, named)
+	member, err := rd.management.Cohorts.Membership(c.Ctx, c.Scope, named)
 	if err != nil {
 		return nil, err
 	}

@@ -43,19 +43,14 @@ func (s *Service) surveys(w http.ResponseWriter, r *http.Request) error {
 	case !frame.IsConfigToken(token):
 		return problemKeyForm.With("", "token")
 	}
-	if !s.hasFeatureFlags() {
+	if s.Management == nil || s.Management.Surveys == nil {
 		frame.Write(w, http.StatusOK, noSurveys)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), frame.ReadTimeout)
 	defer cancel()
-	list, err := s.Management.FeatureFlags.Surveys.Public(ctx, token)
+	list, err := s.Management.Surveys.Public(ctx, token)
 	return writePublic(w, list, err)
-}
-
-// hasFeatureFlags reports whether this server manages surveys and early access features.
-func (s *Service) hasFeatureFlags() bool {
-	return s.Management != nil && s.Management.FeatureFlags != nil
 }
 
 // writePublic responds with a list that management has returned.
@@ -78,13 +73,13 @@ func (s *Service) getEarlyAccess(w http.ResponseWriter, r *http.Request) error {
 		return problemBadKey.With("", "token")
 	case err != nil:
 		return err
-	case !s.hasFeatureFlags():
+	case s.Management == nil || s.Management.EarlyAccess == nil:
 		frame.Write(w, http.StatusOK, noEarlyAccess)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), frame.ReadTimeout)
 	defer cancel()
-	list, err := s.Management.FeatureFlags.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
+	list, err := s.Management.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
 	return writePublic(w, struct {
 		Features []featureflags.PublicFeature `json:"earlyAccessFeatures"`
 	}{list}, err)

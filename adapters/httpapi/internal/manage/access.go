@@ -10,15 +10,14 @@ import (
 )
 
 // accessEndpoints are the endpoints for the access rules of a project and of its kinds of objects
-// (clients.md §11). flagAccessEndpoints and dashboardAccessEndpoints are the endpoints for the
-// access rules of single objects.
+// (clients.md §11). dashboardAccessEndpoints are the endpoints for the access rules of single
+// dashboards, insights and actions.
 var (
 	accessEndpoints = slices.Concat(
 		accessControlsAt("/access_controls", "the project"),
 		accessControlsAt("/resource_access_controls", "types of objects"),
 		accessControlsAt("/global_access_controls", "types of objects, by an older path"),
 	)
-	flagAccessEndpoints      = accessOf("feature_flags", "cohorts", "experiments", "surveys")
 	dashboardAccessEndpoints = accessOf("dashboards", "insights", "actions")
 )
 

@@ -36,10 +36,14 @@ var activityEndpoints = frame.Resource(frame.InProject, "activity_log", manageme
 	frame.Handle(http.MethodGet, "/activity_log", "Read the activity log of a project", activityLog).WithQuery(activityQuery...),
 })
 
-// flagActivityEndpoints are the endpoints for the activity logs of flags and cohorts of a project.
+// flagActivityEndpoints are the endpoints for the activity logs of flags of a project.
 var flagActivityEndpoints = frame.Resource(frame.InProject, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
 	frame.Handle(http.MethodGet, "/feature_flags/activity", "List changes to feature flags", activityOf("FeatureFlag")).WithQuery(activityQuery...),
 	frame.Handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes to a feature flag", flagActivity).WithQuery(activityQuery...),
+})
+
+// cohortActivityEndpoints are the endpoints for the activity logs of cohorts of a project.
+var cohortActivityEndpoints = frame.Resource(frame.InProject, "activity_log", managementOf, []frame.Row[*rooms.Rooms]{
 	frame.Handle(http.MethodGet, "/cohorts/activity", "List changes to cohorts", activityOf("Cohort")).WithQuery(activityQuery...),
 	frame.Handle(http.MethodGet, "/cohorts/{id}/activity", "List changes to a cohort", cohortActivity).WithQuery(activityQuery...),
 })
@@ -73,7 +77,7 @@ func flagActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
 }
 
 func cohortActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
-	if _, err := svc.FeatureFlags.Cohorts.Get(c.Ctx, c.Scope, c.Part("id")); err != nil {
+	if _, err := svc.Cohorts.Get(c.Ctx, c.Scope, c.Part("id")); err != nil {
 		return activityBody{}, err
 	}
 	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"Cohort"}, Item: c.Part("id"), AccessChecked: true})

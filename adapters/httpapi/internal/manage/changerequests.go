@@ -11,7 +11,7 @@ import (
 
 // changeRequestEndpoints are the endpoints for changes of flags that other users have to approve
 // (spec/console.md N12).
-var changeRequestEndpoints = frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.ChangeRequests { return s.Management.FeatureFlags.ChangeRequests }, []frame.Row[featureflags.ChangeRequests]{
+var changeRequestEndpoints = frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.ChangeRequests { return s.Management.Changes.Requests }, []frame.Row[featureflags.ChangeRequests]{
 	frame.Handle(http.MethodGet, "/change_requests", "List change requests for feature flags", listChangeRequests),
 	frame.Create("/change_requests", "Create a change request for a feature flag, which other members must approve", featureflags.ChangeRequestFields, featureflags.ChangeRequests.Create),
 	frame.Get("/change_requests/{id}", "Read a change request", featureflags.ChangeRequests.Get),

@@ -68,7 +68,7 @@ func previewCohort(svc cohortService, c *frame.Call) (*cohortPreviewed, error) {
 }
 
 func cohortsOf(s *frame.Server) cohortService {
-	return cohortService{s.Management.FeatureFlags.Cohorts, s.History}
+	return cohortService{*s.Management.Cohorts, s.History}
 }
 
 func personsOfCohort(path, summary string) frame.Row[cohortService] {

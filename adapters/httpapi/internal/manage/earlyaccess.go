@@ -6,7 +6,7 @@ import (
 )
 
 // earlyAccessEndpoints are the endpoints of §5.5, except for the public list.
-var earlyAccessEndpoints = frame.Resource(frame.InProject, "early_access_feature", func(s *frame.Server) featureflags.EarlyAccess { return s.Management.FeatureFlags.EarlyAccess }, []frame.Row[featureflags.EarlyAccess]{
+var earlyAccessEndpoints = frame.Resource(frame.InProject, "early_access_feature", func(s *frame.Server) featureflags.EarlyAccess { return *s.Management.EarlyAccess }, []frame.Row[featureflags.EarlyAccess]{
 	frame.Paged("/early_access_feature", "List early access features", featureflags.EarlyAccess.List),
 	frame.Create("/early_access_feature", "Create an early access feature", featureflags.FeatureFields, featureflags.EarlyAccess.Create),
 	frame.Get("/early_access_feature/{id}", "Read an early access feature", featureflags.EarlyAccess.Get),

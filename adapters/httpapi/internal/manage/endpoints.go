@@ -15,20 +15,20 @@ import (
 // counts the errors that pages of the console report.
 func Endpoints[H any](services *rooms.Rooms, t *streams.Streams, backups Backups, health func(context.Context) *H, mistakes *atomic.Uint64) []frame.Endpoint {
 	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints(t), accessEndpoints)
-	if services.FeatureFlags != nil {
-		out = slices.Concat(out,
-			featureFlagEndpoints,
-			flagsCodeEndpoints,
-			flagCopyEndpoints,
-			flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints, personCohortEndpoints,
-			flagActivityEndpoints,
-			scheduledChangeEndpoints, changeRequestEndpoints,
-			cohortEndpoints,
-			earlyAccessEndpoints,
-			surveyEndpoints,
-			flagAccessEndpoints,
-		)
-	}
+	out = slices.Concat(out,
+		when(services.FeatureFlags != nil, featureFlagEndpoints, flagsCodeEndpoints, flagCopyEndpoints, flagExplainEndpoints, flagExposureEndpoints, personFlagEndpoints),
+		when(services.Cohorts != nil, personCohortEndpoints),
+		when(services.FeatureFlags != nil, flagActivityEndpoints),
+		when(services.Cohorts != nil, cohortActivityEndpoints),
+		when(services.Changes != nil, scheduledChangeEndpoints, changeRequestEndpoints),
+		when(services.Cohorts != nil, cohortEndpoints),
+		when(services.EarlyAccess != nil, earlyAccessEndpoints),
+		when(services.Surveys != nil, surveyEndpoints),
+		when(services.FeatureFlags != nil, accessOf("feature_flags")),
+		when(services.Cohorts != nil, accessOf("cohorts")),
+		when(services.Experiments != nil, accessOf("experiments")),
+		when(services.Surveys != nil, accessOf("surveys")),
+	)
 	if services.Organizations != nil {
 		out = slices.Concat(out,
 			organizationEndpoints,
@@ -51,4 +51,12 @@ func Endpoints[H any](services *rooms.Rooms, t *streams.Streams, backups Backups
 		out = slices.Concat(out, batchExportEndpoints)
 	}
 	return out
+}
+
+// when returns the endpoints of the tables, or none if their service does not exist.
+func when(exists bool, tables ...[]frame.Endpoint) []frame.Endpoint {
+	if !exists {
+		return nil
+	}
+	return slices.Concat(tables...)
 }

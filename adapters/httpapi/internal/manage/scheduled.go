@@ -9,7 +9,7 @@ import (
 )
 
 // scheduledChangeEndpoints are the endpoints of scheduled changes of flags (§5.1.3).
-var scheduledChangeEndpoints = frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.ScheduledChanges { return s.Management.FeatureFlags.ScheduledChanges }, []frame.Row[featureflags.ScheduledChanges]{
+var scheduledChangeEndpoints = frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.ScheduledChanges { return s.Management.Changes.Scheduled }, []frame.Row[featureflags.ScheduledChanges]{
 	frame.Handle(http.MethodGet, "/scheduled_changes", "List scheduled changes of flags", listScheduledChanges),
 	frame.Create("/scheduled_changes", "Schedule a change of a flag", featureflags.ScheduledChangeFields, featureflags.ScheduledChanges.Create),
 	frame.Get("/scheduled_changes/{id}", "Read a scheduled change", featureflags.ScheduledChanges.Get),

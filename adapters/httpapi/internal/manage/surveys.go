@@ -9,7 +9,7 @@ import (
 )
 
 // surveyEndpoints are the endpoints of §5.6, except the public list.
-var surveyEndpoints = frame.Resource(frame.InProject, "survey", func(s *frame.Server) featureflags.Surveys { return s.Management.FeatureFlags.Surveys }, []frame.Row[featureflags.Surveys]{
+var surveyEndpoints = frame.Resource(frame.InProject, "survey", func(s *frame.Server) featureflags.Surveys { return *s.Management.Surveys }, []frame.Row[featureflags.Surveys]{
 	frame.Handle(http.MethodGet, "/surveys", "List surveys", listSurveys),
 	frame.Create("/surveys", "Create a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),
 	frame.Get("/surveys/{id}", "Read a survey", featureflags.Surveys.Get),

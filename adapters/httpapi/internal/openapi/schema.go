@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -18,14 +19,27 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// typePackage matches the parts of Go type names that schema names omit: packages, and the
-// brackets of generic types.
-var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + serverPackages + `|` + servicePackages + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi(Internal(` + serverPackages + `))?|Management)(` + servicePackages + `)?|[\[\]]`)
+// typePackage matches the parts of the names of generic Go types that schema names omit: the packages
+// of the type arguments, and brackets.
+var typePackage = regexp.MustCompile(`GithubComBuntingFlagsBunting(AdaptersHttpapi(Internal(` + serverPackages + `))?|Management(Internal)?)(` + servicePackages + `)?|[\[\]]`)
 
 const (
+	module          = "github.com/bunting-flags/bunting/"
 	serverPackages  = "Frame|History|Manage|Openapi|Results|Signin"
-	servicePackages = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
+	servicePackages = "Batchexports|Changes|Cohorts|Dashboards|Definitions|Earlyaccess|Errortracking|Experiments|Featureflags|Organizations|Rollouts|Storedcohorts|Storedflags|Surveys"
 )
+
+// schemaName returns the name of the component for a type. name is the default name, which begins
+// with the name of the type's package. It is removed if the package belongs to the server or to
+// management.
+func schemaName(typ reflect.Type, name string) string {
+	folder, isOurs := strings.CutPrefix(typ.PkgPath(), module)
+	if isOurs && (strings.HasPrefix(folder, "management") || strings.HasPrefix(folder, "adapters/httpapi")) {
+		base := path.Base(folder)
+		name = strings.TrimPrefix(name, strings.ToUpper(base[:1])+base[1:])
+	}
+	return typePackage.ReplaceAllString(name, "")
+}
 
 // schema returns the schema of a value's type. Named types become references to components.
 func (d *openAPI) schema(v any) (frame.Object, error) {
@@ -53,7 +67,7 @@ func (d *openAPI) schema(v any) (frame.Object, error) {
 			d.schemas[name], failed = o, cmp.Or(failed, err)
 		}),
 		jsonschema.InterceptSchema(interceptSchema), jsonschema.InterceptProp(requireAlways),
-		jsonschema.InterceptDefName(func(typ reflect.Type, name string) string { return typePackage.ReplaceAllString(name, "") }))
+		jsonschema.InterceptDefName(schemaName))
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,11 @@ import (
 // Endpoints returns the endpoints of the objects that consist of queries, for the services that
 // exist.
 func Endpoints(services *rooms.Rooms, slots Slots) (out []frame.Endpoint) {
-	if services.FeatureFlags != nil {
-		out = slices.Concat(experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints, rolloutEndpoints)
+	if services.Experiments != nil {
+		out = slices.Concat(experimentEndpoints, experimentCallEndpoints, savedMetricEndpoints, holdoutEndpoints)
+	}
+	if services.Rollouts != nil {
+		out = slices.Concat(out, rolloutEndpoints)
 	}
 	if services.Dashboards != nil {
 		out = slices.Concat(out, dashboardEndpoints, sharingEndpoints, sharedEndpoints(slots), insightEndpoints, resultEndpoints, alertEndpoints)
@@ -21,8 +24,12 @@ func Endpoints(services *rooms.Rooms, slots Slots) (out []frame.Endpoint) {
 
 // QueryEndpoints returns the endpoints that run queries.
 func QueryEndpoints(services *rooms.Rooms) []frame.Endpoint {
-	if services.FeatureFlags == nil {
-		return queryEndpoints
+	out := queryEndpoints
+	if services.Experiments != nil {
+		out = slices.Concat(out, experimentResultEndpoints, experimentSeriesEndpoints)
 	}
-	return slices.Concat(queryEndpoints, experimentResultEndpoints, experimentSeriesEndpoints, surveyStatEndpoints)
+	if services.Surveys != nil {
+		out = slices.Concat(out, surveyStatEndpoints)
+	}
+	return out
 }

@@ -30,7 +30,7 @@ var experimentEndpoints = frame.Resource(frame.InProject, "experiment", experime
 })
 
 // savedMetricEndpoints are the endpoints for metrics that experiments share (experiments.md §3.9).
-var savedMetricEndpoints = frame.Resource(frame.InProject, "experiment_saved_metric", func(s *frame.Server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []frame.Row[featureflags.SavedMetrics]{
+var savedMetricEndpoints = frame.Resource(frame.InProject, "experiment_saved_metric", func(s *frame.Server) featureflags.SavedMetrics { return s.Management.Experiments.SavedMetrics }, []frame.Row[featureflags.SavedMetrics]{
 	frame.Paged("/experiment_saved_metrics", "List shared metrics of experiments", featureflags.SavedMetrics.List),
 	frame.Create("/experiment_saved_metrics", "Create a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).WithCheck(checksOf(savedMetricQuestions)),
 	frame.Get("/experiment_saved_metrics/{id}", "Read a shared metric of experiments", featureflags.SavedMetrics.Get),
@@ -40,7 +40,7 @@ var savedMetricEndpoints = frame.Resource(frame.InProject, "experiment_saved_met
 
 // holdoutEndpoints are the endpoints for holdouts: groups of users who are excluded from
 // experiments (experiments.md §3.10).
-var holdoutEndpoints = frame.Resource(frame.InProject, "experiment", func(s *frame.Server) featureflags.Holdouts { return s.Management.FeatureFlags.Holdouts }, []frame.Row[featureflags.Holdouts]{
+var holdoutEndpoints = frame.Resource(frame.InProject, "experiment", func(s *frame.Server) featureflags.Holdouts { return s.Management.Experiments.Holdouts }, []frame.Row[featureflags.Holdouts]{
 	frame.Paged("/experiment_holdouts", "List holdouts", featureflags.Holdouts.List),
 	frame.Create("/experiment_holdouts", "Create a holdout", featureflags.HoldoutFields, featureflags.Holdouts.Create),
 	frame.Get("/experiment_holdouts/{id}", "Read a holdout", featureflags.Holdouts.Get),
@@ -78,7 +78,7 @@ var experimentCallEndpoints = func() []frame.Endpoint {
 }()
 
 func experimentsOf(s *frame.Server) featureflags.Experiments {
-	return s.Management.FeatureFlags.Experiments
+	return *s.Management.Experiments
 }
 
 // experimentResultEndpoints return the results of an experiment's metrics (experiments.md §3.5).

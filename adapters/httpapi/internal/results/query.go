@@ -45,9 +45,7 @@ func Of(s *frame.Server) *Service {
 	}
 	if s.Management != nil {
 		a.dashboards, a.errors = s.Management.Dashboards, s.Management.ErrorTracking
-		if s.Management.FeatureFlags != nil {
-			a.experiments, a.surveys = &s.Management.FeatureFlags.Experiments, &s.Management.FeatureFlags.Surveys
-		}
+		a.experiments, a.surveys = s.Management.Experiments, s.Management.Surveys
 	}
 	return a
 }

@@ -44,7 +44,7 @@ var rolloutEndpoints = func() []frame.Endpoint {
 			return svc.Call(c.Ctx, c.Scope, c.Part("id"), name, c.Body)
 		}).WithBody(featureflags.RolloutCallFields(name)))
 	}
-	return frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.Rollouts { return s.Management.FeatureFlags.Rollouts }, rows)
+	return frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) featureflags.Rollouts { return *s.Management.Rollouts }, rows)
 }()
 
 func listRollouts(svc featureflags.Rollouts, c *frame.Call) (management.List[featureflags.Rollout], error) {

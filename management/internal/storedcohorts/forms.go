@@ -1,28 +1,26 @@
-package featureflags
+package storedcohorts
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // The functions of this file convert the formats that a cohort may have, in definitions files, in
 // older records and in requests of older clients, into the format that is stored (§5.2;
 // spec/flags.md §1.6, §5.6): a tree in which every filter is complete.
 
-// realtime is the type of cohorts that another system computes. It is the only type that cannot
-// be derived from the contents of a cohort.
-const realtime = "realtime"
-
 // legacyTree converts the oldest format, a list of alternatives, into a tree (spec/flags.md
 // §5.6). Alternatives that match no person are left out.
 func legacyTree(groups []any) map[string]any {
 	values := []any{}
 	for _, g := range groups {
-		if tree := legacyGroup(anyObject(g)); tree != nil {
+		if tree := legacyGroup(definitions.Object(g)); tree != nil {
 			values = append(values, tree)
 		}
 	}
@@ -38,7 +36,7 @@ func legacyGroup(group map[string]any) map[string]any {
 		values := []any{}
 		for _, v := range properties {
 			// Filters without a type, or with the type event, are about persons.
-			leaf := anyObject(v)
+			leaf := definitions.Object(v)
 			if leaf != nil && (leaf["type"] == nil || leaf["type"] == "event") {
 				leaf["type"] = "person"
 			}
@@ -54,10 +52,10 @@ func legacyGroup(group map[string]any) map[string]any {
 			if properties["type"] == nil || properties["values"] == nil {
 				return nil
 			}
-			return anyObject(canonicalTree(properties))
+			return definitions.Object(canonicalTree(properties))
 		}
 		values := []any{}
-		for _, key := range sortedNames(properties) {
+		for _, key := range slices.Sorted(maps.Keys(properties)) {
 			values = append(values, map[string]any{"key": key, "type": "person", "operator": "exact", "value": properties[key]})
 		}
 		if len(values) > 0 {
@@ -102,7 +100,7 @@ func legacyEvent(group map[string]any) map[string]any {
 // canonicalTree makes explicit the defaults that /flags applies to a tree of filters. Values that
 // cannot be interpreted are returned unchanged, so that the later check reports them.
 func canonicalTree(v any) any {
-	node := anyObject(v)
+	node := definitions.Object(v)
 	if node == nil {
 		return v
 	}
@@ -162,25 +160,15 @@ func setDefault(o map[string]any, name string, value any) {
 	}
 }
 
-// sortedNames returns the names of an object's members in order, so that results are
-// deterministic.
-func sortedNames(o map[string]any) (out []string) {
-	for name := range o {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// canonicalCohort converts a cohort into the format of a definitions document.
-func canonicalCohort(o entry) {
+// Canonical converts a cohort into the format of a definitions document.
+func Canonical(o map[string]any) {
 	static, _ := o["is_static"].(bool)
 	static = static || o["cohort_type"] == "static"
 	o["is_static"] = static
 	setDefault(o, "description", "")
 	if !static {
-		filters := anyObject(o["filters"])
-		groups := anyList(o["groups"])
+		filters := definitions.Object(o["filters"])
+		groups := definitions.List(o["groups"])
 		switch {
 		case filters["properties"] != nil:
 			filters["properties"] = canonicalTree(filters["properties"])
@@ -190,10 +178,10 @@ func canonicalCohort(o entry) {
 		delete(o, "members")
 	}
 	// Behavioral cohorts without filters on events are computed by another system, too.
-	elsewhere := o["cohort_type"] == realtime || o["cohort_type"] == "behavioral"
+	elsewhere := o["cohort_type"] == Realtime || o["cohort_type"] == "behavioral"
 	delete(o, "cohort_type")
-	if elsewhere && !static && !partsOf(wire.MustEncode(o["filters"])).behavioral {
-		o["cohort_type"] = realtime
+	if elsewhere && !static && !PartsOf(wire.MustEncode(o["filters"])).Behavioral {
+		o["cohort_type"] = Realtime
 	}
 	delete(o, "groups")
 }
@@ -202,21 +190,21 @@ func canonicalCohort(o entry) {
 // whether the condition applies to groups.
 var defaultKinds = map[bool]string{false: "person", true: "group"}
 
-// canonicalConditions makes explicit the defaults that /flags applies to the conditions of a
+// CanonicalConditions makes explicit the defaults that /flags applies to the conditions of a
 // flag.
-func canonicalConditions(filters map[string]any) {
+func CanonicalConditions(filters map[string]any) {
 	if filters["groups"] == nil {
 		filters["groups"] = []any{}
 	}
-	for _, g := range anyList(filters["groups"]) {
-		group := anyObject(g)
+	for _, g := range definitions.List(filters["groups"]) {
+		group := definitions.Object(g)
 		aggregation := filters["aggregation_group_type_index"]
 		// A condition may override the group type of the flag, also with null.
 		if own, ok := group["aggregation_group_type_index"]; ok {
 			aggregation = own
 		}
-		for _, v := range anyList(group["properties"]) {
-			if p := anyObject(v); p != nil {
+		for _, v := range definitions.List(group["properties"]) {
+			if p := definitions.Object(v); p != nil {
 				setDefault(p, "type", defaultKinds[aggregation != nil])
 				canonicalValue(p)
 			}

@@ -1,4 +1,4 @@
-package featureflags
+package storedflags
 
 import (
 	"encoding/json"
@@ -10,15 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
-// compile compiles a flag, as if it were switched on, with the definitions that it depends on. It
+// PreviewKey is the key of the flag in a preview of an unsaved condition. No stored flag has it,
+// since keys must not contain spaces.
+const PreviewKey = " "
+
+// Compile compiles a flag, as if it were switched on, with the definitions that it depends on. It
 // uses the same engine that serves /flags, so a flag that compiles can be evaluated (decision 4).
-func (s Flags) compile(tx Tx, scope *management.Scope, f *storedFlag) (*flags.Set, error) {
-	var l faultList
+func (s Store) Compile(tx management.DefinitionTx, scope *management.Scope, f *Flag) (*flags.Set, error) {
+	var l Faults
 	set, err := s.compileAll(tx, scope, f, &l)
 	if err == nil {
-		err = l.first()
+		err = l.First()
 	}
 	if err != nil {
 		return nil, err
@@ -28,35 +33,35 @@ func (s Flags) compile(tx Tx, scope *management.Scope, f *storedFlag) (*flags.Se
 
 // compileAll is like compile but adds all faults to l. The set is nil if the definitions cannot
 // be read.
-func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*flags.Set, error) {
+func (s Store) compileAll(tx management.DefinitionTx, scope *management.Scope, f *Flag, l *Faults) (*flags.Set, error) {
 	e, err := readDependencies(tx, scope, f, l)
 	if err != nil || l.isFull() {
 		return nil, err
 	}
 	first := f.activeCopy()
 	if l.contains("key") { // another flag with this key would be a fault of its own
-		first.Key = previewKey
+		first.Key = PreviewKey
 	}
 	text, err := e.definitions(scope.Project, first)
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := flags.ParseDefinitions(text)
+	parsed, err := flags.ParseDefinitions(text)
 	if err != nil {
-		return nil, l.add("filters", errCannotEvaluate(": "+err.Error()))
+		return nil, l.Add("filters", errCannotEvaluate(": "+err.Error()))
 	}
-	set := flags.Compile(definitions)
+	set := flags.Compile(parsed)
 	var groups []any // decoded at most once
 	for _, fault := range set.Faults() {
 		// Skip consequences of a fault that an earlier check has reported at the same place.
-		path := attributePath(fault.Path)
+		path := AttributePath(fault.Path)
 		if l.contains(path) {
 			continue
 		}
 		if groups == nil {
-			groups = anyList(anyObject(wire.Value(f.Filters))["groups"])
+			groups = definitions.List(definitions.Object(wire.Value(f.Filters))["groups"])
 		}
-		if err := l.add(path, translateFault(fault, groups)); err != nil {
+		if err := l.Add(path, TranslateFault(fault, groups)); err != nil {
 			return nil, err
 		}
 		if l.isFull() {
@@ -66,9 +71,9 @@ func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faul
 	return set, nil
 }
 
-// attributePath converts the engine's path of a fault into that of the API, for example
+// AttributePath converts the engine's path of a fault into that of the API, for example
 // flags[0].filters.groups[1] into filters.groups.1.
-func attributePath(path string) string {
+func AttributePath(path string) string {
 	return strings.NewReplacer("[", ".", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(path, "flags[0]"), "."))
 }
 
@@ -87,11 +92,11 @@ func allowedOperators(problem string, p map[string]any) string {
 	}
 	var names []string
 	for _, o := range flags.Operators() {
-		if o.Only == "" || o.Only == flags.PropertyType(plainText(p["type"])) {
+		if o.Only == "" || o.Only == flags.PropertyType(PlainText(p["type"])) {
 			names = append(names, string(o.Name))
 		}
 	}
-	if nearest := flags.Nearest(plainText(p["operator"]), names); nearest != "" {
+	if nearest := flags.Nearest(PlainText(p["operator"]), names); nearest != "" {
 		return "; did you mean " + nearest + "?"
 	}
 	return "; there are " + strings.Join(names, ", ")
@@ -102,7 +107,7 @@ func operatorText(v any) string {
 	if v == nil {
 		return string(flags.Exact)
 	}
-	return plainText(v)
+	return PlainText(v)
 }
 
 // propertyAt returns the property that a path refers to, or nil if the path is not that of a
@@ -116,15 +121,15 @@ func propertyAt(groups []any, match []string) map[string]any {
 	if i >= len(groups) {
 		return nil
 	}
-	if properties := anyList(anyObject(groups[i])["properties"]); j < len(properties) {
-		return anyObject(properties[j])
+	if properties := definitions.List(definitions.Object(groups[i])["properties"]); j < len(properties) {
+		return definitions.Object(properties[j])
 	}
 	return nil
 }
 
 // activeCopy returns a copy of the flag that is switched on, because the engine does not check
 // flags that are off.
-func (f *storedFlag) activeCopy() *storedFlag {
+func (f *Flag) activeCopy() *Flag {
 	out := *f
 	out.Active, out.Deleted = true, false
 	return &out
@@ -132,7 +137,7 @@ func (f *storedFlag) activeCopy() *storedFlag {
 
 // definitions returns a document as /flags reads it, with the flag first and all its
 // dependencies.
-func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFlag) ([]byte, error) {
+func (e *dependencies) definitions(p *management.ProjectRecord, first *Flag) ([]byte, error) {
 	types, err := e.tx.GroupTypes(e.project)
 	if err != nil {
 		return nil, err
@@ -142,10 +147,10 @@ func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFla
 	for name, setting := range p.Settings {
 		out[name] = setting
 	}
-	// The flag must be the first: translateFault finds its faults by the index 0.
-	records := []json.RawMessage{first.record()}
+	// The flag must be the first: TranslateFault finds its faults by the index 0.
+	records := []json.RawMessage{first.Record()}
 	for _, f := range e.flags {
-		records = append(records, f.record())
+		records = append(records, f.Record())
 	}
 	cohorts := map[string]json.RawMessage{}
 	for id, c := range e.cohorts {
@@ -163,10 +168,10 @@ func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFla
 // indexes of the condition and of the property, and the member.
 var enginePathPattern = regexp.MustCompile(`^flags\[0\]\.filters\.groups\[(\d+)\](?:\.properties\[(\d+)\](?:\.(\w+))?)?$`)
 
-// translateFault converts a fault of the engine into the error of §5.1.2. It returns nil for
+// TranslateFault converts a fault of the engine into the error of §5.1.2. It returns nil for
 // faults that are tolerated: those of other flags, older formats that are still stored, and group
 // types that no event has used yet.
-func translateFault(e *flags.DefinitionError, groups []any) error {
+func TranslateFault(e *flags.DefinitionError, groups []any) error {
 	if !strings.HasPrefix(e.Path, "flags[0]") {
 		return nil
 	}
@@ -175,7 +180,7 @@ func translateFault(e *flags.DefinitionError, groups []any) error {
 	if e.Code != flags.NoReason {
 		where := ": " + strings.TrimPrefix(e.Path, "flags[0].")
 		if p != nil {
-			where += fmt.Sprintf(" (property %s, operator %s)", plainText(p["key"]), operatorText(p["operator"]))
+			where += fmt.Sprintf(" (property %s, operator %s)", PlainText(p["key"]), operatorText(p["operator"]))
 		}
 		return errCannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
 	}

@@ -1,15 +1,14 @@
-package featureflags
+package storedflags
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
 // maxReached is the maximum number of flags, and of cohorts, that one flag may depend on,
@@ -19,12 +18,12 @@ const maxReached = 10_000
 // dependencies collects the flags and cohorts that one flag depends on, directly or indirectly,
 // as /flags reads them.
 type dependencies struct {
-	tx      Tx
+	tx      management.DefinitionTx
 	project int64
 	// self is the flag whose dependencies are collected. It is not in flags.
-	self *storedFlag
+	self *Flag
 	// flags and cohorts contain the dependencies by id.
-	flags   map[int64]*storedFlag
+	flags   map[int64]*Flag
 	cohorts map[int64]*flagCohort
 }
 
@@ -33,16 +32,16 @@ type flagCohort struct {
 	ID           int64
 	Name         string
 	Record       json.RawMessage
-	accessObject management.AccessObject
+	AccessObject management.AccessObject
 }
 
-// findCohort returns a cohort, or nil if it does not exist or is deleted.
-func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
+// FindCohort returns a cohort, or nil if it does not exist or is deleted.
+func FindCohort(tx management.DefinitionTx, project int64, number json.Number) (*flagCohort, error) {
 	id, ok := management.Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
 	}
-	d, err := tx.Definition(CohortDefinition, project, id)
+	d, err := tx.Definition(management.CohortDefinition, project, id)
 	if err != nil || d == nil || d.Deleted {
 		return nil, err
 	}
@@ -50,14 +49,14 @@ func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 		Name *string `json:"name"`
 	}
 	_ = json.Unmarshal(d.Record, &record) // records from files may be a tree without a name
-	var meta cohortMeta
+	var meta storedcohorts.Meta
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &meta); err != nil {
 			return nil, fmt.Errorf("the stored cohort %d is invalid: %w", id, err)
 		}
 	}
 	// Cohorts without a name are shown by their id.
-	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, accessObject: management.AccessObject{Kind: kindCohort, ID: number.String(), Author: meta.CreatedBy}}
+	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, AccessObject: management.AccessObject{Kind: storedcohorts.Kind, ID: number.String(), Author: meta.CreatedBy}}
 	if record.Name != nil {
 		c.Name = *record.Name
 	}
@@ -67,7 +66,7 @@ func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 // dependency returns the flag that a property refers to, or nil if there is none. The reference
 // is resolved as an id first, and then as a key. Flags are decoded anew unless they have been
 // collected before.
-func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
+func (e *dependencies) dependency(p *propertyShape) (*Flag, error) {
 	name := p.name()
 	// A property with a dependency_chain, as in the definitions that SDKs download, has a flag
 	// key.
@@ -78,30 +77,30 @@ func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
 		if f := e.flags[id]; f != nil {
 			return f, nil
 		}
-		d, err := e.tx.Definition(FlagDefinition, e.project, id)
+		d, err := e.tx.Definition(management.FlagDefinition, e.project, id)
 		if err != nil {
 			return nil, err
 		}
 		if d != nil && !d.Deleted {
-			return decodeFlag(e.project, d)
+			return Decode(e.project, d)
 		}
 	}
 	// It is not the id of a flag, but may be the key of one.
 	if name == e.self.Key {
 		return e.self, nil
 	}
-	d, err := e.tx.DefinitionByKey(FlagDefinition, e.project, name)
+	d, err := e.tx.DefinitionByKey(management.FlagDefinition, e.project, name)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	if d.ID == e.self.ID { // found by its key before the change
 		return nil, nil
 	}
-	return decodeFlag(e.project, d)
+	return Decode(e.project, d)
 }
 
 // properties returns the properties of one type in all conditions, and sets their positions.
-func (s *filterShape) properties(kind string) (out []*propertyShape) {
+func (s *Shape) properties(kind string) (out []*propertyShape) {
 	for i := range s.Groups {
 		for j := range s.Groups[i].Properties {
 			if p := &s.Groups[i].Properties[j]; p.Type == kind {
@@ -119,27 +118,27 @@ func (s *filterShape) properties(kind string) (out []*propertyShape) {
 func (e *dependencies) checkDependency(p *propertyShape) error {
 	id, err := strconv.ParseInt(p.name(), 10, 64)
 	if err != nil {
-		return badFilters("Flag dependencies must reference flag IDs (integers), not flag keys. Invalid reference: '%s'", plainText(p.name()))
+		return BadFilters("Flag dependencies must reference flag IDs (integers), not flag keys. Invalid reference: '%s'", PlainText(p.name()))
 	}
 	if id == e.self.ID && id != 0 {
-		return badFilters("Feature flag '%s' cannot depend on itself", e.self.Key)
+		return BadFilters("Feature flag '%s' cannot depend on itself", e.self.Key)
 	}
-	d, err := e.tx.Definition(FlagDefinition, e.project, id)
+	d, err := e.tx.Definition(management.FlagDefinition, e.project, id)
 	if err != nil {
 		return err
 	}
 	if d == nil || d.Deleted {
-		return badFilters("Flag dependency references non-existent flag with ID %d", id)
+		return BadFilters("Flag dependency references non-existent flag with ID %d", id)
 	}
 	return nil
 }
 
 // reachFlags collects the flags that f depends on. path contains the keys of the flags on the way
 // to f, for the message about a cycle.
-func (e *dependencies) reachFlags(f *storedFlag, path []string) error {
+func (e *dependencies) reachFlags(f *Flag, path []string) error {
 	// The path ends the recursion, too: it is limited to maxReached flags.
 	path = append(path, f.Key)
-	for _, p := range f.shape().properties("flag") {
+	for _, p := range f.Shape().properties("flag") {
 		if err := e.reachFlag(p, path); err != nil {
 			return err
 		}
@@ -158,12 +157,12 @@ func (e *dependencies) reachFlag(p *propertyShape, path []string) error {
 	case next == nil:
 		return nil // a dangling reference in another flag is not a fault of this one
 	case next == e.self:
-		return badFilters("Circular dependency detected: %s", strings.Join(append(path, e.self.Key), " → "))
+		return BadFilters("Circular dependency detected: %s", strings.Join(append(path, e.self.Key), " → "))
 	// Its dependencies have been collected before.
 	case e.flags[next.ID] != nil:
 		return nil
 	case len(e.flags) == maxReached || len(path) == maxReached:
-		return badFilters("A feature flag may depend on no more than %d others.", maxReached)
+		return BadFilters("A feature flag may depend on no more than %d others.", maxReached)
 	}
 	e.flags[next.ID] = next
 	return e.reachFlags(next, path)
@@ -178,16 +177,16 @@ func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
 	if ok && e.cohorts[id] != nil {
 		return nil
 	}
-	c, err := findCohort(e.tx, e.project, json.Number(strings.Trim(string(value), `"`)))
+	c, err := FindCohort(e.tx, e.project, json.Number(strings.Trim(string(value), `"`)))
 	switch {
 	case err != nil:
 		return err
 	case c == nil && direct:
-		return management.CodedFault("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(wire.Value(value)))
+		return management.CodedFault("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", PlainText(wire.Value(value)))
 	case c == nil:
 		return nil // the engine decides whether the cohort can still be evaluated
 	case len(e.cohorts) == maxReached:
-		return badFilters("A feature flag may depend on no more than %d cohorts.", maxReached)
+		return BadFilters("A feature flag may depend on no more than %d cohorts.", maxReached)
 	}
 	e.cohorts[c.ID] = c
 	// Search the record for filters, whatever format it has.
@@ -228,14 +227,14 @@ func walkJSON(v any, visit func(map[string]any)) {
 }
 
 // readDependencies collects the dependencies of a flag, and adds invalid references to l.
-func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*dependencies, error) {
+func readDependencies(tx management.DefinitionTx, scope *management.Scope, f *Flag, l *Faults) (*dependencies, error) {
 	// The checks of the flag's own properties stop when l is full: with a limit of 1, at the
 	// first fault.
-	e := &dependencies{tx, scope.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
+	e := &dependencies{tx, scope.Project.ID, f, map[int64]*Flag{}, map[int64]*flagCohort{}}
 	// First check that the direct references are valid, then follow them.
-	own := f.shape().properties("flag")
+	own := f.Shape().properties("flag")
 	for _, p := range own {
-		if err := l.add(p.path("key"), e.checkDependency(p)); err != nil || l.isFull() {
+		if err := l.Add(p.path("key"), e.checkDependency(p)); err != nil || l.isFull() {
 			return e, err
 		}
 	}
@@ -244,54 +243,21 @@ func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultLis
 		if l.contains(p.path("key")) {
 			continue
 		}
-		if err := l.add(p.path("key"), e.reachFlag(p, []string{f.Key})); err != nil || l.isFull() {
+		if err := l.Add(p.path("key"), e.reachFlag(p, []string{f.Key})); err != nil || l.isFull() {
 			return e, err
 		}
 	}
-	for _, p := range f.shape().properties("cohort") {
-		if err := l.add(p.path("value"), e.reachCohort(p.Value, true)); err != nil || l.isFull() {
+	for _, p := range f.Shape().properties("cohort") {
+		if err := l.Add(p.path("value"), e.reachCohort(p.Value, true)); err != nil || l.isFull() {
 			return e, err
 		}
 	}
 	for _, other := range e.flags { // missing cohorts were reported when those flags were saved
-		for _, p := range other.shape().properties("cohort") {
-			if err := l.add("filters", e.reachCohort(p.Value, false)); err != nil {
+		for _, p := range other.Shape().properties("cohort") {
+			if err := l.Add("filters", e.reachCohort(p.Value, false)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return e, nil
-}
-
-// dependsOnKeyOf reports whether f refers to the other flag by its key.
-func (f *storedFlag) dependsOnKeyOf(other *storedFlag) bool {
-	return slices.ContainsFunc(f.shape().properties("flag"), func(p *propertyShape) bool { return p.name() == other.Key })
-}
-
-// loadDependents returns the flags that directly depend on f, in the order of their ids. Flags in
-// definitions files may refer to f by its key, all other flags by its id.
-func (s Flags) loadDependents(tx Tx, scope *management.Scope, f *storedFlag) (out []*storedFlag, err error) {
-	var failed error
-	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
-		// Decoding all flags of a large project is slow: skip those that cannot depend on a flag.
-		if d.ID == f.ID || !bytes.Contains(d.Record, []byte(`"flag"`)) {
-			return false
-		}
-		other, err := decodeFlag(scope.Project.ID, d)
-		if err != nil {
-			failed = err
-			return false
-		}
-		if slices.ContainsFunc(other.shape().properties("flag"), func(p *propertyShape) bool {
-			return p.Chain == nil && p.name() == f.itemID() || p.name() == f.Key
-		}) {
-			out = append(out, other)
-		}
-		return false
-	}})
-	if err == nil {
-		err = failed
-	}
-	slices.Reverse(out) // the store returns the newest first
-	return out, err
 }

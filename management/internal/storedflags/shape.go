@@ -1,18 +1,20 @@
-package featureflags
+package storedflags
 
 import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
-// filterShape contains the members of a flag's filters that this package reads. Members of an
+// Shape contains the members of a flag's filters that this package reads. Members of an
 // unexpected type are left at their zero value, because stored filters may come from definitions
 // files.
-type filterShape struct {
-	Groups       []groupShape `json:"groups"`
+type Shape struct {
+	Groups       []Group `json:"groups"`
 	Multivariate *struct {
-		Variants []variantShape `json:"variants"`
+		Variants []Variant `json:"variants"`
 	} `json:"multivariate"`
 	Aggregation *int            `json:"aggregation_group_type_index"`
 	Holdout     json.RawMessage `json:"holdout"`
@@ -21,10 +23,10 @@ type filterShape struct {
 	SuperGroups json.RawMessage `json:"super_groups"`
 }
 
-// groupShape is one condition.
-type groupShape struct {
+// Group is one condition.
+type Group struct {
 	Properties []propertyShape `json:"properties"`
-	// Rollout is raw because null and absent mean 100 percent, see rolloutOf.
+	// Rollout is raw because null and absent mean 100 percent, see RolloutOf.
 	Rollout     json.RawMessage `json:"rollout_percentage"`
 	Variant     string          `json:"variant"`
 	Aggregation *int            `json:"aggregation_group_type_index"`
@@ -39,7 +41,7 @@ type propertyShape struct {
 	// key.
 	Chain *[]string `json:"dependency_chain"`
 
-	// group and index are the position in the filters, set by filterShape.properties.
+	// group and index are the position in the filters, set by Shape.properties.
 	group, index int
 }
 
@@ -48,35 +50,35 @@ func (p *propertyShape) path(member string) string {
 	return fmt.Sprintf("filters.groups.%d.properties.%d.%s", p.group, p.index, member)
 }
 
-// variantShape is one variant of a flag.
-type variantShape struct {
+// Variant is one variant of a flag.
+type Variant struct {
 	Key     string  `json:"key"`
 	Rollout float64 `json:"rollout_percentage"`
 }
 
-func (f *storedFlag) shape() *filterShape { return shapeOf(f.Filters) }
+func (f *Flag) Shape() *Shape { return shapeOf(f.Filters) }
 
 // shapeOf decodes filters.
-func shapeOf(filters json.RawMessage) *filterShape {
-	out := &filterShape{}
+func shapeOf(filters json.RawMessage) *Shape {
+	out := &Shape{}
 	_ = json.Unmarshal(filters, out) // members of unexpected types are ignored
 	return out
 }
 
-func (s *filterShape) variants() []variantShape {
+func (s *Shape) Variants() []Variant {
 	if s.Multivariate == nil {
 		return nil
 	}
 	return s.Multivariate.Variants
 }
 
-// isSimple reports whether the flag has a single condition, for persons and without properties.
-func (s *filterShape) isSimple() bool {
+// IsSimple reports whether the flag has a single condition, for persons and without properties.
+func (s *Shape) IsSimple() bool {
 	return len(s.Groups) == 1 && len(s.Groups[0].Properties) == 0 && s.Aggregation == nil && s.Groups[0].Aggregation == nil
 }
 
 // isGrouped reports whether the flag or one of its conditions applies to groups.
-func (s *filterShape) isGrouped() bool {
+func (s *Shape) isGrouped() bool {
 	for i := range s.Groups {
 		if s.Groups[i].Aggregation != nil {
 			return true
@@ -85,8 +87,8 @@ func (s *filterShape) isGrouped() bool {
 	return s.Aggregation != nil
 }
 
-// rolloutOf returns a rollout percentage. Null and absent values are 100.
-func rolloutOf(raw json.RawMessage) float64 {
+// RolloutOf returns a rollout percentage. Null and absent values are 100.
+func RolloutOf(raw json.RawMessage) float64 {
 	x, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return 100
@@ -94,21 +96,21 @@ func rolloutOf(raw json.RawMessage) float64 {
 	return x
 }
 
-// isFull reports whether a condition matches everyone.
-func (g *groupShape) isFull() bool { return len(g.Properties) == 0 && rolloutOf(g.Rollout) == 100 }
+// IsFull reports whether a condition matches everyone.
+func (g *Group) IsFull() bool { return len(g.Properties) == 0 && RolloutOf(g.Rollout) == 100 }
 
-// rollout returns the rollout percentage that all conditions share, or nil if they differ or
+// Rollout returns the rollout percentage that all conditions share, or nil if they differ or
 // there are no conditions.
-func (s *filterShape) rollout() json.RawMessage {
+func (s *Shape) Rollout() json.RawMessage {
 	for i := range s.Groups {
-		if rolloutOf(s.Groups[i].Rollout) != rolloutOf(s.Groups[0].Rollout) {
+		if RolloutOf(s.Groups[i].Rollout) != RolloutOf(s.Groups[0].Rollout) {
 			return nil
 		}
 	}
 	if len(s.Groups) == 0 {
 		return nil
 	}
-	return strconv.AppendFloat(nil, rolloutOf(s.Groups[0].Rollout), 'f', -1, 64)
+	return strconv.AppendFloat(nil, RolloutOf(s.Groups[0].Rollout), 'f', -1, 64)
 }
 
 // name returns the key of the property as a string. Keys that reference flags may be numbers.
@@ -120,17 +122,11 @@ func (p *propertyShape) name() string {
 	return string(p.Key)
 }
 
-// anyList and anyObject return a decoded JSON value as an array or an object, or nil if it is of
-// another type.
-func anyList(v any) []any { l, _ := v.([]any); return l }
-
-func anyObject(v any) map[string]any { o, _ := v.(map[string]any); return o }
-
-// propertiesOf returns the properties of all conditions in decoded filters.
-func propertiesOf(filters map[string]any) (out []map[string]any) {
-	for _, group := range anyList(filters["groups"]) {
-		for _, p := range anyList(anyObject(group)["properties"]) {
-			if p := anyObject(p); p != nil {
+// PropertiesOf returns the properties of all conditions in decoded filters.
+func PropertiesOf(filters map[string]any) (out []map[string]any) {
+	for _, group := range definitions.List(filters["groups"]) {
+		for _, p := range definitions.List(definitions.Object(group)["properties"]) {
+			if p := definitions.Object(p); p != nil {
 				out = append(out, p)
 			}
 		}

@@ -1,4 +1,4 @@
-package featureflags
+package management
 
 import (
 	"context"

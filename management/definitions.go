@@ -1,24 +1,23 @@
-package featureflags
+package management
 
 import (
 	"encoding/json"
 	"time"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management"
 )
 
-// Tx is a transaction of the store: the records of management.Tx, the definitions of flags and
+// DefinitionTx is a transaction of the store: the records of management.Tx, the definitions of flags and
 // cohorts, the members of static cohorts, and the numbers of calls of flags. A Tx belongs to one
 // goroutine.
-type Tx interface {
-	management.Tx
+type DefinitionTx interface {
+	Tx
 
 	// NextMany reserves n consecutive numbers of the sequence name, like n calls of Next, and
 	// returns the first of them.
 	NextMany(name string, n int64) (first int64, err error)
 	// AddRecords inserts records that do not exist yet and have an empty Unique.
-	AddRecords(list []*management.Record) error
+	AddRecords(list []*Record) error
 
 	// Definition returns a flag or cohort, deleted or not, or nil if there is no such definition.
 	Definition(kind DefinitionKind, projectID, id int64) (*Definition, error)
@@ -102,6 +101,9 @@ type DefinitionQuery struct {
 	Match         func(*Definition) bool
 	Offset, Limit int
 }
+
+// CodeLimit is the error code of writes that would exceed a limit of the definitions of a project.
+const CodeLimit = "limit_exceeded"
 
 // DefinitionTotals has the numbers of a project's definitions that are not deleted, and the size of
 // their records and metadata in bytes.
