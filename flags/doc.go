@@ -106,7 +106,7 @@
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
 //	flags/sdklint                      flags that SDKs cannot evaluate     §11
-//	reader.go, read*.go, open*.go      typed reads                         decision 31
+//	reader.go, read*.go, open.go       typed reads                         decision 31
 //	flags/serving/quota.go             counting                            §9.12, §10.1, decision 11
 //	explain.go, trace*.go              explanations                        no rules: they only observe
 //

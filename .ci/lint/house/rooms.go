@@ -142,7 +142,7 @@ var table = map[string]room{
 
 // contextFiles are the files of flags that may use a context, besides flags/serving, which calls
 // stores. In the rest of the package, every function depends only on its arguments.
-var contextFiles = []string{"flags/reader.go", "flags/readset.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
+var contextFiles = []string{"flags/reader.go", "flags/readset.go", "flags/snapshot.go", "flags/hook.go", "flags/open.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
 
 // openFile is the only file of flags that reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"
