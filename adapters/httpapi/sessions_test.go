@@ -212,7 +212,7 @@ func TestSession_Rights(t *testing.T) {
 		}
 	}
 	off := o.serve(t, func(c *httpapi.Config) { c.SignIn = nil })
-	for _, request := range []string{"GET /api/session/", "GET /api/session/methods/", "GET /api/sessions/"} {
+	for _, request := range []string{"GET /api/session/", "GET /api/session/current/", "GET /api/session/methods/", "GET /api/sessions/"} {
 		if res, _ := o.visits(t, off, visit{request: request, cookie: all, host: host}); res.StatusCode != 404 {
 			t.Errorf("off, %s: %d", request, res.StatusCode)
 		}
@@ -333,4 +333,41 @@ func TestSession_List(t *testing.T) {
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: second}, 401, "")
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: third}, 200, "")
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: foreign}, 200, "")
+}
+
+// console.md N1: a page can ask whether there is a session without a request that fails. A key is
+// no session.
+func TestSession_CurrentOrNull(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	cookie, ended := o.ownerSession(t), o.ownerSession(t)
+	o.wantResponse(t, visit{request: "DELETE /api/session/", cookie: ended}, 204, "")
+	name, _, _ := strings.Cut(cookie, "=")
+	for what, v := range map[string]visit{
+		"no cookie":        {},
+		"an ended session": {cookie: ended},
+		"an unknown token": {cookie: name + "=" + strings.Repeat("a", 43)},
+		"a key":            {headers: []string{"Authorization", "Bearer " + o.key(t, "owner")}},
+		"a foreign host":   {cookie: cookie, host: "evil.example"},
+	} {
+		v.request = "GET /api/session/current/"
+		res, body := o.visits(t, o.Server, v)
+		if res.StatusCode != 200 || strings.TrimSpace(body) != "null" || res.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %s %v", what, res.StatusCode, body, res.Header)
+		}
+	}
+	_, want := o.visits(t, o.Server, visit{request: "GET /api/session/", cookie: cookie})
+	o.wantResponse(t, visit{request: "GET /api/session/current/", cookie: cookie}, 200, want)
+	for who, want := range map[string]string{"owner@example.com": `"email":"owner@example.com"`, "nobody@example.com": "null", "": "null"} {
+		own := o.serve(t, func(c *httpapi.Config) {
+			c.Authenticate = func(*http.Request) (*management.Caller, error) {
+				if who == "" {
+					return nil, nil
+				}
+				return &management.Caller{User: &management.User{Email: who}}, nil
+			}
+		})
+		if res, body := o.visits(t, own, visit{request: "GET /api/session/current/"}); res.StatusCode != 200 || !strings.Contains(body, want) {
+			t.Errorf("a service that signs in %q: %d %s", who, res.StatusCode, body)
+		}
+	}
 }

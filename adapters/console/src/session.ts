@@ -1,6 +1,6 @@
 // The session: the signed-in person, their rights, and the current project.
 import { signal } from "./ui/dom";
-import { ApiError, get, send } from "./api/client";
+import { get, send } from "./api/client";
 import { clearCache } from "./api/cache";
 
 export interface Project {
@@ -27,13 +27,8 @@ export const session = signal<Session | null | undefined>(undefined);
 export const project = signal<number>(0);
 
 export async function loadSession(): Promise<void> {
-  try {
-    const s = await get<Session>("session/");
-    session.set({ ...s, projects: s.projects ?? [] });
-  } catch (e) {
-    if (!(e instanceof ApiError) || ![401, 403].includes(e.status)) throw e;
-    session.set(null);
-  }
+  const s = await get<Session | null>("session/current/");
+  session.set(s && { ...s, projects: s.projects ?? [] });
 }
 
 export async function signOut(): Promise<void> {

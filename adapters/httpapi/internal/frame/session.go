@@ -240,6 +240,20 @@ func (s *Server) signIn(c *Call) error {
 	return s.Limits.CountFailure(c.R, &problemSignIn)
 }
 
+// Visitor returns the caller whom a browser has signed in, or nil if it has not, or if the session
+// has ended. It is for public endpoints, and keys do not count.
+func (s *Server) Visitor(c *Call) (*management.Caller, error) {
+	var rejection *problem.Problem
+	err := s.signIn(c)
+	if errors.As(err, &rejection) && rejection.Status == http.StatusUnauthorized {
+		return nil, nil
+	}
+	if err != nil || c.authenticated == nil {
+		return nil, err
+	}
+	return c.authenticated, s.Limits.Limit(c.authenticated.Key.Hash, true)
+}
+
 // NoCredentials returns the error for a request without a readable key.
 func NoCredentials(r *http.Request) error {
 	if r.Header.Get("Authorization") == "" {

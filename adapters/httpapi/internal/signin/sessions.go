@@ -44,6 +44,7 @@ var sessionEndpoints = slices.Concat(
 		}).WithStatus(http.StatusNoContent),
 	}),
 	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+		frame.Handle(http.MethodGet, "/session/current", "Read the user whom the browser has signed in and their permissions, or null", currentSession),
 		frame.Handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
 		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.SignInFields).Created().Uncompressed(),
 		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).WithBody(organizations.LinkFields),
@@ -74,6 +75,17 @@ func signInMethods(svc signInService, c *frame.Call) (*methodsOfSignIn, error) {
 // whoami returns the caller and its permissions.
 func whoami(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
 	return svc.describe(c, c.Scope.Caller)
+}
+
+// currentSession is like whoami, but without a session it returns null instead of an error, which
+// browsers would log.
+func currentSession(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
+	forbidCaching(c)
+	caller, err := svc.Visitor(c)
+	if err != nil || caller == nil {
+		return nil, err
+	}
+	return svc.describe(c, caller)
 }
 
 func (svc signInService) describe(c *frame.Call, caller *management.Caller) (*organizations.Whoami, error) {
