@@ -45,6 +45,7 @@ func TestParse_MisspelledMembers(t *testing.T) {
 func TestParse_IgnoredMembers(t *testing.T) {
 	for query, want := range map[string][]string{
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a","name":"a","custom_name":"A"}],"trendsFilter":{"showLegend":true,"display":"ActionsBar","yAxisScaleType":"linear"},"version":2,"tags":{"scene":"x"}}`: nil,
+		`{"kind":"RetentionQuery","retentionFilter":{"targetEntity":{"id":"a","type":"events","name":"a"},"returningEntity":{"id":"b","type":"events","properties":[{"key":"x","value":1}]}}}`:                                  nil,
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}],"samplingFactor":0.1}`: {
 			"query.samplingFactor is not supported and has no effect",
 		},

@@ -86,9 +86,10 @@ const maxColumns = 100
 func retentionEntity(n document.Node, p *port.Project) filter.Entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.Value.(map[string]any); ok && len(m) > 0 {
-		series = map[string]any{"kind": "EventsNode", "event": m["id"], "name": m["name"], "custom_name": m["custom_name"], "properties": m["properties"]}
+		id := n.Get("id").Value
+		series = map[string]any{"kind": "EventsNode", "event": id, "name": m["name"], "custom_name": m["custom_name"], "properties": n.Get("properties").Value}
 		if n.Get("type").Choice("events", "events", "actions") == "actions" {
-			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
+			series["kind"], series["id"] = "ActionsNode", parseInteger(id)
 		}
 	}
 	return filter.ReadEntity(document.Node{Value: series, Attr: n.Attr, Fault: n.Fault}, p)
