@@ -48,7 +48,7 @@ var slow = []string{
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",
 	"TestServer_Without.*", "TestServices_EqualAnswers", "TestPostgres.*", "TestFiles_ManyRows", ".*Postgres",
 	"TestStore_Reading", "TestStore_Contract", "TestBlocks_.*", "TestLedger_.*", "TestEventsAfter.*", "TestBreaker_.*", "TestServers_.*", "TestMove_.*",
-	"TestExportStore_.*", "TestPages_CommandsRun", "TestModules_.*", "TestServe_.*", "TestGenerate_.*",
+	"TestExportStore_.*", "TestPages_CommandsRun", "TestDemo_.*", "TestModules_.*", "TestServe_.*", "TestGenerate_.*",
 }
 
 // names returns a pattern for -skip that matches all tests of the lists.

@@ -29,7 +29,7 @@ var scenes = map[string][]scene{
 	},
 	"cmd/bunting/README.md": {
 		{setup: (*stage).createdFolder, wantOutput: []string{"phx_"}},
-		{setup: (*stage).own, wantOutput: []string{"(Demo)", "with 6 insights", "/shared/"}},
+		{setup: (*stage).own, wantOutput: []string{"(Demo)", "with 6 insights", "/shared/", "18 made-up records and"}},
 		{setup: (*stage).empty, wantOutput: []string{"+ flag new-checkout", "1 changed"}},
 		{}, // in the same environment
 		{setup: (*stage).clone, wantOutput: []string{"beta-program"}},

@@ -133,8 +133,9 @@ var table = map[string]room{
 	}, managementRooms...)},
 	"cmd/bunting/internal/flagsdiff": {pure: true, ours: []string{"flags"}},
 	"cmd/bunting/internal/convert":   {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
-	"cmd/bunting/internal/client":    {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "cmd/bunting/internal/convert", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
+	"cmd/bunting/internal/client":    {ours: []string{"cmd/bunting/internal/cli", "cmd/bunting/internal/codegen", "cmd/bunting/internal/convert", "cmd/bunting/internal/demodata", "adapters/remote/lastgood", "capture", "flags", "management/featureflags"}},
 	"cmd/bunting/internal/codegen":   {ours: []string{"flags", "adapters/flaglint"}},
+	"cmd/bunting/internal/demodata":  {ours: []string{"capture", "flags"}},
 	"cmd/bunting/internal/local": {ours: append([]string{
 		"cmd/bunting/internal/cli", "cmd/bunting/internal/settings", "adapters/server", "adapters/filesource", "adapters/sqlstore", "flags", "cmd/bunting/internal/flagsdiff", "flags/sdklint", "geoip",
 	}, managementRooms...)},

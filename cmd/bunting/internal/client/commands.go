@@ -17,7 +17,7 @@ var (
 	Projects = managed("projects", "list, create and rename projects", projectActions, projectsHelp)
 	Usage    = single("usage", "print an organization's usage in this month", &usageAction, usageHelp)
 	Query    = single("query", "query events, with SQL or a query in a JSON file", &queryAction, queryHelp)
-	Demo     = single("demo", "fill a project with made-up events and a dashboard", &demoAction, demoHelp)
+	Demo     = single("demo", "fill a project with made-up flags, people and events, and remove them", &demoAction, demoHelp)
 	Status   = single("status", "show whether a server is ready, and a project's state", &statusAction, statusHelp)
 	Login    = single("login", "sign in to a server with a code that you confirm in its console", &loginAction, loginHelp)
 	Logout   = single("logout", "remove the key of a server from this machine", &logoutAction, logoutHelp)

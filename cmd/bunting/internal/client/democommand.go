@@ -1,58 +1,129 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
+	"github.com/bunting-flags/bunting/cmd/bunting/internal/demodata"
 )
 
-const demoHelp = `Usage: bunting demo [OPTIONS]
+const demoHelp = `Usage: bunting demo [--remove] [OPTIONS]
 
-Fills a project with a month of made-up events: invented people visit an invented
-shop. Every event has the property made_up. Then the command creates a dashboard
-with six insights, shares it and prints the link. Anyone with the link can read the
-dashboard.
+Fills a project with made-up data: a month of events of invented people who visit
+an invented shop, and what they are for. These are six flags, a cohort, an
+experiment with a result, a guarded rollout that has reached half of the people, a
+survey with answers, an error with the rule that assigns it to you, and a dashboard
+with six insights. The command prints a link to each of them, and a link with which
+everyone can read the dashboard. Every event and every person has the property
+made_up.
 
-Running it again adds the days since then and duplicates nothing. If the project has
-other events, the command asks for confirmation. A separate project is better, since
-bunting projects delete removes it with everything in it:
+Running it again adds what is missing and the days since then. If the project has
+other events, the command asks for confirmation. --remove deletes all of it and
+nothing else. A separate project is better still:
 
   bunting projects create Demo
   bunting demo --project Demo
 
+If the organization has a quota for events, the last three days have no events, since
+only older ones can be imported without counting.
+
+  --remove          delete everything that the demo has made, with its people and
+                    their events
 ` + projectOption + yesHelp + managerOptions + `  --json            print JSON
 `
 
-var demoAction = action{project: writesProject, needsConfirmation: true, run: makeDemo}
+var demoAction = action{project: writesProject, needsConfirmation: true, options: func(m *manager) runner {
+	remove := m.fs.Bool("remove", false, "")
+	return func(ctx context.Context, m *manager, _ []string) error {
+		if err := m.requireScopes(ctx, demoScopes(*remove)); err != nil {
+			return err
+		}
+		if *remove {
+			return removeDemo(ctx, m)
+		}
+		return makeDemo(ctx, m)
+	}
+}}
 
-const (
-	demoDashboard = "Demo (made-up data)"
-	demoTag       = "made-up"
-	demoBatch     = 500 // events in a request
-	demoAbout     = "Everything here is made up: events of people who do not exist, written by bunting demo."
-)
+// demoBatch is the number of events in a request.
+const demoBatch = 500
+
+// migrationAge is the minimum age of events that are sent as a migration. The server warns about events of
+// a migration of less than 48 hours; its clock may differ.
+const migrationAge = 72 * time.Hour
+
+// demoScopes returns the scopes that a key needs.
+func demoScopes(remove bool) []string {
+	out := []string{
+		"project:read", "query:read", "feature_flag:write", "cohort:write", "experiment:write", "survey:write",
+		"error_tracking:write", "insight:write", "dashboard:write",
+	}
+	if remove {
+		return append(out, "person:write")
+	}
+	return append(out, "sharing_configuration:write", "organization:read", "user:read")
+}
+
+// requireScopes returns an error that names the scopes that the key lacks.
+func (m *manager) requireScopes(ctx context.Context, scopes []string) error {
+	var key struct{ Scopes []string }
+	err := m.send(ctx, http.MethodGet, keysPath+"@current/", nil, &key)
+	if statusOf(err) == http.StatusNotFound { // the service has a sign-in of its own
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, scope := range scopes {
+		object, _, _ := strings.Cut(scope, ":")
+		if !slices.Contains(key.Scopes, "*") && !slices.Contains(key.Scopes, scope) && !slices.Contains(key.Scopes, object+":write") {
+			missing = append(missing, scope)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the key lacks %s: use a key that has it (bunting keys create); nothing was changed", strings.Join(missing, ", "))
+	}
+	return nil
+}
 
 // demoResult describes the state after the command.
 type demoResult struct {
-	Events    int    `json:"events"`
-	People    int    `json:"people"`
-	Dashboard int64  `json:"dashboard"`
-	Insights  int    `json:"insights"`
-	URL       string `json:"url"` // empty if the organization disables sharing
+	Events int `json:"events"`
+	People int `json:"people"`
+	// Omitted is the number of events that were not sent because of a quota.
+	Omitted   int        `json:"events_omitted,omitempty"`
+	Created   int        `json:"created"`
+	Records   []demoLink `json:"records"`
+	Dashboard int64      `json:"dashboard"`
+	Insights  int        `json:"insights"`
+	URL       string     `json:"url"` // empty if the organization disables sharing
 }
 
-// makeDemo implements the command demo, which may be run repeatedly.
-func makeDemo(ctx context.Context, m *manager, _ []string) error {
+// demoLink is a record with its page in the console.
+type demoLink struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// makeDemo creates the missing records and events.
+func makeDemo(ctx context.Context, m *manager) error {
 	if m.project.Token == "" {
 		return errors.New("the key cannot read the project, whose public key is needed to send events: use a key with the scope project:read")
 	}
-	foreign, err := m.foreignEvents(ctx)
+	d := &demoRun{manager: m, now: time.Now(), made: map[*demoKind][]*demoRecord{}}
+	if err := d.prepare(ctx); err != nil {
+		return err
+	}
+	foreign, err := m.countEvents(ctx, "IS NULL")
 	if err != nil {
 		return err
 	}
@@ -62,49 +133,131 @@ func makeDemo(ctx context.Context, m *manager, _ []string) error {
 		}
 	}
 	result := demoResult{}
-	if err := m.sendDemo(ctx, &result); err != nil {
-		return err
-	}
-	if err := m.demoBoard(ctx, &result); err != nil {
+	if err := d.createAll(ctx, &result); err != nil {
 		return err
 	}
 	if *m.asJSON {
 		return m.printJSON(result)
 	}
-	text := fmt.Sprintf("%d made-up events of %d made-up people in the last %d days\ndashboard %d, %s, with %d insights\n",
-		result.Events, result.People, demoDays, result.Dashboard, demoDashboard, result.Insights)
-	if result.URL == "" {
-		return m.Print(text + "It has no link: the organization does not allow public sharing.\n")
-	}
-	return m.Print(text + "\nOpen it:\n\n  " + result.URL + "\n\n")
+	return m.Print(result.text())
 }
 
-// foreignEvents returns the number of the project's events that this command did not create. It
-// bypasses the cache of results, which might miss the newest events.
-func (m *manager) foreignEvents(ctx context.Context) (int, error) {
-	var a struct{ Results [][]int }
-	question := map[string]string{"kind": "HogQLQuery", "query": "SELECT count() FROM events WHERE properties.made_up IS NULL"}
-	if err := m.send(ctx, "POST", m.inProject("/query/"), map[string]any{"query": question, "name": "bunting demo", "refresh": "force_blocking"}, &a); err != nil {
-		return 0, err
+// createAll creates the records that events refer to, the events, and then the other records.
+func (d *demoRun) createAll(ctx context.Context, result *demoResult) error {
+	if err := d.createFlags(ctx); err != nil {
+		return err
 	}
-	if len(a.Results) != 1 || len(a.Results[0]) != 1 {
-		return 0, errors.New("the server did not return how many events the project has")
+	if _, err := d.demoRollout(ctx, d.flag(demodata.RolloutFlag)); err != nil {
+		return err
 	}
-	return a.Results[0][0], nil
+	survey, err := d.demoSurvey(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := d.demoRule(ctx); err != nil {
+		return err
+	}
+	set, err := d.flagSet(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.sendDemo(ctx, demodata.Events(d.now, demodata.World{Flags: set, Survey: survey.id()}), result); err != nil {
+		return err
+	}
+	if _, err := d.demoExperiment(ctx); err != nil {
+		return err
+	}
+	result.Insights = len(demoInsights)
+	if result.URL, err = d.createBoard(ctx); err != nil {
+		return err
+	}
+	return d.describe(ctx, result)
+}
+
+// flag returns the record of one of the demo's flags.
+func (d *demoRun) flag(key string) *demoRecord {
+	for _, r := range d.made[demoFlagKind] {
+		if r.Key == key {
+			return r
+		}
+	}
+	return nil
+}
+
+// describe adds the links to a result.
+func (d *demoRun) describe(ctx context.Context, result *demoResult) error {
+	issue, err := d.findIssue(ctx)
+	if err != nil {
+		return err
+	}
+	result.Created = d.created
+	base := fmt.Sprintf("%s/console/p/%d/", d.client.server, d.project.ID)
+	for _, k := range []*demoKind{demoFlagKind, demoCohorts, demoExperiments, demoRollouts, demoSurveys, demoRules, demoBoards, demoInsightKind} {
+		for _, r := range slices.SortedFunc(slices.Values(d.made[k]), byID) {
+			result.Records = append(result.Records, demoLink{k.name, r.title(), base + r.page()})
+		}
+		if k == demoRules && issue != nil {
+			result.Records = append(result.Records, demoLink{"error", issue.Name, base + "errors/" + issue.ID})
+		}
+	}
+	for _, r := range d.made[demoBoards] {
+		_, err = fmt.Sscan(r.id(), &result.Dashboard)
+	}
+	return err
+}
+
+// byID compares records by their ids, of which shorter numbers are smaller.
+func byID(a, b *demoRecord) int {
+	return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), strings.Compare(a.id(), b.id()))
+}
+
+func (r *demoResult) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d made-up events of %d made-up people in the last %d days\n", r.Events, r.People, demodata.Days)
+	if r.Omitted > 0 {
+		fmt.Fprintf(&b, "%d events of the last three days are left out, since they would count towards a quota\n", r.Omitted)
+	}
+	fmt.Fprintf(&b, "dashboard %d, %s, with %d insights\n\n", r.Dashboard, demoDashboard, r.Insights)
+	rows := [][]string{}
+	for _, l := range r.Records {
+		if l.Kind != demoInsightKind.name {
+			rows = append(rows, []string{l.Kind, l.Name, l.URL})
+		}
+	}
+	b.WriteString(cli.Table(rows))
+	if r.URL == "" {
+		b.WriteString("\nThe dashboard has no public link: the organization does not allow public sharing.\n")
+	} else {
+		b.WriteString("\nEverybody with this link can read the dashboard:\n\n  " + r.URL + "\n")
+	}
+	b.WriteString("\nbunting demo --remove deletes all of it.\n")
+	return b.String()
 }
 
 // sendDemo sends the events. The server stores each event only once, by its uuid.
-func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
-	all := demoEvents(time.Now())
-	progress := cli.NewProgress(m.Stderr)
-	progress.Println("Writing %d made-up events of the last %d days into project %s", len(all), demoDays, m.project)
+func (d *demoRun) sendDemo(ctx context.Context, all []demodata.Event, result *demoResult) error {
+	young, _ := slices.BinarySearchFunc(all, demodata.Stamp(d.now.UTC().Add(-migrationAge)), func(e demodata.Event, at string) int { return strings.Compare(e.Timestamp, at) })
+	limited, err := d.hasQuota(ctx)
+	if err != nil {
+		return err
+	}
+	if limited {
+		result.Omitted = len(all) - young
+		all = all[:young]
+	}
+	progress := cli.NewProgress(d.Stderr)
+	progress.Println("Writing %d made-up events of the last %d days into project %s", len(all), demodata.Days, d.project)
 	defer progress.Clear()
-	public := *m.client
+	public := *d.client
 	public.key = "" // events are sent with the public key only
 	people := map[string]bool{}
-	for from := 0; from < len(all); from += demoBatch {
-		part := all[from:min(from+demoBatch, len(all))]
-		if err := public.send(ctx, "POST", "/batch/", map[string]any{"api_key": m.project.Token, "historical_migration": true, "batch": part}, nil); err != nil {
+	for from, to := 0, 0; from < len(all); from = to {
+		isOld := from < young
+		if to = min(from+demoBatch, len(all)); isOld {
+			to = min(to, young)
+		}
+		part := all[from:to]
+		if err := public.send(ctx, "POST", "/batch/", map[string]any{"api_key": d.project.Token, "historical_migration": isOld, "batch": part}, nil); err != nil {
 			return err
 		}
 		for i := range part {
@@ -117,73 +270,17 @@ func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
 	return nil
 }
 
-// demoInsights are the insights of the dashboard, by name.
-var demoInsights = []struct{ name, about, query string }{
-	{"Page views", "Page views by day.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"interval":"day","dateRange":{"date_from":"-29d"}}`},
-	{"People by source", "Unique visitors by day and source.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],"interval":"day","dateRange":{"date_from":"-13d"},"breakdownFilter":{"breakdown":"source","breakdown_type":"event"},"trendsFilter":{"display":"ActionsBar"}}`},
-	{"Orders this week", "Orders of the last seven days, and of the seven days before.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-6d"},"compareFilter":{"compare":true},"trendsFilter":{"display":"BoldNumber"}}`},
-	{"From visit to order", "How many people continue from step to step, within two weeks.", `{"kind":"FunnelsQuery","series":[{"kind":"EventsNode","event":"$pageview"},{"kind":"EventsNode","event":"signed up"},{"kind":"EventsNode","event":"item added"},{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-29d"},"funnelsFilter":{"funnelWindowInterval":14,"funnelWindowIntervalUnit":"day"}}`},
-	{"Who comes back", "How many of the people who first came on a day came back on later days.", `{"kind":"RetentionQuery","retentionFilter":{"period":"Day","totalIntervals":10,"retentionType":"retention_first_time","targetEntity":{"id":"$pageview","type":"events"},"returningEntity":{"id":"$pageview","type":"events"}}}`},
-	{"Browsers", "Page views by browser.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"dateRange":{"date_from":"-29d"},"breakdownFilter":{"breakdown":"$browser","breakdown_type":"event"},"trendsFilter":{"display":"ActionsPie"}}`},
-}
-
-// demoBoard creates the missing parts of the dashboard, and its link.
-func (m *manager) demoBoard(ctx context.Context, result *demoResult) error {
-	id, there, err := m.findDemo(ctx)
-	if err != nil {
-		return err
+// hasQuota reports whether the organization has a quota for the demo's events. It is true if the key may
+// not read that.
+func (d *demoRun) hasQuota(ctx context.Context) (bool, error) {
+	var project struct{ Organization string }
+	if err := d.send(ctx, http.MethodGet, d.inProject("/"), nil, &project); err != nil {
+		return false, err
 	}
-	result.Dashboard, result.Insights = id, len(demoInsights)
-	for _, i := range demoInsights {
-		if there[i.name] {
-			continue
-		}
-		body := map[string]any{"name": i.name, "description": i.about + " Made up.", "tags": []string{demoTag}, "dashboards": []int64{id}, "query": json.RawMessage(i.query)}
-		if err := m.send(ctx, "POST", m.inProject("/insights/"), body, nil); err != nil {
-			return err
-		}
+	var usage struct{ Events, Exceptions, Surveys usageView }
+	err := d.send(ctx, http.MethodGet, "/api/organizations/"+pathPart(project.Organization)+"/usage/", nil, &usage)
+	if status := statusOf(err); status == http.StatusForbidden || status == http.StatusNotFound {
+		return true, nil
 	}
-	var link struct {
-		Token string `json:"access_token"`
-	}
-	err = m.send(ctx, "PATCH", m.inProject(fmt.Sprintf("/dashboards/%d/sharing/", id)), map[string]any{"enabled": true}, &link)
-	if statusOf(err) == http.StatusForbidden {
-		return nil
-	}
-	result.URL = m.client.server + "/shared/" + link.Token
-	return err
-}
-
-// findDemo returns the dashboard of an earlier run with the names of its insights, or creates it.
-func (m *manager) findDemo(ctx context.Context) (id int64, there map[string]bool, err error) {
-	type board struct {
-		ID    int64    `json:"id"`
-		Name  string   `json:"name"`
-		Tags  []string `json:"tags"`
-		Tiles []struct {
-			Insight *struct{ Name string } `json:"insight"`
-		} `json:"tiles"`
-	}
-	list, err := pages[board](ctx, m.client, m.inProject("/dashboards/?search="+url.QueryEscape(demoDashboard)))
-	if err != nil {
-		return 0, nil, err
-	}
-	there = map[string]bool{}
-	for _, found := range list {
-		if found.Name != demoDashboard {
-			continue
-		}
-		if err := m.send(ctx, "GET", m.inProject(fmt.Sprintf("/dashboards/%d/?refresh=force_cache", found.ID)), nil, &found); err != nil {
-			return 0, nil, err
-		}
-		for _, tile := range found.Tiles {
-			if tile.Insight != nil {
-				there[tile.Insight.Name] = true
-			}
-		}
-		return found.ID, there, nil
-	}
-	var created board
-	err = m.send(ctx, "POST", m.inProject("/dashboards/"), map[string]any{"name": demoDashboard, "description": demoAbout, "tags": []string{demoTag}}, &created)
-	return created.ID, there, err
+	return usage.Events.Limit != nil || usage.Exceptions.Limit != nil || usage.Surveys.Limit != nil, err
 }
