@@ -311,10 +311,13 @@ func (o *flagSetOptions) apply(m *manager, old *flagView) (filters map[string]js
 		if err := json.Unmarshal(text, &filters); err != nil {
 			return nil, false, fmt.Errorf("--filters: %w", err)
 		}
+		if filters == nil { // the JSON is null
+			return nil, false, errors.New("--filters: must be a JSON object")
+		}
 	}
 	if *o.rollout != "" {
 		share, err := strconv.ParseFloat(strings.TrimSuffix(*o.rollout, "%"), 64)
-		if err != nil || share < 0 || share > 100 {
+		if err != nil || !(share >= 0 && share <= 100) { // NaN is neither
 			return nil, false, cli.BadUsage("flags", "--rollout: must be a percentage from 0 to 100, not %q", *o.rollout)
 		}
 		if filters["groups"], err = withRollout(filters["groups"], share); err != nil {
@@ -347,6 +350,9 @@ func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error)
 	}
 	if len(list) == 0 {
 		list = []map[string]json.RawMessage{{"properties": json.RawMessage("[]")}}
+	}
+	if list[0] == nil {
+		return nil, errors.New("the flag's conditions cannot be read: the first is null")
 	}
 	list[0]["rollout_percentage"] = json.RawMessage(strconv.FormatFloat(share, 'f', -1, 64))
 	return json.Marshal(list)
@@ -384,7 +390,7 @@ func variantsOf(text string) (json.RawMessage, error) {
 	for _, part := range cli.SplitList(text) {
 		key, share, found := strings.Cut(part, "=")
 		n, err := strconv.ParseFloat(share, 64)
-		if !found || err != nil || key == "" {
+		if !found || err != nil || key == "" || !isFinite(n) {
 			return nil, cli.BadUsage("flags", "--variants: must be like control=50,test=50, not %q", part)
 		}
 		list = append(list, variant{Key: key, Rollout: n})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -65,14 +66,19 @@ func parseLaws(text string) (out []map[string]any, err error) {
 		}
 		m := map[string]any{"kind": parts[0]}
 		for i, name := range names {
-			if m[name], err = strconv.ParseFloat(parts[i+1], 64); err != nil {
+			n, err := strconv.ParseFloat(parts[i+1], 64)
+			if err != nil || !isFinite(n) {
 				return nil, cli.BadUsage("rollout", "simulate: %q is not a number", parts[i+1])
 			}
+			m[name] = n
 		}
 		out = append(out, m)
 	}
 	return out, nil
 }
+
+// isFinite reports whether JSON has the number: strconv parses NaN and Inf, too.
+func isFinite(n float64) bool { return !math.IsNaN(n) && !math.IsInf(n, 0) }
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + "%" }
 
