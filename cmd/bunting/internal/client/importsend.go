@@ -83,6 +83,7 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	events := *i.client
 	events.key = ""
 	err = events.do(ctx, "POST", "/batch/", body.Bytes(), nil)
+	i.client.hasAnswered = events.hasAnswered // if the server stops now, it may be restarting
 	var answer *apiError
 	switch {
 	case err == nil:
