@@ -7,7 +7,7 @@ import "github.com/bunting-flags/bunting/management"
 type cohortGraph map[int64]parts
 
 // ReadGraph reads all cohorts of the project and returns their graph. A project has at most
-// definitions.MaxCohorts, so this is cheap enough for writes.
+// MaxCohorts, so this is cheap enough for writes.
 func ReadGraph(tx management.DefinitionTx, scope *management.Scope) (cohortGraph, error) {
 	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: scope.Project.ID})
 	if err != nil {

@@ -32,7 +32,7 @@ func (f *Flag) CheckFilters() error {
 	return l.First()
 }
 
-// GatherFilters is like storedcohorts.CheckFilters but adds all faults to l. It returns false if the filters
+// GatherFilters is like CheckFilters but adds all faults to l. It returns false if the filters
 // are not an object or too large, so that further checks make no sense.
 func (f *Flag) GatherFilters(l *Faults) bool {
 	if len(f.Filters) > maxFilters {

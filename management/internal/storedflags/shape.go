@@ -56,6 +56,7 @@ type Variant struct {
 	Rollout float64 `json:"rollout_percentage"`
 }
 
+// Shape decodes the filters of the flag.
 func (f *Flag) Shape() *Shape { return shapeOf(f.Filters) }
 
 // shapeOf decodes filters.
@@ -65,6 +66,7 @@ func shapeOf(filters json.RawMessage) *Shape {
 	return out
 }
 
+// Variants returns the variants of the flag, or nil if it has none.
 func (s *Shape) Variants() []Variant {
 	if s.Multivariate == nil {
 		return nil

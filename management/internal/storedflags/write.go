@@ -54,6 +54,7 @@ func (f *Flag) logApproval(d *management.ActivityDetail) {
 	}
 }
 
+// ErrInFile returns the error for a change of a flag that is defined in a file.
 func ErrInFile(f *Flag) error {
 	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
 }
