@@ -16,11 +16,17 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/changes"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/earlyaccess"
 	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rollouts"
 	"github.com/bunting-flags/bunting/management/rooms"
+	"github.com/bunting-flags/bunting/management/surveys"
 )
 
 // emptyHandler returns a Handler for its tables of endpoints.
@@ -56,9 +62,9 @@ var BoundResults = results.BoundResults
 
 var allServices = &rooms.Rooms{
 	BatchExports: &batchexports.Service{}, Dashboards: &dashboards.Service{}, ErrorTracking: &errortracking.Service{},
-	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},
-	Changes: &featureflags.Changes{}, Cohorts: &featureflags.Cohorts{}, EarlyAccess: &featureflags.EarlyAccess{}, Experiments: &featureflags.Experiments{},
-	Rollouts: &featureflags.Rollouts{}, Surveys: &featureflags.Surveys{},
+	FeatureFlags: &featureflags.Flags{}, Organizations: &organizations.Service{},
+	Changes: &changes.Service{}, Cohorts: &cohorts.Service{}, EarlyAccess: &earlyaccess.Service{}, Experiments: &experiments.Service{},
+	Rollouts: &rollouts.Service{}, Surveys: &surveys.Service{},
 }
 
 // describedRows returns the endpoints of the management API.

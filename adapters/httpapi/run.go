@@ -19,7 +19,7 @@ func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, que
 }
 
 // Measure runs the query of a step of a guarded rollout and returns its evidence. See
-// featureflags.Config.Measure.
+// rollouts.Config.Measure.
 func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 	found, err := results.RunAndWait(ctx, h.ready(), p, query, queries.ForceBlocking, "rollout")
 	raw, _ := found["evidence"].(json.RawMessage)

@@ -52,7 +52,7 @@ func ExampleServer_Management() {
 		fmt.Println(err)
 		return
 	}
-	flag, err := rooms.FeatureFlags.Flags.Create(ctx, shop, management.Body{Members: map[string]json.RawMessage{
+	flag, err := rooms.FeatureFlags.Create(ctx, shop, management.Body{Members: map[string]json.RawMessage{
 		"key": json.RawMessage(`"discount"`), "filters": json.RawMessage(`{"groups": [{}]}`),
 	}})
 	if err != nil {

@@ -71,7 +71,7 @@ func (p *parts) checkAlerts(ctx context.Context) {
 }
 
 // cohortsEvery is the interval of checks for old counts of cohorts, see
-// featureflags.CohortCountInterval.
+// cohorts.CountInterval.
 const cohortsEvery = time.Minute
 
 // countCohorts updates old counts of dynamic cohorts, until the context ends.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -35,7 +35,7 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			scope := ownerScope(t, store)
 			asks := func(key string) {
 				t.Helper()
-				flag, err := r.FeatureFlags.Flags.Get(t.Context(), scope, 2)
+				flag, err := r.FeatureFlags.Get(t.Context(), scope, 2)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			if err != nil || c.Count == nil || *c.Count != 0 || !c.LastCalculation.Equal(now) {
 				t.Errorf("the cohort: %+v (%v), want nobody, counted %v", c, err, now)
 			}
-			now = now.Add(featureflags.CohortCountInterval)
+			now = now.Add(cohorts.CountInterval)
 			if more, err := r.Cohorts.CountDue(t.Context()); !more || err != nil {
 				t.Errorf("not counted again after an hour (%v)", err)
 			}

@@ -90,7 +90,7 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 	}
 }
 
-// convertPerson converts a stored person to the type of package featureflags.
+// convertPerson converts a stored person to the type of package management.
 func convertPerson(p *capture.StoredPerson) (*management.Person, error) {
 	properties, err := parseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {

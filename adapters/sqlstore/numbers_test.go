@@ -91,7 +91,7 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 			expectMembers(t, "the log", request("log", map[string]any{"lines": log.Total, "item": log.Results[0].ItemID}, err), `{"lines":2,"item":"1"}`)
 			e, err := r.Experiments.Get(ctx, scope, "e2246a37-f3c6-464d-9495-84df544f94e6")
 			expectMembers(t, "the experiment", request("experiment", e, err), `{"id":1,"name":"Exp","feature_flag_key":"exp"}`)
-			flag, err := r.FeatureFlags.Flags.Get(ctx, scope, 1)
+			flag, err := r.FeatureFlags.Get(ctx, scope, 1)
 			expectMembers(t, "its flag", request("flag", flag, err), `{"experiment_set":[1]}`)
 			created, err := r.Dashboards.Insights.Create(ctx, scope, bodyOf(t, `{"name":"New"}`))
 			expectMembers(t, "the next one", request("made", created, err), `{"id":4}`)

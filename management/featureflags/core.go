@@ -2,6 +2,7 @@ package featureflags
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -15,14 +16,14 @@ type PlainError string
 // pasteFunc stores copies of what belongs to a flag with its copy d in the project of a scope.
 type pasteFunc = func(tx storeTx, to *management.Scope, d *management.Definition) error
 
-// Config is the configuration of a Service. Env and Cohorts are required, and every other field is
+// Config is the configuration of Flags. Env and Cohorts are required, and every other field is
 // optional. A function that receives a transaction is called within that transaction: if it returns
 // an error, the change is rolled back.
 type Config struct {
 	// Env has the store, the clock and the log of changes, which all resources share.
 	Env management.Env[storeTx]
 	// Cohorts creates the cohort of the persons for whom a flag is on.
-	Cohorts *Cohorts
+	Cohorts *cohorts.Service
 	// People reads persons and groups, for previews. If nil, the project has no persons.
 	People management.People
 	// HasDashboard reports whether a project has a dashboard with an id. If nil, it reports false.
@@ -46,7 +47,7 @@ type storeTx = management.DefinitionTx
 // view is a transaction of this package with the scope of the caller.
 type view = management.View[storeTx]
 
-// core is the state of a Service.
+// core is the state of Flags.
 type core struct {
 	Config
 	stored storedflags.Store

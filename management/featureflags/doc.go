@@ -1,11 +1,9 @@
-// Package featureflags manages flags and the resources that are based on them: cohorts, scheduled
-// changes, change requests, surveys, experiments, guarded rollouts and early access features
-// (spec/management.md §5.1 to §5.3, §5.5 to §5.7), and flags as code (decision 27).
+// Package featureflags manages feature flags (spec/management.md §5.1): their list and their view,
+// states, versions, pinned values, previews of conditions, who receives which value and why, and
+// exposures; and flags as code (decision 27): export, plan and apply of documents.
 //
-// New returns a Service, whose fields are the operations on each kind of resource; the operations
-// on flags are methods of the Service itself. It does no I/O: the store, the persons and
-// everything else outside of the package are interfaces and functions in Config.
-//
-// A flag is validated as a whole before it is stored (flagchecks*.go), against the other
-// definitions of its project. Changes with a schedule are applied by Service.ScheduledChanges.
+// New returns a Flags with the operations of the API. The resource of flags (flags.go) reads and
+// changes single flags, and the renderer (view.go) converts them to the form of the API. What a write
+// of a flag must obey is in storedflags. The package does no I/O: the store, the persons and
+// everything else outside of it are interfaces and functions in Config.
 package featureflags

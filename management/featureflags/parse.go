@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
@@ -94,7 +95,7 @@ type documentApplier struct {
 	out     *DocumentResult
 	cohorts []*cohortDraft // cohorts and flags that change
 	flags   []*storedflags.Flag
-	// approved is storedflags.Flag.approved of all flags.
+	// approved is Flag.Approved of all flags.
 	approved *storedflags.Approval
 }
 
@@ -103,7 +104,7 @@ type cohortDraft struct {
 	*storedcohorts.Cohort
 	original storedcohorts.Cohort
 	values   management.Values
-	before   *Cohort // nil for a new cohort
+	before   *cohorts.Cohort // nil for a new cohort
 }
 
 // wrapFault adds the kind and the name of the faulty flag or cohort to the message of an error.

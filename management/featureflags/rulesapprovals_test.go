@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/changes"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -29,7 +29,7 @@ func TestApprovals(t *testing.T) {
 
 func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, c := t.Context(), w.Changes.Requests
-	with := func(do func(context.Context, scopePtr, string, management.Body) (*featureflags.ChangeRequest, error)) func(scopePtr, string, string) (any, error) {
+	with := func(do func(context.Context, scopePtr, string, management.Body) (*changes.ChangeRequest, error)) func(scopePtr, string, string) (any, error) {
 		return func(scope scopePtr, path, b string) (any, error) { return do(ctx, scope, path, ruletest.Body(t, b)) }
 	}
 	return ruletest.Calls{

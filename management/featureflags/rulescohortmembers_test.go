@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -191,14 +191,14 @@ func TestReadMembers_Rows(t *testing.T) {
 		file string
 		want int // number of members, 0 for a refusal
 	}{
-		"no header":                          {ids(featureflags.MaxRows), featureflags.MaxRows},
-		"a header":                           {"distinct_id\n" + ids(featureflags.MaxRows), featureflags.MaxRows},
-		"a header and one more":              {"distinct_id\n" + ids(featureflags.MaxRows+1), 0},
-		"an unknown header":                  {"user\n" + ids(featureflags.MaxRows-1), featureflags.MaxRows},
-		"an unknown header and as many rows": {"user\n" + ids(featureflags.MaxRows), 0},
-		"rows without ids count":             {"distinct_id,name\n" + strings.Repeat(",x\n", featureflags.MaxRows) + "a,x\n", 0},
+		"no header":                          {ids(maxRows), maxRows},
+		"a header":                           {"distinct_id\n" + ids(maxRows), maxRows},
+		"a header and one more":              {"distinct_id\n" + ids(maxRows+1), 0},
+		"an unknown header":                  {"user\n" + ids(maxRows-1), maxRows},
+		"an unknown header and as many rows": {"user\n" + ids(maxRows), 0},
+		"rows without ids count":             {"distinct_id,name\n" + strings.Repeat(",x\n", maxRows) + "a,x\n", 0},
 	} {
-		list, err := featureflags.ReadMembers(strings.NewReader(c.file))
+		list, err := cohorts.ReadMembers(strings.NewReader(c.file))
 		switch {
 		case c.want == 0 && (err == nil || !strings.Contains(err.Error(), "The file has more than 100000 rows.")):
 			t.Errorf("%s: %v", name, err)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rollouts"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -94,7 +94,7 @@ func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl 
 }
 
 // advance moves the clock forward and lets the server evaluate the rollouts that are due.
-func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
+func (l *rolloutWorld) advance(d time.Duration) *rollouts.Rollout {
 	l.t.Helper()
 	l.Clock = l.Clock.Add(d)
 	if _, err := l.Rollouts.EvaluateDue(l.t.Context()); err != nil {
@@ -103,7 +103,7 @@ func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
 	return l.rollout()
 }
 
-func (l *rolloutWorld) rollout() *featureflags.Rollout {
+func (l *rolloutWorld) rollout() *rollouts.Rollout {
 	l.t.Helper()
 	r, err := l.Rollouts.Get(l.t.Context(), l.Scope(l.t, "bob"), "1")
 	if err != nil {
@@ -206,7 +206,7 @@ func TestRollouts_ConcurrentChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newRolloutWorld(t, "")
 			l.setEvidence(1000, 9000, 500, 450) // without the change, it would be rolled back
-			var paused *featureflags.Rollout
+			var paused *rollouts.Rollout
 			var version int64
 			l.onMeasure = func() {
 				l.onMeasure = nil

@@ -5,12 +5,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// Service implements the management of feature flags. New creates a Service. It may be used from
-// several goroutines.
-type Service struct{ Flags }
-
-// New creates a Service.
-func New(c Config) *Service {
+// New creates a Flags.
+func New(c Config) *Flags {
 	if c.HasDashboard == nil {
 		c.HasDashboard = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
@@ -20,10 +16,10 @@ func New(c Config) *Service {
 	s := &core{Config: c}
 	s.stored = storedflags.Store{Env: &s.Env}
 	s.flags = Flags{s}.resource()
-	return &Service{Flags{s}}
+	return &Flags{s}
 }
 
 // Finders returns the function that looks up flags for access rules, by their kind.
-func (s *Service) Finders() map[string]management.Finder {
+func (s Flags) Finders() map[string]management.Finder {
 	return map[string]management.Finder{storedflags.Kind: s.flags.Finder()}
 }

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
+	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
+	"github.com/bunting-flags/bunting/management/surveys"
 )
 
 // The source of the expected values in the tables is the section of spec/management.md in the row;
@@ -294,19 +297,19 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"changecohort": update(false),
 		"putcohort":    update(true),
 		"cohorts": func(scope scopePtr, _, b string) (any, error) {
-			q := featureflags.CohortQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := cohorts.Query{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(c.List(ctx, scope, q))
 		},
 		"file": func(scope scopePtr, path, file string) (any, error) { // a new cohort with members
-			list, err := featureflags.ReadMembers(strings.NewReader(file))
+			list, err := cohorts.ReadMembers(strings.NewReader(file))
 			if err != nil {
 				return nil, err
 			}
 			return c.Create(ctx, scope, ruletest.Body(t, path), list)
 		},
 		"morefile": func(scope scopePtr, path, file string) (any, error) {
-			list, err := featureflags.ReadMembers(strings.NewReader(file))
+			list, err := cohorts.ReadMembers(strings.NewReader(file))
 			if err != nil {
 				return nil, err
 			}
@@ -367,7 +370,7 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"putexperiment":    updateCall(t, w.Experiments.Update, true),
 		"exposures":        getCall(t, w.Experiments.Exposures),
 		"experiments": func(scope scopePtr, _, b string) (any, error) {
-			q := featureflags.ExperimentQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := experiments.Query{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(w.Experiments.List(ctx, scope, q))
 		},
@@ -391,14 +394,14 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"stopsurvey":   getCall(t, w.Surveys.Stop),
 		"surveysdue":   func(scopePtr, string, string) (any, error) { return w.Surveys.StartDueIterations(ctx) },
 		"surveys": func(scope scopePtr, _, b string) (any, error) {
-			q := featureflags.SurveyQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := surveys.Query{Page: management.Page{Limit: management.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(w.Surveys.List(ctx, scope, q))
 		},
 		"publicsurveys": func(_ scopePtr, path, _ string) (any, error) { return w.Surveys.Public(ctx, path) },
 		"surveysrun": func(scope scopePtr, _, _ string) (runs any, err error) {
 			err = w.Store.Read(ctx, func(tx rooms.Tx) (err error) {
-				runs, err = featureflags.HasRunningSurvey(tx, scope.Project.ID)
+				runs, err = surveys.HasRunning(tx, scope.Project.ID)
 				return err
 			})
 			return runs, err

@@ -11,10 +11,16 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/batchexports"
+	"github.com/bunting-flags/bunting/management/changes"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/earlyaccess"
 	"github.com/bunting-flags/bunting/management/errortracking"
+	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/organizations"
+	"github.com/bunting-flags/bunting/management/rollouts"
+	"github.com/bunting-flags/bunting/management/surveys"
 )
 
 // Config has the environment of all packages. Only Store is required.
@@ -40,10 +46,10 @@ type Config struct {
 	MailQueued func()
 	// RunQuery runs the queries of alerts: see dashboards.Config. If nil, alerts are not checked.
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Measure queries the events for guarded rollouts: see featureflags.Config. If nil, rollouts
+	// Measure queries the events for guarded rollouts: see rollouts.Config. If nil, rollouts
 	// are not judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Lag and RolloutInterval are also for guarded rollouts: see featureflags.Config.
+	// Lag and RolloutInterval are also for guarded rollouts: see rollouts.Config.
 	Lag             func(ctx context.Context) (time.Duration, error)
 	RolloutInterval time.Duration
 	// SessionIdle and SessionLife limit the sessions of browsers: see organizations.Config.
@@ -73,16 +79,16 @@ type Config struct {
 type Rooms struct {
 	*management.Service
 	BatchExports  *batchexports.Service
+	Changes       *changes.Service
+	Cohorts       *cohorts.Service
 	Dashboards    *dashboards.Service
+	EarlyAccess   *earlyaccess.Service
 	ErrorTracking *errortracking.Service
-	Changes       *featureflags.Changes
-	Cohorts       *featureflags.Cohorts
-	EarlyAccess   *featureflags.EarlyAccess
-	Experiments   *featureflags.Experiments
-	FeatureFlags  *featureflags.Service
-	Rollouts      *featureflags.Rollouts
-	Surveys       *featureflags.Surveys
+	Experiments   *experiments.Service
+	FeatureFlags  *featureflags.Flags
 	Organizations *organizations.Service
+	Rollouts      *rollouts.Service
+	Surveys       *surveys.Service
 }
 
 // Open opens all services on the store of c. It returns an error if Store is nil, or if there is a
@@ -94,7 +100,7 @@ func Open(c Config) (*Rooms, error) {
 	env := envOf(&c, func(tx Tx) management.Tx { return tx })
 	orgs, err := organizations.New(organizations.Config{
 		Env: envOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
-		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: featureflags.HasRunningSurvey,
+		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: surveys.HasRunning,
 		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators, Provider: c.Provider,
 	})
 	if err != nil {
@@ -106,27 +112,27 @@ func Open(c Config) (*Rooms, error) {
 	}
 	boards := dashboards.New(dashboardConfig)
 	definitions := envOf(&c, func(tx Tx) management.DefinitionTx { return tx })
-	cohorts := featureflags.NewCohorts(featureflags.CohortsConfig{Env: definitions, People: c.People, Experiments: featureflags.ExperimentsOfCohort})
-	flags := featureflags.New(featureflags.Config{
-		Env: definitions, Cohorts: cohorts, People: c.People, HasDashboard: dashboards.Exists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage,
-		CopySchedule: featureflags.CopySchedule, SurveyObject: featureflags.SurveyObject,
+	cohortService := cohorts.New(cohorts.Config{Env: definitions, People: c.People, Experiments: experiments.OfCohort})
+	flagService := featureflags.New(featureflags.Config{
+		Env: definitions, Cohorts: cohortService, People: c.People, HasDashboard: dashboards.Exists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage,
+		CopySchedule: changes.CopySchedule, SurveyObject: surveys.AccessObject,
 	})
-	rolloutConfig := featureflags.RolloutsConfig{Env: definitions, Measure: c.Measure, Lag: c.Lag, Interval: c.RolloutInterval}
+	rolloutConfig := rollouts.Config{Env: definitions, Measure: c.Measure, Lag: c.Lag, Interval: c.RolloutInterval}
 	if c.Mailer != nil {
 		rolloutConfig.Notify = orgs.QueueNotice
 	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Env: env, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),
+		Changes:       changes.New(changes.Config{Env: definitions, Flags: flagService, JobDone: c.JobDone}),
+		Cohorts:       cohortService,
 		Dashboards:    boards,
+		EarlyAccess:   earlyaccess.New(definitions),
 		ErrorTracking: errortracking.New(errortracking.Config{Env: env, Events: c.Events}),
-		Changes:       featureflags.NewChanges(featureflags.ChangesConfig{Env: definitions, Flags: flags, JobDone: c.JobDone}),
-		Cohorts:       cohorts,
-		EarlyAccess:   featureflags.NewEarlyAccess(definitions),
-		Experiments:   featureflags.NewExperiments(definitions, flags.Flags),
-		FeatureFlags:  flags,
+		Experiments:   experiments.New(definitions, *flagService),
+		FeatureFlags:  flagService,
 		Organizations: orgs,
-		Rollouts:      featureflags.NewRollouts(rolloutConfig),
-		Surveys:       featureflags.NewSurveys(featureflags.SurveysConfig{Env: definitions, Changed: orgs.SurveysChanged, HasInsight: dashboards.InsightExists, JobDone: c.JobDone}),
+		Rollouts:      rollouts.New(rolloutConfig),
+		Surveys:       surveys.New(surveys.Config{Env: definitions, Changed: orgs.SurveysChanged, HasInsight: dashboards.InsightExists, JobDone: c.JobDone}),
 	}
 	r.Service = &management.Service{Env: env, Finders: r.Dashboards.Finders()}
 	for _, finders := range []map[string]management.Finder{r.Cohorts.Finders(), r.Experiments.Finders(), r.FeatureFlags.Finders(), r.Surveys.Finders()} {

@@ -37,7 +37,10 @@ var mostBackwards = map[string]int{
 	"management":                        10,
 	"management/batchexports":           10,
 	"management/dashboards":             17,
-	"management/featureflags":           14,
+	"management/cohorts":                10,
+	"management/experiments":            10,
+	"management/featureflags":           10,
+	"management/rollouts":               10,
 	"management/internal/storedflags":   10,
 	"management/organizations":          11,
 }

@@ -12,7 +12,7 @@ var (
 	core = append([]string{"flags", "flags/serving", "capture"}, managementRooms...)
 	// managementRooms are the package management, the packages below it, and the package that opens
 	// them together.
-	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/files", "management/organizations", "management/rooms"}
+	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/changes", "management/cohorts", "management/earlyaccess", "management/experiments", "management/featureflags", "management/files", "management/rollouts", "management/surveys", "management/organizations", "management/rooms"}
 	impure          = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
@@ -63,7 +63,13 @@ var table = map[string]room{
 	"management/internal/definitions":     {pure: true, ours: []string{"management"}},
 	"management/internal/storedcohorts":   {pure: true, ours: []string{"management", "flags", "management/internal/definitions"}},
 	"management/internal/storedflags":     {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts"}},
-	"management/featureflags":             {pure: true, ours: []string{"management", "flags", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags"}},
+	"management/cohorts":                  {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags"}},
+	"management/featureflags":             {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts"}},
+	"management/changes":                  {pure: true, ours: []string{"management", "management/internal/storedflags"}},
+	"management/earlyaccess":              {pure: true, ours: []string{"management", "management/internal/storedflags"}},
+	"management/surveys":                  {pure: true, ours: []string{"management", "management/internal/definitions", "management/internal/storedflags"}},
+	"management/experiments":              {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/featureflags"}},
+	"management/rollouts":                 {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}},
 	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
 	"management/organizations":            {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":                    {pure: true, ours: managementRooms},
@@ -78,7 +84,7 @@ var table = map[string]room{
 	"adapters/httpapi/internal/openapi":   {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "capture", "management"}, others: []string{"github.com/swaggest/jsonschema-go"}},
 	"adapters/httpapi/internal/history":   {ours: append([]string{"capture/insights/port", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams"}, core...)},
 	"adapters/httpapi/internal/sdk":       {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "flags", "flags/serving", "management", "management/organizations"}, others: []string{"github.com/spaolacci/murmur3"}},
-	"adapters/httpapi/internal/intake":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "flags", "capture", "management/featureflags"}},
+	"adapters/httpapi/internal/intake":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "flags", "capture", "management/earlyaccess"}},
 	"adapters/httpapi/internal/signin":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "management", "management/organizations", "management/rooms"}},
 	"adapters/httpapi/internal/results":   {ours: append([]string{"capture/experiments", "capture/insights", "capture/insights/port", "capture/queries", "adapters/httpapi/internal/charts", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame"}, core...)},
 	"adapters/httpapi/internal/manage":    {ours: append([]string{"capture/insights/port", "capture/queries", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/history", "adapters/httpapi/internal/results"}, core...)},

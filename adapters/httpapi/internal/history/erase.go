@@ -42,7 +42,7 @@ func (rd *Reader) noteErased(c *frame.Call, list []management.Erasure) error {
 	return rd.management.LogErasures(context.WithoutCancel(c.Ctx), c.Scope, list)
 }
 
-// FeaturePerson converts a stored person to the type of package featureflags.
+// FeaturePerson converts a stored person to the type of package management.
 func FeaturePerson(p *capture.StoredPerson) *management.Person {
 	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/earlyaccess"
 )
 
 const (
@@ -81,6 +81,6 @@ func (s *Service) getEarlyAccess(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	list, err := s.Management.EarlyAccess.Public(ctx, project.ID, r.URL.Query()["stage"])
 	return writePublic(w, struct {
-		Features []featureflags.PublicFeature `json:"earlyAccessFeatures"`
+		Features []earlyaccess.PublicFeature `json:"earlyAccessFeatures"`
 	}{list}, err)
 }

@@ -71,7 +71,7 @@ func activityOf(kind string) func(*rooms.Rooms, *frame.Call) (activityBody, erro
 func flagActivity(svc *rooms.Rooms, c *frame.Call) (activityBody, error) {
 	id := flagID(c.Part("id"))
 	if _, err := svc.FeatureFlags.Get(c.Ctx, c.Scope, id); err != nil {
-		return activityBody{}, flagHint(svc.FeatureFlags.Flags, c, err)
+		return activityBody{}, flagHint(*svc.FeatureFlags, c, err)
 	}
 	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: strconv.FormatInt(id, 10), AccessChecked: true})
 }

@@ -11,31 +11,31 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/cohorts"
 )
 
 // cohortService handles requests about cohorts and their persons.
 type cohortService struct {
-	featureflags.Cohorts
+	cohorts.Service
 	history capture.History // if nil, no persons are stored
 }
 
 // cohortEndpoints are the endpoints of §5.2.
 var cohortEndpoints = slices.Concat(frame.Resource(frame.InProject, "cohort", cohortsOf, []frame.Row[cohortService]{
 	frame.Handle(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
-	frame.Handle(http.MethodPost, "/cohorts", "Create a cohort", createCohort).WithBody(featureflags.CohortFields).Created(),
+	frame.Handle(http.MethodPost, "/cohorts", "Create a cohort", createCohort).WithBody(cohorts.Fields).Created(),
 	frame.Get("/cohorts/{id}", "Read a cohort", cohortService.Get),
-	frame.Handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).WithPut("Replace a cohort").WithBody(featureflags.CohortFields),
+	frame.Handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).WithPut("Replace a cohort").WithBody(cohorts.Fields),
 	frame.Handle(http.MethodDelete, "/cohorts/{id}", "Not allowed: use PATCH with deleted: true to delete a cohort", frame.NoBody[cohortService]).WithStatus(http.StatusMethodNotAllowed),
 	personsOfCohort("/cohorts/{id}/persons", "List the persons of a cohort"),
-	frame.Change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Add persons to a static cohort", featureflags.CohortAddFields, cohortService.AddPersons),
-	frame.Change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", featureflags.CohortRemoveFields, cohortService.RemovePerson),
+	frame.Change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Add persons to a static cohort", cohorts.AddFields, cohortService.AddPersons),
+	frame.Change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", cohorts.RemoveFields, cohortService.RemovePerson),
 	frame.Handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).WithScope("cohort:write"),
 	frame.Handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).Created(),
-	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).WithBody(featureflags.CohortPreviewFields)),
-	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(svc cohortService, c *frame.Call) (*featureflags.MatchResult, error) {
+	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).WithBody(cohorts.PreviewFields)),
+	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(svc cohortService, c *frame.Call) (*cohorts.MatchResult, error) {
 		return svc.Match(c.Ctx, c.Scope, c.Body)
-	}).WithBody(featureflags.CohortMatchFields)),
+	}).WithBody(cohorts.MatchFields)),
 	frame.PagedOf("/cohorts/{id}/calculation_history", "List the latest calculations of a cohort's size", cohortService.Calculations),
 }), frame.Resource(frame.InCurrent, "cohort", cohortsOf, []frame.Row[cohortService]{
 	// Spec/clients.md §16.
@@ -76,14 +76,14 @@ func personsOfCohort(path, summary string) frame.Row[cohortService] {
 		WithQuery(frame.Param("limit", "integer", "persons per page, 100 by default"), frame.Param("cursor", "string", "cursor from the next link"))
 }
 
-func listCohorts(svc cohortService, c *frame.Call) (management.List[featureflags.Cohort], error) {
+func listCohorts(svc cohortService, c *frame.Call) (management.List[cohorts.Cohort], error) {
 	v := c.ListValues
-	return svc.List(c.Ctx, c.Scope, featureflags.CohortQuery{
+	return svc.List(c.Ctx, c.Scope, cohorts.Query{
 		Page: c.Page(), Type: v.Text("type"), Search: v.Text("search"), CreatedBy: v.Int("created_by_id"), HideBehavioral: v.Bool("hide_behavioral_cohorts"),
 	})
 }
 
-func createCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, error) {
+func createCohort(svc cohortService, c *frame.Call) (*cohorts.Cohort, error) {
 	list, err := memberFile(c)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func createCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, error
 	return svc.Create(c.Ctx, c.Scope, c.Body, list)
 }
 
-func updateCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, error) {
+func updateCohort(svc cohortService, c *frame.Call) (*cohorts.Cohort, error) {
 	list, err := memberFile(c)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func updateCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, error
 	return svc.Update(c.Ctx, c.Scope, c.Part("id"), c.Body, c.Replaces(), list)
 }
 
-func duplicateCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, error) {
+func duplicateCohort(svc cohortService, c *frame.Call) (*cohorts.Cohort, error) {
 	if c.R.Method == http.MethodHead { // HEAD must not create a cohort
 		return nil, problem.Method.With("", "").Detailed("Method %q not allowed.", c.R.Method)
 	}
@@ -107,7 +107,7 @@ func duplicateCohort(svc cohortService, c *frame.Call) (*featureflags.Cohort, er
 }
 
 // memberFile reads the file csv of a multipart body. It returns nil if there is no such file.
-func memberFile(c *frame.Call) (*featureflags.MemberList, error) {
+func memberFile(c *frame.Call) (*cohorts.MemberList, error) {
 	if c.R.MultipartForm == nil || len(c.R.MultipartForm.File["csv"]) == 0 {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func memberFile(c *frame.Call) (*featureflags.MemberList, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	return featureflags.ReadMembers(file)
+	return cohorts.ReadMembers(file)
 }
 
 // cohortPersons lists the persons of a cohort. It requires the scope person:read in addition to

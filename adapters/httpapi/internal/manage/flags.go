@@ -34,7 +34,7 @@ type flagService struct {
 }
 
 func flagServiceOf(s *frame.Server) flagService {
-	return flagService{s.Management.FeatureFlags.Flags, s.Decider, s.History, results.Of(s)}
+	return flagService{*s.Management.FeatureFlags, s.Decider, s.History, results.Of(s)}
 }
 
 // featureFlagEndpoints are the endpoints of §5.1.

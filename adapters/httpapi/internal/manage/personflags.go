@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
@@ -28,7 +29,7 @@ var personCohortEndpoints = frame.Resource(frame.InProject, "cohort", cohortsOf,
 
 // personCohorts is the response with the cohorts of a person.
 type personCohorts struct {
-	Results []featureflags.Cohort `json:"results"`
+	Results []cohorts.Cohort `json:"results"`
 }
 
 func cohortsOfPerson(svc cohortService, c *frame.Call) (*personCohorts, error) {
@@ -46,7 +47,7 @@ func cohortsOfPerson(svc cohortService, c *frame.Call) (*personCohorts, error) {
 	case p == nil:
 		return nil, management.ErrNotFound()
 	}
-	out := &personCohorts{Results: []featureflags.Cohort{}}
+	out := &personCohorts{Results: []cohorts.Cohort{}}
 	list, err := svc.ListForPerson(c.Ctx, c.Scope, history.FeaturePerson(p))
 	out.Results = append(out.Results, list...)
 	return out, err

@@ -14,14 +14,15 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/capture/experiments"
+	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/errortracking"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/experiments"
+	"github.com/bunting-flags/bunting/management/surveys"
 )
 
 // Service has the dependencies of endpoints that run queries.
@@ -31,8 +32,8 @@ type Service struct {
 	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
 	dashboards *dashboards.Service // may be nil
 	// experiments are for queries about experiments; may be nil.
-	experiments *featureflags.Experiments
-	surveys     *featureflags.Surveys  // for queries about surveys; may be nil
+	experiments *experiments.Service
+	surveys     *surveys.Service       // for queries about surveys; may be nil
 	errors      *errortracking.Service // for queries about errors; may be nil
 	log         *slog.Logger
 }
@@ -297,11 +298,11 @@ var queryProblems = map[queries.Kind]problem.Problem{
 
 // experiment returns a function that reads experiments for queries, with the permissions of scope.
 // It returns nil if the server has no experiments.
-func (svc *Service) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*experiments.Experiment, error) {
+func (svc *Service) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*stats.Experiment, error) {
 	if svc.experiments == nil {
 		return nil
 	}
-	return func(id int64) (*experiments.Experiment, error) { return svc.experiments.AnalysisInput(ctx, scope, id) }
+	return func(id int64) (*stats.Experiment, error) { return svc.experiments.AnalysisInput(ctx, scope, id) }
 }
 
 // problemSharedFull is the error if there is no slot for a shared dashboard.

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/experiments"
 )
 
 // experimentSeriesEndpoints return the results of a metric day by day (experiments.md §3.8).
@@ -79,7 +79,7 @@ type recalculation struct {
 
 // seriesRequest identifies the metric of a request.
 type seriesRequest struct {
-	experiment        *featureflags.Experiment
+	experiment        *experiments.Experiment
 	uuid, fingerprint string
 }
 
@@ -116,7 +116,7 @@ func (svc *Service) series(c *frame.Call, uuid, fingerprint string) (*seriesRequ
 
 // fingerprintOf returns the fingerprint of a metric of an experiment, and whether the experiment
 // has the metric.
-func fingerprintOf(x *featureflags.Experiment, uuid string) (string, bool) {
+func fingerprintOf(x *experiments.Experiment, uuid string) (string, bool) {
 	var all []json.RawMessage
 	for _, list := range []json.RawMessage{x.Metrics, x.MetricsSecondary} {
 		var metrics []json.RawMessage

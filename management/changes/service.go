@@ -1,0 +1,16 @@
+package changes
+
+import "github.com/bunting-flags/bunting/management/internal/storedflags"
+
+// Service manages changes of flags that wait: for their time, or for the approval of other users.
+type Service struct {
+	Scheduled Scheduled
+	Requests  Requests
+}
+
+// New creates a Service.
+func New(c Config) *Service {
+	s := &core{Config: c}
+	s.stored = storedflags.Store{Env: &s.Env}
+	return &Service{newScheduled(s), newRequests(s)}
+}

@@ -1,0 +1,51 @@
+package experiments
+
+import (
+	"encoding/json"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
+
+// Service manages experiments (§5.7): flags with variants, with a start, an end, and counts
+// of exposures.
+type Service struct {
+	management.Resource[storeTx, storedExperiment, Experiment]
+	SavedMetrics SavedMetrics
+	Holdouts     Holdouts
+
+	env    *management.Env[storeTx]
+	stored storedflags.Store
+	flags  featureflags.Flags
+}
+
+type experimentEdit = management.Edit[storeTx, storedExperiment]
+
+// ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
+// they are not UUIDs, because clients choose them.
+func (s Service) ensureUUID(metric map[string]json.RawMessage) {
+	if management.JSONText(metric["uuid"]) == "" {
+		metric["uuid"] = management.Encode(s.env.NewID())
+	}
+}
+
+// Holdouts manages holdouts: shares of all persons that are excluded from experiments
+// (experiments.md §3.10). Access rules for experiments apply to holdouts too.
+type Holdouts struct {
+	management.Resource[storeTx, storedHoldout, Holdout]
+	experiments *Service
+}
+
+// SavedMetrics manages metrics that several experiments can use (experiments.md §3.9). Access rules
+// for experiments apply to saved metrics too.
+type SavedMetrics struct {
+	management.Resource[storeTx, storedSavedMetric, savedMetric]
+	experiments *Service
+}
+
+// storeTx is a transaction of the store.
+type storeTx = management.DefinitionTx
+
+// view is a transaction with the scope of the caller.
+type view = management.View[storeTx]

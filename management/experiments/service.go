@@ -1,0 +1,33 @@
+package experiments
+
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
+
+// New creates a Service with its saved metrics and holdouts.
+func New(env management.Env[storeTx], flags featureflags.Flags) *Service {
+	s := &Service{env: &env, stored: storedflags.Store{Env: &env}, flags: flags}
+	s.Resource = management.NewResource(&env, management.Spec[storeTx, storedExperiment, Experiment]{
+		Kind: kindExperiment, ActivityScope: "Experiment", Fields: Fields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
+		Header: func(scope *management.Scope, e *storedExperiment) management.RecordHeader {
+			return management.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
+		},
+		Load: loadExperiment,
+		New: func(v *view) (*storedExperiment, error) {
+			id, err := v.Tx.Next(kindExperiment)
+			return &storedExperiment{CreatedBy: v.User.ID, experimentSettings: experimentSettings{ID: id, CreatedAt: management.NewStamp(env.Now())}}, err
+		},
+		Rules: s.rules, Show: s.show,
+	})
+	s.SavedMetrics, s.Holdouts = newSavedMetrics(s), newHoldouts(s)
+	return s
+}
+
+// Finders returns the function that looks up experiments for access rules, by their kind.
+func (s Service) Finders() map[string]management.Finder {
+	return map[string]management.Finder{kindExperiment: s.Finder()}
+}

@@ -1,0 +1,80 @@
+package rollouts
+
+import (
+	"context"
+
+	"github.com/bunting-flags/bunting/management"
+)
+
+// List returns a page of rollouts, newest first. If flag is not 0, it returns only rollouts of that
+// flag; if status is not empty, only rollouts with that status.
+func (s Service) List(ctx context.Context, scope *management.Scope, flag int64, status string, p management.Page) (management.List[Rollout], error) {
+	q := management.Query{Offset: p.Offset, Limit: p.Limit}
+	if flag != 0 {
+		q.Other = rolloutsKey(scope.Project.ID, flag)
+	}
+	if status != "" {
+		q.Match = func(r *management.Record) bool {
+			x, err := management.Decode[storedRollout](r)
+			return err == nil && string(x.Status) == status
+		}
+	}
+	return s.Query(ctx, scope, q)
+}
+
+// rules checks a definition and sets the defaults of members that were not sent.
+func (s Service) rules(e *management.Edit[storeTx, storedRollout]) error {
+	x := e.After
+	if !e.IsNew {
+		if err := x.checkEdit(&e.Before, e.Values); err != nil {
+			return err
+		}
+	}
+	if _, err := x.plan(); err != nil {
+		return err
+	}
+	if err := s.tidyNotify(e.View, x); err != nil {
+		return err
+	}
+	f, err := s.findFlag(e.View, x)
+	if err != nil {
+		return err
+	}
+	x.FlagAuthor = f.CreatedBy
+	if err := e.RequireAccess(management.Editor, f.AccessObject()); err != nil {
+		return err
+	}
+	if _, err := newRolloutArms(e.Project, x, f); err != nil {
+		return err
+	}
+	if err := s.checkExclusive(e.View, x, f); err != nil {
+		return err
+	}
+	if !e.IsNew {
+		x.touch(s.Env.Now())
+	}
+	return nil
+}
+
+// afterSave starts a new rollout if the request has start.
+func (s Service) afterSave(e *management.Edit[storeTx, storedRollout]) error {
+	if !e.IsNew || !e.Values.Bool("start") {
+		return nil
+	}
+	if err := s.start(e.View, e.After); err != nil {
+		return err
+	}
+	e.After.touch(s.Env.Now())
+	if err := s.Put(e.View, e.After); err != nil {
+		return err
+	}
+	return s.schedule(e.Tx, e.Project.ID, e.After, s.Env.Now().Add(s.interval()))
+}
+
+// beforeDelete returns an error if the rollout has not ended. Otherwise it deletes the evaluations.
+func (s Service) beforeDelete(e *management.Edit[storeTx, storedRollout]) error {
+	if x := e.After; x.Status.isOpen() && x.Status != rolloutDraft {
+		return management.Clash("This rollout is %s: abort it first.", x.Status)
+	}
+	return s.deleteEvaluations(e.Tx, e.After.ID)
+}

@@ -1,0 +1,343 @@
+package rollouts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
+
+// Kinds of records. A rolloutTask exists for each live rollout: ID is the number of the rollout,
+// Other the project, Sort the time of the next evaluation. An evaluation has the rollout as Parent,
+// and Sort is its time.
+const (
+	kindEvaluation = "guarded_rollout_evaluation"
+)
+
+const (
+	// evaluationBatch limits the evaluations of one call of EvaluateDue.
+	evaluationBatch = 100
+	// evaluationTimeout limits the query of one evaluation. evaluationClaimTime is the time after
+	// which a claimed rollout is due again; by then, the evaluation has ended or its server has
+	// stopped.
+	evaluationTimeout   = time.Minute
+	evaluationClaimTime = 2 * time.Minute
+	// evaluationSaveInterval is the interval of stored evaluations while the decision stays the
+	// same.
+	evaluationSaveInterval = time.Hour
+)
+
+// rolloutTask is the data of a record of the kind kindRolloutTask.
+type rolloutTask struct {
+	Project int64 `json:"project"`
+	ID      int64 `json:"id"`
+}
+
+// schedule sets the time of the next evaluation. It removes the task if the rollout is not live.
+func (s Service) schedule(tx storeTx, project int64, x *storedRollout, due time.Time) error {
+	id := strconv.FormatInt(x.ID, 10)
+	if !x.Status.isLive() {
+		return tx.Delete(kindRolloutTask, "", id)
+	}
+	return tx.Put(&management.Record{
+		Kind: kindRolloutTask, ID: id, Other: management.ProjectParent(project), Sort: management.SortTime(due), Data: management.Encode(rolloutTask{project, x.ID}),
+	})
+}
+
+// rolloutSnapshot is the state of a rollout and its flag at the beginning of one evaluation.
+type rolloutSnapshot struct {
+	project *management.ProjectRecord
+	rollout *storedRollout
+	plan    *rolloutPlan
+	query   json.RawMessage
+	version int64 // of the flag
+	now     time.Time
+	state   stats.Situation
+}
+
+// EvaluateDue evaluates the rollouts that are due, one after another, and reports whether there may
+// be more. Several servers may call it concurrently. A step, the version of the flag and the
+// notices are written in one transaction, and only if the rollout and the flag have not changed
+// since the evaluation began. So each step happens exactly once, even if a server is killed
+// (experiments.md §4.12).
+func (s Service) EvaluateDue(ctx context.Context) (more bool, err error) {
+	if s.Measure == nil {
+		return false, nil
+	}
+	var failed []error
+	for range evaluationBatch {
+		j, hasMore, err := s.claim(ctx)
+		switch {
+		case err != nil:
+			return false, errors.Join(append(failed, fmt.Errorf("finding due rollouts: %w", err))...)
+		case j == nil && !hasMore:
+			return false, errors.Join(failed...)
+		case j == nil:
+			continue
+		}
+		if err := s.judge(ctx, j); err != nil {
+			failed = append(failed, fmt.Errorf("rollout %d: %w", j.rollout.ID, err))
+		}
+		if ctx.Err() != nil {
+			return false, errors.Join(failed...)
+		}
+	}
+	return true, errors.Join(failed...)
+}
+
+// claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
+// true, the task was obsolete and was removed.
+func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, err error) {
+	err = s.Env.Store.Write(ctx, func(tx storeTx) error {
+		j, hasMore = nil, false
+		now := s.Env.Now()
+		list, _, err := tx.List(management.Query{Kind: kindRolloutTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		hasMore = true
+		t, err := management.Decode[rolloutTask](&list[0])
+		if err != nil {
+			return err
+		}
+		p, x, err := s.loadTask(tx, t)
+		if err != nil {
+			return err
+		}
+		if x == nil || !x.Status.isLive() {
+			return tx.Delete(kindRolloutTask, "", list[0].ID)
+		}
+		if err := s.schedule(tx, t.Project, x, now.Add(evaluationClaimTime)); err != nil {
+			return err
+		}
+		j, err = s.snapshot(tx, p, x, now)
+		return err
+	})
+	return j, hasMore, err
+}
+
+// loadTask returns the rollout of a task and its project; either is nil if it was deleted.
+func (s Service) loadTask(tx storeTx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
+	p, err := tx.Project(t.Project)
+	if err != nil || p == nil {
+		return nil, nil, err
+	}
+	x, err := management.LoadRecord[storedRollout](tx, kindRollout, management.ProjectParent(p.ID), strconv.FormatInt(t.ID, 10))
+	return p, x, err
+}
+
+// snapshot returns the state of a rollout and its flag, with the query for its current step.
+func (s Service) snapshot(tx storeTx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*rolloutSnapshot, error) {
+	plan, err := x.plan()
+	if err != nil {
+		return nil, err
+	}
+	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
+	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: stats.Situation{
+		Settled: !now.Before(settled), DwellOver: !now.Before(x.Next.Time),
+	}}
+	f, err := s.stored.Find(tx, &management.Scope{Project: p}, x.Flag)
+	if err != nil {
+		return nil, err
+	}
+	if j.state.FlagDeleted = f == nil; f == nil {
+		return j, nil
+	}
+	j.version, j.state.FlagInactive = f.Version, !f.Active
+	a, err := newRolloutArms(p, x, f)
+	if j.state.FlagChanged = err != nil || a.hasChanged(x); j.state.FlagChanged {
+		return j, nil
+	}
+	j.query = s.buildQuery(x, plan, a, *x.Step, x.Started.Time, settled, now)
+	return j, nil
+}
+
+// buildQuery returns the query for the events of a step.
+func (s Service) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, step int, started, settled, asOf time.Time) json.RawMessage {
+	q := a.query(p.Steps[step].Percent)
+	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, asOf.UTC(), settled.UTC()
+	q["since"] = started.AddDate(0, 0, -int(x.Lookback)).UTC()
+	return management.Encode(q)
+}
+
+// judge runs the query of a snapshot, evaluates the result, and applies the decision.
+func (s Service) judge(ctx context.Context, j *rolloutSnapshot) error {
+	evidence := &stats.Evidence{Metrics: make([]stats.Measurement, len(j.plan.metrics))}
+	if j.query != nil {
+		limited, cancel := context.WithTimeout(ctx, evaluationTimeout)
+		measured, err := s.measure(limited, j.project, j.query)
+		timedOut := limited.Err() != nil
+		cancel()
+		var fault *management.Error
+		switch {
+		case err == nil:
+			evidence = measured
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case timedOut, errors.As(err, &fault) && fault.Kind != management.Unavailable:
+			for i := range evidence.Metrics {
+				evidence.Metrics[i].Error = "The query took longer than a minute."
+				if fault != nil {
+					evidence.Metrics[i].Error = fault.Message
+				}
+			}
+		default:
+			return err // temporary fault of the store: the rollout is due again after evaluationClaimTime
+		}
+		if s.Lag != nil && j.state.DwellOver {
+			lag, err := s.Lag(ctx)
+			if err != nil {
+				return err
+			}
+			j.state.IngestionBehind = lag > time.Minute
+		}
+	}
+	e := j.plan.Evaluate(*j.rollout.Step, evidence)
+	j.plan.Decide(e, &j.state)
+	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx storeTx) error { return s.recordEvaluation(tx, j, e) })
+}
+
+// measure runs a query and decodes its result.
+func (s Service) measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (*stats.Evidence, error) {
+	raw, err := s.Measure(ctx, p, query)
+	if err != nil {
+		return nil, err
+	}
+	out := &stats.Evidence{}
+	return out, json.Unmarshal(raw, out)
+}
+
+// recordEvaluation stores an evaluation and applies its decision, unless the rollout or its flag
+// has changed.
+func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *stats.Evaluation) error {
+	p, x, err := s.loadTask(tx, &rolloutTask{j.project.ID, j.rollout.ID})
+	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
+		return err // the rollout was changed meanwhile
+	}
+	v, err := definitions.JobView(tx, p, x.StartedBy)
+	if err != nil {
+		return err
+	}
+	f, err := s.stored.Find(tx, v.Scope, x.Flag)
+	if err != nil || (f == nil) != j.state.FlagDeleted || f != nil && f.Version != j.version {
+		return err
+	}
+	now, status, step, reasons := s.Env.Now(), x.Status, *x.Step, x.Reasons
+	if err := s.saveEvaluation(tx, x, e, now); err != nil {
+		return err
+	}
+	if err := s.applyDecision(v, x, f, e, now); err != nil {
+		return err
+	}
+	if x.Status != status || *x.Step != step || !slices.Equal(x.Reasons, reasons) {
+		x.touch(now)
+	}
+	if err := s.Put(v, x); err != nil {
+		return err
+	}
+	return s.schedule(tx, p.ID, x, now.Add(s.interval()))
+}
+
+// storedEvaluation is an evaluation with its time.
+type storedEvaluation struct {
+	stats.Evaluation
+	At management.Stamp `json:"evaluated_at"`
+}
+
+// Evaluation is an evaluation as the API returns it.
+type Evaluation = storedEvaluation
+
+// saveEvaluation sets the last evaluation of a rollout. It adds the evaluation to the list if the
+// decision differs from the last one, or after evaluationSaveInterval.
+func (s Service) saveEvaluation(tx storeTx, x *storedRollout, e *stats.Evaluation, now time.Time) error {
+	var before struct {
+		Decision stats.Decision `json:"decision"`
+		Step     int            `json:"step"`
+		Reasons  []string       `json:"reasons"`
+	}
+	_ = json.Unmarshal(x.Last, &before) // null if this is the first evaluation
+	x.Last = management.Encode(storedEvaluation{*e, management.NewStamp(now)})
+	unchanged := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
+	if unchanged && now.Sub(x.SavedAt.Time) < evaluationSaveInterval {
+		return nil
+	}
+	x.SavedAt = management.NewStamp(now)
+	return tx.Put(&management.Record{
+		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Env.NewID(), Sort: management.SortTime(now), Data: x.Last,
+	})
+}
+
+// Evaluations returns a page of the evaluations of a rollout, newest first.
+func (s Service) Evaluations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[Evaluation], error) {
+	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
+		return management.ListRecords[Evaluation](v.Tx, management.Query{
+			Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), Descending: true, Offset: p.Offset, Limit: p.Limit,
+		})
+	})
+}
+
+func (s Service) deleteEvaluations(tx storeTx, id int64) error {
+	parent := strconv.FormatInt(id, 10)
+	for {
+		list, _, err := tx.List(management.Query{Kind: kindEvaluation, Parent: parent, Limit: 100})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for i := range list {
+			if err := tx.Delete(kindEvaluation, parent, list[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// applyDecision applies the decision of an evaluation.
+func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e *stats.Evaluation, now time.Time) error {
+	switch e.Decision {
+	case stats.Fail:
+		s.finish(x, rolloutFailed)
+		x.Reasons = e.Reasons
+		return s.notify(v, x, "fail", "")
+	case stats.Rollback:
+		return s.rollBackFor(v, x, e, regressionText(e))
+	case stats.Hold:
+		return s.hold(v, x, e, now)
+	case stats.Complete:
+		s.finish(x, rolloutCompleted)
+		return errors.Join(s.logStep(v, x, "rollout_completed", ""), s.notify(v, x, "complete", ""))
+	case stats.Advance:
+		a, err := newRolloutArms(v.Project, x, f)
+		if err != nil {
+			return err
+		}
+		return s.step(v, x, f, a, e.Step+1, "advance", fmt.Sprintf("no harm in %d and %d exposures", e.Matured.Treatment, e.Matured.Control))
+	}
+	return s.endHold(v, x)
+}
+
+// rollBackFor rolls a rollout back with the reasons of an evaluation.
+func (s Service) rollBackFor(v *view, x *storedRollout, e *stats.Evaluation, why string) error {
+	if err := s.rollBack(v, x, rolloutRolledBack, "rollback", why); err != nil {
+		return err
+	}
+	x.Reasons = e.Reasons
+	return nil
+}
+
+// regressionText names the guardrail with a regression, with its numbers (§4.8).
+func regressionText(e *stats.Evaluation) string {
+	for _, h := range e.Guardrails {
+		if h.Regression {
+			return fmt.Sprintf("guardrail %s: treatment %.3g, control %.3g, at least %.3g worse (n %d and %d)", h.Name, *h.Treatment, *h.Control, *h.Bound, e.Matured.Treatment, e.Matured.Control)
+		}
+	}
+	return ""
+}

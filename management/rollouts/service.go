@@ -1,0 +1,40 @@
+package rollouts
+
+import (
+	"strconv"
+
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
+
+// New creates a Service.
+func New(c Config) *Service {
+	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}, simulating: make(chan struct{}, simulationsAtOnce)}
+	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedRollout, Rollout]{
+		Kind: kindRollout, Fields: Fields, NewestFirst: true,
+		Object: (*storedRollout).accessObject,
+		Header: func(scope *management.Scope, x *storedRollout) management.RecordHeader {
+			return management.RecordHeader{
+				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsKey(scope.Project.ID, x.Flag), Sort: management.SortTime(x.Created.Time),
+			}
+		},
+		Load: definitions.LoadNumbered[storedRollout](kindRollout),
+		New: func(v *view) (*storedRollout, error) {
+			id, err := v.Tx.Next(kindRollout)
+			now := management.NewStamp(c.Env.Now())
+			return &storedRollout{
+				ID: id, CreatedBy: v.User.ID, rolloutDefinition: defaultRollout(),
+				rolloutState: rolloutState{Status: rolloutDraft, Reasons: []string{}, Created: now, Updated: now},
+			}, err
+		},
+		Rules:        s.rules,
+		BeforeDelete: s.beforeDelete,
+		AfterSave:    func(e *management.Edit[storeTx, storedRollout]) error { return s.afterSave(e) }, // a closure, since s.Resource is not set yet
+		Show: func(v *view, x *storedRollout) (*Rollout, error) {
+			creator, err := v.Author(x.CreatedBy)
+			return &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, creator, v.AccessTo(x.accessObject())}, err
+		},
+	})
+	return s
+}
