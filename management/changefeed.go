@@ -8,8 +8,8 @@ import (
 // maxChanges is the greatest number of lines that one call of ChangesAfter reads.
 const maxChanges = 200
 
-// LoggedChange is a line of the log for clients that watch it (console.md N14).
-type LoggedChange struct {
+// loggedChange is a line of the log for clients that watch it (console.md N14).
+type loggedChange struct {
 	Scope    string `json:"scope"`
 	ItemID   string `json:"item_id"`
 	Activity string `json:"activity"`
@@ -25,7 +25,7 @@ type LoggedChange struct {
 // may see, oldest first, and the position from which to continue. If there are more than maxChanges
 // it returns only the newest. A negative position stands for the end of the log: there are no
 // lines, and next is the position of the last line.
-func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64) (out []LoggedChange, next int64, err error) {
+func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64) (out []loggedChange, next int64, err error) {
 	next = max(position, 0)
 	q := Query{Kind: KindActivity, Parent: scope.Parent(), Descending: true, Limit: maxChanges}
 	if position >= 0 {
@@ -47,7 +47,7 @@ func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64
 			if a, err = Decode[storedActivity](&list[i]); err != nil || isVisible != nil && !isVisible(a) {
 				continue
 			}
-			change := LoggedChange{Scope: a.Scope, ItemID: a.ItemID, Activity: a.Activity.Activity, User: a.Activity.User.Email, Time: a.Created}
+			change := loggedChange{Scope: a.Scope, ItemID: a.ItemID, Activity: a.Activity.Activity, User: a.Activity.User.Email, Time: a.Created}
 			if a.Version > 0 {
 				change.Version = &a.Version
 			}

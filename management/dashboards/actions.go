@@ -26,7 +26,7 @@ const (
 // it matches at least one step (clients.md §5).
 type Actions struct {
 	*core
-	management.Resource[management.Tx, storedAction, Action]
+	management.Resource[management.Tx, storedAction, action]
 }
 
 // ActionFields are the writable fields of an action. post_to_slack and slack_message_format are
@@ -64,10 +64,10 @@ type storedAction struct {
 	Author int64 `json:"created_by"` // the user's number
 }
 
-// Action is the form of an action in responses. IsAction is always true; IsCalculating,
+// action is the form of an action in responses. IsAction is always true; IsCalculating,
 // BytecodeError and CreationContext always have their zero values and exist for clients that expect
 // them.
-type Action struct {
+type action struct {
 	actionSettings
 	CreatedBy       *management.UserView   `json:"created_by"`
 	TeamID          int64                  `json:"team_id"`
@@ -84,7 +84,7 @@ type actionEdit = management.Edit[management.Tx, storedAction]
 // newActions returns the resource of actions: its records, and the rules of this file.
 func newActions(c *core) (s Actions) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAction, Action]{
+	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAction, action]{
 		Kind: kindAction, ActivityScope: "Action", Fields: ActionFields, Object: (*storedAction).accessObject,
 		Header: func(scope *management.Scope, a *storedAction) management.RecordHeader {
 			p := management.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
@@ -104,9 +104,9 @@ func newActions(c *core) (s Actions) {
 			return &storedAction{Author: v.User.ID, actionSettings: actionSettings{ID: id, Created: now, LastCalculated: now, Tags: []string{}, Steps: []json.RawMessage{}}}, err
 		},
 		Rules: s.rules,
-		Show: func(v *view, a *storedAction) (*Action, error) {
+		Show: func(v *view, a *storedAction) (*action, error) {
 			creator, err := v.Author(a.Author)
-			return &Action{actionSettings: a.actionSettings, CreatedBy: creator, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: v.AccessTo(a.accessObject())}, err
+			return &action{actionSettings: a.actionSettings, CreatedBy: creator, TeamID: v.Project.ID, IsAction: true, UserAccessLevel: v.AccessTo(a.accessObject())}, err
 		},
 		Audit: func(a *storedAction) any { return a.actionSettings },
 	})
@@ -208,8 +208,8 @@ func checkStepText(field string, raw json.RawMessage, matching bool) error {
 	return nil
 }
 
-// Reference is an object that uses an action.
-type Reference struct {
+// reference is an object that uses an action.
+type reference struct {
 	Type string `json:"type"` // always insight
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
@@ -217,19 +217,19 @@ type Reference struct {
 
 // References returns the insights that use an action in their query. Deleted insights, and insights
 // that the caller may not view, are omitted.
-func (s Actions) References(ctx context.Context, scope *management.Scope, id string) ([]Reference, error) {
+func (s Actions) References(ctx context.Context, scope *management.Scope, id string) ([]reference, error) {
 	a, err := s.Get(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]Reference, error) {
+	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]reference, error) {
 		list, err := management.ListRecords[insightRecord](tx, management.Query{Kind: kindInsight, Parent: scope.Parent(), Match: func(r *management.Record) bool {
 			i, err := management.Decode[insightRecord](r)
 			return err == nil && !i.Deleted && scope.CanSee(i.accessObject()) && refersToAction(wire.Value(i.Query), a.ID)
 		}})
-		out := make([]Reference, len(list.Results))
+		out := make([]reference, len(list.Results))
 		for k, i := range list.Results {
-			out[k] = Reference{"insight", i.ID, i.title()}
+			out[k] = reference{"insight", i.ID, i.title()}
 		}
 		return out, err
 	})

@@ -11,17 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// alertTask is the record from which CheckDue finds alerts that are due. It exists while the alert
-// is enabled.
-type alertTask struct {
-	Project int64  `json:"project"`
-	Alert   string `json:"alert"`
-	// Run is the id of the check in progress, or empty. A server may store its result only while
-	// Run is the id of its check. Tries is the number of checks that began and have not finished.
-	Run   string `json:"run,omitempty"`
-	Tries int    `json:"tries,omitempty"`
-}
-
 // The timing of checks.
 const (
 	// alertTimeout bounds one query. Other servers do not check a claimed alert for alertClaim:
@@ -33,35 +22,7 @@ const (
 	// alertPause. After alertTries attempts it is stored as an error.
 	alertPause = time.Minute
 	alertTries = 5
-	// maxTaskWait is the longest time for which the task of a snoozed alert waits before it is
-	// examined. deletedPause is that time for an alert whose insight is deleted.
-	maxTaskWait  = 24 * time.Hour
-	deletedPause = time.Hour
-	// maxPlannedWait is longer than any interval. A task that is due later was planned while the
-	// clock was wrong, and is therefore treated as due.
-	maxPlannedWait = 40 * 24 * time.Hour
 )
-
-// put stores the task so that CheckDue finds it at the time due.
-func (t *alertTask) put(tx management.Tx, due time.Time) error {
-	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: management.SortTime(due), Data: management.Encode(t)})
-}
-
-// due returns the time at which the task of an enabled alert should be examined: the time of the
-// next check, or the end of snoozing if that is later.
-func (a *storedAlert) due(now time.Time) time.Time {
-	due := now
-	if a.Next.After(now) {
-		due = a.Next.Time
-	}
-	if a.Snoozed.After(due) {
-		due = a.Snoozed.Time
-		if latest := now.Add(maxTaskWait); due.After(latest) {
-			due = latest
-		}
-	}
-	return due
-}
 
 // claimedAlert is an alert that this server checks now, with the query to run.
 type claimedAlert struct {

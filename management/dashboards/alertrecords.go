@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -88,14 +89,6 @@ func (a *storedAlert) auditView() any {
 	return out
 }
 
-// insightAlert is the form of an alert inside an insight.
-type insightAlert struct {
-	alertSettings
-	Insight     int64                  `json:"insight"`
-	Subscribers []*management.UserView `json:"subscribed_users"`
-	CreatedBy   *management.UserView   `json:"created_by"`
-}
-
 // showAlerts returns the alerts of an insight, newest first.
 func showAlerts(v *view, insight int64) ([]insightAlert, error) {
 	other := alertsOf(v.Project.ID, strconv.FormatInt(insight, 10))
@@ -170,4 +163,74 @@ func trendsOf(query json.RawMessage) (map[string]json.RawMessage, error) {
 		return nil, management.Fault("insight", "Alert's insight query kind '%s' is not supported (only TrendsQuery)", management.ShortText(kind))
 	}
 	return node, nil
+}
+
+// alertBounds are the bounds of a threshold. A nil bound does not exist.
+type alertBounds struct{ Lower, Upper *float64 }
+
+// limits reads and validates the threshold and the condition of an alert.
+func (a *storedAlert) limits() (b alertBounds, percentage bool, condition string, err error) {
+	var t struct {
+		Type   string
+		Bounds alertBounds
+	}
+	if json.Unmarshal(a.Threshold.Configuration, &t) != nil {
+		return b, false, "", management.Fault("threshold__configuration__bounds", "lower and upper must be numbers or null.")
+	}
+	if kinds := []string{"absolute", "percentage"}; !slices.Contains(kinds, t.Type) {
+		return b, false, "", management.NotAChoice("threshold__configuration__type", t.Type, kinds)
+	}
+	b, percentage = t.Bounds, t.Type == "percentage"
+	condition = management.JSONText(management.JSONObject(a.Condition)["type"])
+	switch {
+	case !slices.Contains([]string{absoluteValue, relativeIncrease, relativeDecrease}, condition):
+		err = management.NotAChoice("condition__type", condition, []string{absoluteValue, relativeIncrease, relativeDecrease})
+	case b.Lower != nil && b.Upper != nil && *b.Lower >= *b.Upper:
+		err = management.Fault("threshold", "Lower threshold must be less than upper threshold")
+	case percentage && condition == absoluteValue:
+		err = management.Fault("threshold", "Absolute value alerts require an absolute threshold, but a percentage threshold was configured")
+	}
+	return b, percentage, condition, err
+}
+
+// alertTask is the record from which CheckDue finds alerts that are due. It exists while the alert
+// is enabled.
+type alertTask struct {
+	Project int64  `json:"project"`
+	Alert   string `json:"alert"`
+	// Run is the id of the check in progress, or empty. A server may store its result only while
+	// Run is the id of its check. Tries is the number of checks that began and have not finished.
+	Run   string `json:"run,omitempty"`
+	Tries int    `json:"tries,omitempty"`
+}
+
+const (
+	// maxTaskWait is the longest time for which the task of a snoozed alert waits before it is
+	// examined. deletedPause is that time for an alert whose insight is deleted.
+	maxTaskWait  = 24 * time.Hour
+	deletedPause = time.Hour
+	// maxPlannedWait is longer than any interval. A task that is due later was planned while the
+	// clock was wrong, and is therefore treated as due.
+	maxPlannedWait = 40 * 24 * time.Hour
+)
+
+// put stores the task so that CheckDue finds it at the time due.
+func (t *alertTask) put(tx management.Tx, due time.Time) error {
+	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: management.SortTime(due), Data: management.Encode(t)})
+}
+
+// due returns the time at which the task of an enabled alert should be examined: the time of the
+// next check, or the end of snoozing if that is later.
+func (a *storedAlert) due(now time.Time) time.Time {
+	due := now
+	if a.Next.After(now) {
+		due = a.Next.Time
+	}
+	if a.Snoozed.After(due) {
+		due = a.Snoozed.Time
+		if latest := now.Add(maxTaskWait); due.After(latest) {
+			due = latest
+		}
+	}
+	return due
 }

@@ -186,31 +186,3 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 	e.After.Snoozed = management.NewStamp(at)
 	return nil
 }
-
-// alertBounds are the bounds of a threshold. A nil bound does not exist.
-type alertBounds struct{ Lower, Upper *float64 }
-
-// limits reads and validates the threshold and the condition of an alert.
-func (a *storedAlert) limits() (b alertBounds, percentage bool, condition string, err error) {
-	var t struct {
-		Type   string
-		Bounds alertBounds
-	}
-	if json.Unmarshal(a.Threshold.Configuration, &t) != nil {
-		return b, false, "", management.Fault("threshold__configuration__bounds", "lower and upper must be numbers or null.")
-	}
-	if kinds := []string{"absolute", "percentage"}; !slices.Contains(kinds, t.Type) {
-		return b, false, "", management.NotAChoice("threshold__configuration__type", t.Type, kinds)
-	}
-	b, percentage = t.Bounds, t.Type == "percentage"
-	condition = management.JSONText(management.JSONObject(a.Condition)["type"])
-	switch {
-	case !slices.Contains([]string{absoluteValue, relativeIncrease, relativeDecrease}, condition):
-		err = management.NotAChoice("condition__type", condition, []string{absoluteValue, relativeIncrease, relativeDecrease})
-	case b.Lower != nil && b.Upper != nil && *b.Lower >= *b.Upper:
-		err = management.Fault("threshold", "Lower threshold must be less than upper threshold")
-	case percentage && condition == absoluteValue:
-		err = management.Fault("threshold", "Absolute value alerts require an absolute threshold, but a percentage threshold was configured")
-	}
-	return b, percentage, condition, err
-}

@@ -9,58 +9,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindDashboard is the kind of the records of dashboards. Parent is the project and ID the number
-// of the dashboard. Hidden means that it is deleted.
-const kindDashboard = "dashboard"
-
-// dashboardScope is the Activity.Scope of dashboards in the log.
-const dashboardScope = "Dashboard"
-
-// The restriction levels of a dashboard: who in the project may edit it.
-const (
-	everyoneEdits     int64 = 21
-	collaboratorsEdit int64 = 37
-)
-
-// The privilege levels of a caller on a dashboard.
-const (
-	canView int64 = 21
-	canEdit int64 = 37
-)
-
-// Bounds of dashboards.
-const (
-	maxDashboardText = 10_000   // characters
-	maxDashboardJSON = 64 << 10 // bytes of filters, variables and breakdown_colors, each
-	maxDashboardTags = 100
-	maxDashboardTag  = 255 // characters
-)
-
-// The values of creation_mode: how a dashboard was created.
-const (
-	madeByHand       = "default"
-	madeFromTemplate = "template"
-	madeByCopying    = "duplicate"
-)
-
-// Dashboards manages dashboards with their tiles, collaborators and links (§4.1).
-type Dashboards struct{ *core }
-
-// Dashboard is the form of a dashboard in responses (§2.2 of the interface). Lists omit Filters,
-// Variables and Tiles. CreatedBy is nil if the dashboard is opened through a link.
-type Dashboard struct {
-	dashboardSettings
-	CreatedBy *management.UserView `json:"created_by"`
-	Tiles     []tile               `json:"tiles,omitzero"`
-	// EffectiveRestriction and EffectivePrivilege are the restriction level of the dashboard and
-	// the privilege level of the caller. A visitor of a link may view a restricted dashboard.
-	EffectiveRestriction int64                  `json:"effective_restriction_level"`
-	EffectivePrivilege   int64                  `json:"effective_privilege_level"`
-	UserAccessLevel      management.AccessLevel `json:"user_access_level"`
-	// AccessControlVersion is v1 for dashboards with a restriction level, otherwise v2.
-	AccessControlVersion string `json:"access_control_version"`
-}
-
 // Fields are the writable fields of a dashboard (§4.1.1), and the members of the body that control
 // how its tiles are created, copied or deleted (§4.1.4).
 var Fields = management.Fields{

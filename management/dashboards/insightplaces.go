@@ -8,9 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// title returns the name, or "" if there is none.
-func (i *insightRecord) title() string { return management.OrZero(i.Name) }
-
 // setDashboards adds an insight to the dashboards with the given numbers and removes it from all
 // others. The caller must be able to edit each dashboard that changes.
 func (s Insights) setDashboards(tx management.Tx, scope *management.Scope, i *insightRecord, ids []int64) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -49,9 +48,6 @@ type InsightQuery struct {
 	onAny        map[string]bool
 	viewed       map[string]management.Stamp
 }
-
-// TimeRange is a range of time: From < t < To. A zero time is no bound.
-type TimeRange struct{ From, To time.Time }
 
 // insightOrders are the comparisons for the fields by which insights can be ordered.
 var insightOrders = map[string]func(a, b insightKey) int{

@@ -119,11 +119,3 @@ func (x *linkTarget) dashboardView(v *view) (*Dashboard, error) {
 	out.Name, out.Tiles = &name, []tile{{Insight: rendered}}
 	return out, nil
 }
-
-// Insight returns the insight that the link shows, or nil if it shows a dashboard.
-func (d *SharedDashboard) Insight() *Insight {
-	if !d.isInsight {
-		return nil
-	}
-	return d.Dashboard.Tiles[0].Insight
-}

@@ -8,6 +8,55 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// kindDashboard is the kind of the records of dashboards. Parent is the project and ID the number
+// of the dashboard. Hidden means that it is deleted.
+const kindDashboard = "dashboard"
+
+// dashboardScope is the Activity.Scope of dashboards in the log.
+const dashboardScope = "Dashboard"
+
+// The restriction levels of a dashboard: who in the project may edit it.
+const (
+	everyoneEdits     int64 = 21
+	collaboratorsEdit int64 = 37
+)
+
+// The privilege levels of a caller on a dashboard.
+const (
+	canView int64 = 21
+	canEdit int64 = 37
+)
+
+// Bounds of dashboards.
+const (
+	maxDashboardText = 10_000   // characters
+	maxDashboardJSON = 64 << 10 // bytes of filters, variables and breakdown_colors, each
+	maxDashboardTags = 100
+	maxDashboardTag  = 255 // characters
+)
+
+// The values of creation_mode: how a dashboard was created.
+const (
+	madeByHand       = "default"
+	madeFromTemplate = "template"
+	madeByCopying    = "duplicate"
+)
+
+// Dashboard is the form of a dashboard in responses (§2.2 of the interface). Lists omit Filters,
+// Variables and Tiles. CreatedBy is nil if the dashboard is opened through a link.
+type Dashboard struct {
+	dashboardSettings
+	CreatedBy *management.UserView `json:"created_by"`
+	Tiles     []tile               `json:"tiles,omitzero"`
+	// EffectiveRestriction and EffectivePrivilege are the restriction level of the dashboard and
+	// the privilege level of the caller. A visitor of a link may view a restricted dashboard.
+	EffectiveRestriction int64                  `json:"effective_restriction_level"`
+	EffectivePrivilege   int64                  `json:"effective_privilege_level"`
+	UserAccessLevel      management.AccessLevel `json:"user_access_level"`
+	// AccessControlVersion is v1 for dashboards with a restriction level, otherwise v2.
+	AccessControlVersion string `json:"access_control_version"`
+}
+
 // dashboardSettings are the fields of a dashboard that are stored and returned unchanged.
 type dashboardSettings struct {
 	ID          int64            `json:"id"`
@@ -166,16 +215,6 @@ func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
 	return out, err
 }
 
-// showFull returns the form of the dashboard in responses, with its tiles.
-func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
-	out, err := d.show(v)
-	if err != nil {
-		return nil, err
-	}
-	out.Tiles, err = d.showTiles(v, v.Project.ID)
-	return out, err
-}
-
 // check validates a dashboard after the values of a body were applied, and applies the values that
 // need rules of their own.
 func (d *dashboardRecord) check(scope *management.Scope, v management.Values) error {
@@ -245,3 +284,7 @@ func errTooManyTags() error {
 // dashboard. Parent is the dashboard, ID the user's UUID, Sort the time at which the collaborator
 // was added.
 const kindCollaborator = "dashboard_collaborator"
+
+// view is a transaction with the scope of the caller. The scope is nil for visitors who open a
+// link.
+type view = management.View[management.Tx]

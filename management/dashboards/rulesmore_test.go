@@ -382,7 +382,7 @@ func TestDashboards_Passwords(t *testing.T) {
 			t.Errorf("%s: opens after %d questions, %v, want %q after %d", what, checks, err, wantCode, wantChecks)
 		}
 	}
-	guess("no password costs nothing", "", deny, dashboards.CodePasswordRequired, 0)
+	guess("no password costs nothing", "", deny, "password_required", 0)
 	guess("one that is too long costs nothing", strings.Repeat("x", 200), deny, dashboards.CodePasswordWrong, 0)
 	guess("who may not guess", created.Password, deny, "permission_denied", 0)
 	guess("a wrong one", created.Password+"x", allow, dashboards.CodePasswordWrong, 1)

@@ -36,7 +36,7 @@ func derive(password string, salt []byte) ([]byte, error) {
 
 // AddSharePassword adds a password to a link that requires one. Only this response contains the
 // password. If the body has none, a random one is generated.
-func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*SharePassword, error) {
+func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*sharePassword, error) {
 	// The key is derived between two transactions, because it takes a long time. The first one
 	// creates the salt if necessary.
 	c, err := management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
@@ -64,7 +64,7 @@ func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, re
 	if err != nil {
 		return nil, err
 	}
-	p := sharePassword{ID: s.Env.NewID(), Note: v.Text("note"), Created: management.NewStamp(s.Env.Now()), Email: scope.User.Email, Hash: hash}
+	p := storedSharePassword{ID: s.Env.NewID(), Note: v.Text("note"), Created: management.NewStamp(s.Env.Now()), Email: scope.User.Email, Hash: hash}
 	_, err = s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		if len(c.Passwords) >= maxSharePasswords {
 			return management.Fault("", "A link has at most %d passwords.", maxSharePasswords)
@@ -91,7 +91,7 @@ type SharedDashboard struct {
 
 // The values of Error.Code for links that require a password.
 const (
-	CodePasswordRequired = "password_required"
+	codePasswordRequired = "password_required"
 	CodePasswordWrong    = "authentication_failed"
 )
 
@@ -129,7 +129,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, allow fu
 // checkPassword returns an error if password is not one of the passwords of a link.
 func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, allow func() error) error {
 	if password == "" {
-		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard requires a password."}
+		return &management.Error{Kind: management.Unauthenticated, Code: codePasswordRequired, Message: "This dashboard requires a password."}
 	}
 	// A link without passwords rejects every password. A password that is longer than any that can
 	// be set is rejected without a derivation.
@@ -236,4 +236,12 @@ func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, erro
 		rendered.Description = ""
 	}
 	return &SharedDashboard{rendered, settings, l.insight != nil, l.project}, nil
+}
+
+// Insight returns the insight that the link shows, or nil if it shows a dashboard.
+func (d *SharedDashboard) Insight() *Insight {
+	if !d.isInsight {
+		return nil
+	}
+	return d.Dashboard.Tiles[0].Insight
 }

@@ -11,17 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The kinds of records that belong to a link.
-const (
-	// kindSharing is the kind of the records of sharing configurations. Parent is the shared
-	// object, and ID is always sharingID.
-	kindSharing = "dashboard_sharing"
-	sharingID   = "sharing"
-	// kindShareToken is the kind of the records of tokens. Parent is the shared object, ID and
-	// Unique the token.
-	kindShareToken = "dashboard_share_token"
-)
-
 // Bounds of links.
 const (
 	// shareTokenGrace is the time for which a token remains valid after it was replaced (§4.1.8).
@@ -42,17 +31,7 @@ type sharing struct {
 	Settings map[string]bool `json:"settings"`
 	// PasswordRequired reports whether visitors must enter one of Passwords.
 	PasswordRequired bool            `json:"password_required"`
-	Passwords        []SharePassword `json:"share_passwords"`
-}
-
-// SharePassword is the form of a password of a link in responses. Password is set only in the
-// response that creates it.
-type SharePassword struct {
-	ID             string           `json:"id"`
-	Password       string           `json:"password,omitempty"`
-	Note           string           `json:"note"`
-	Created        management.Stamp `json:"created_at"`
-	CreatedByEmail string           `json:"created_by_email"`
+	Passwords        []sharePassword `json:"share_passwords"`
 }
 
 // SharingFields are the writable fields of a sharing configuration.
@@ -65,49 +44,13 @@ var SharingFields = management.Fields{
 // shareSettings are the names of the settings of a link. Unknown names are ignored.
 var shareSettings = []string{"whitelabel", "noHeader", "showInspector", "legend", "detailed", "hideExtraDetails"}
 
-// sharingRecord is the stored form of a sharing configuration.
-type sharingRecord struct {
-	Created          management.Stamp `json:"created_at"`
-	Enabled          bool             `json:"enabled"`
-	Token            string           `json:"access_token"`
-	Settings         map[string]bool  `json:"settings,omitempty"`
-	PasswordRequired bool             `json:"password_required"`
-	Salt             []byte           `json:"salt"` // for all passwords
-	Passwords        []sharePassword  `json:"passwords,omitempty"`
-}
-
-// sharePassword is the stored form of a password. Hash is its derived key, and Email is the address
-// of the user who created it.
-type sharePassword struct {
-	ID      string           `json:"id"`
-	Note    string           `json:"note"`
-	Created management.Stamp `json:"created_at"`
-	Email   string           `json:"created_by_email"`
-	Hash    []byte           `json:"hash"`
-}
-
-// show returns the form of the password in responses, without the password.
-func (p *sharePassword) show() SharePassword {
-	return SharePassword{ID: p.ID, Note: p.Note, Created: p.Created, CreatedByEmail: p.Email}
-}
-
 // show returns the form of the configuration in responses.
 func (c *sharingRecord) show() *sharing {
-	out := &sharing{Created: c.Created, Enabled: c.Enabled, AccessToken: c.Token, Settings: c.Settings, PasswordRequired: c.PasswordRequired, Passwords: []SharePassword{}}
+	out := &sharing{Created: c.Created, Enabled: c.Enabled, AccessToken: c.Token, Settings: c.Settings, PasswordRequired: c.PasswordRequired, Passwords: []sharePassword{}}
 	for i := range c.Passwords {
 		out.Passwords = append(out.Passwords, c.Passwords[i].show())
 	}
 	return out
-}
-
-// shareToken is the stored form of a token. Until is zero for the current token of a link, and the
-// end of validity for a replaced one.
-type shareToken struct {
-	// Project is the project of the shared object. Dashboard is 0 if the link shows an insight.
-	Project   int64            `json:"project"`
-	Dashboard int64            `json:"dashboard"`
-	Insight   int64            `json:"insight,omitempty"` // if not 0, the link shows this insight
-	Until     management.Stamp `json:"until"`
 }
 
 // putSharing stores the sharing configuration of an object.
@@ -319,7 +262,7 @@ func (s Links) RefreshSharing(ctx context.Context, scope *management.Scope, ref 
 func (s Links) DeleteSharePassword(ctx context.Context, scope *management.Scope, ref, id string) error {
 	_, err := s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		id, ok := management.NormalizeUUID(id)
-		index := slices.IndexFunc(c.Passwords, func(p sharePassword) bool { return p.ID == id })
+		index := slices.IndexFunc(c.Passwords, func(p storedSharePassword) bool { return p.ID == id })
 		if !ok || index < 0 {
 			return management.ErrNotFound()
 		}

@@ -335,3 +335,13 @@ func (s Dashboards) restoreTiles(tx management.Tx, scope *management.Scope, d *d
 	}
 	return nil
 }
+
+// showFull returns the form of the dashboard in responses, with its tiles.
+func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
+	out, err := d.show(v)
+	if err != nil {
+		return nil, err
+	}
+	out.Tiles, err = d.showTiles(v, v.Project.ID)
+	return out, err
+}

@@ -21,7 +21,7 @@ type Config struct {
 // be used concurrently. New creates one.
 type Service struct {
 	Config
-	rules  management.Resource[management.Tx, storedRule, AssignmentRule]
+	rules  management.Resource[management.Tx, storedRule, assignmentRule]
 	issues management.Resource[management.Tx, storedIssue, Issue]
 }
 
@@ -43,8 +43,8 @@ func inProject(tx management.Tx, project int64) *view {
 	return &view{Tx: tx, Scope: &management.Scope{Project: &management.ProjectRecord{ID: project}}}
 }
 
-// AssignmentRule assigns the issues that its filters match.
-type AssignmentRule struct {
+// assignmentRule assigns the issues that its filters match.
+type assignmentRule struct {
 	ID string `json:"id"`
 	// Filters is the property group as it was sent (compileRule).
 	Filters json.RawMessage `json:"filters"`
@@ -68,7 +68,7 @@ type ruleFailure struct {
 
 // storedRule is the stored form of a rule.
 type storedRule struct {
-	AssignmentRule
+	assignmentRule
 	// Number is a sequence number.
 	Number int64 `json:"number"`
 }
@@ -88,18 +88,18 @@ var RuleOrderFields = management.Fields{
 const ruleKeys = math.MaxInt32
 
 // ruleResource returns the resource of rules.
-func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, AssignmentRule] {
-	return management.NewResource(&c.Env, management.Spec[management.Tx, storedRule, AssignmentRule]{
+func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, assignmentRule] {
+	return management.NewResource(&c.Env, management.Spec[management.Tx, storedRule, assignmentRule]{
 		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
 		Header: func(_ *management.Scope, r *storedRule) management.RecordHeader {
 			// The keys are shifted so that negative ones are sorted correctly as strings.
 			return management.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
-			return &storedRule{AssignmentRule: AssignmentRule{ID: c.Env.NewID()}}, nil
+			return &storedRule{assignmentRule: assignmentRule{ID: c.Env.NewID()}}, nil
 		},
 		Rules: setRule,
-		Show:  func(_ *view, r *storedRule) (*AssignmentRule, error) { return &r.AssignmentRule, nil },
+		Show:  func(_ *view, r *storedRule) (*assignmentRule, error) { return &r.assignmentRule, nil },
 	})
 }
 
@@ -133,17 +133,17 @@ func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 }
 
 // Rules returns a page of rules in their order.
-func (s Service) Rules(ctx context.Context, scope *management.Scope, p management.Page) (management.List[AssignmentRule], error) {
+func (s Service) Rules(ctx context.Context, scope *management.Scope, p management.Page) (management.List[assignmentRule], error) {
 	return s.rules.List(ctx, scope, p)
 }
 
 // Rule returns one rule.
-func (s Service) Rule(ctx context.Context, scope *management.Scope, id string) (*AssignmentRule, error) {
+func (s Service) Rule(ctx context.Context, scope *management.Scope, id string) (*assignmentRule, error) {
 	return s.rules.Get(ctx, scope, id)
 }
 
 // CreateRule creates a rule.
-func (s Service) CreateRule(ctx context.Context, scope *management.Scope, b management.Body) (*AssignmentRule, error) {
+func (s Service) CreateRule(ctx context.Context, scope *management.Scope, b management.Body) (*assignmentRule, error) {
 	return s.rules.Create(ctx, scope, b)
 }
 

@@ -66,21 +66,6 @@ const maxKeys = 10
 // maxKeyLabel is the greatest length of a key's label, in characters (§1.3).
 const maxKeyLabel = 40
 
-// APIKey is a personal key in responses to its user (§1.10).
-type APIKey struct {
-	ID            string           `json:"id"`
-	Label         string           `json:"label"`
-	Value         *string          `json:"value"` // null except in the response that creates or rolls the key
-	Mask          string           `json:"mask_value"`
-	CreatedAt     management.Stamp `json:"created_at"`
-	LastUsedAt    management.Stamp `json:"last_used_at"`
-	User          int64            `json:"user_id"`
-	Scopes        []string         `json:"scopes"`
-	Projects      []int64          `json:"scoped_teams"`
-	Organizations []string         `json:"scoped_organizations"`
-	LastRolledAt  management.Stamp `json:"last_rolled_at"`
-}
-
 // APIKeyFields are the writable fields of a personal key.
 var APIKeyFields = management.Fields{
 	{Name: "label", Type: management.Text, Required: true, MaxLength: maxKeyLabel, Custom: true},
@@ -118,13 +103,6 @@ func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, 
 		}
 		return out, err
 	})
-}
-
-// ownKey is a personal key of the caller. value is its text if it was just generated, otherwise
-// empty.
-type ownKey struct {
-	management.KeyRecord
-	value string
 }
 
 // keyResource returns the resource of the caller's personal keys. The log has them under the

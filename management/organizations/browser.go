@@ -171,7 +171,7 @@ func (s Service) RefreshBrowserSettings(ctx context.Context) error {
 }
 
 // warnings returns a warning for each setting that has no effect on this server.
-func (s *ProjectSettings) warnings() []string {
+func (s *projectSettings) warnings() []string {
 	out := []string{}
 	if s.Recording != nil && *s.Recording {
 		out = append(out, "session_recording_opt_in: this server does not store recordings, so browsers are configured not to record")

@@ -14,6 +14,16 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
+// Bounds of invitations and mails, and the codes of errors (spec/clients.md §1, spec/console.md).
+const (
+	inviteLife             = 3 * 24 * time.Hour
+	maxBulkInvites         = 20
+	maxMailsPerDay         = 500
+	maxConfirmationsPerDay = 20
+	codeExpired            = "expired"
+	codeMailLimit          = "mail_limit"
+)
+
 // errorCode returns the code of a management.Error, or "" for nil.
 func errorCode(t *testing.T, err error) string {
 	t.Helper()
@@ -120,7 +130,7 @@ func TestAccount_AddressIsPendingUntilConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	link = confirmation.FindStringSubmatch(d.mailTo(t, s, "late@example.com"))
-	d.advance(organizations.InviteLife + time.Second)
+	d.advance(inviteLife + time.Second)
 	if got := errorCode(t, second(d.Organizations.Account.Confirm(t.Context(), link[1], link[2]))); got != "invalid_token" {
 		t.Errorf("too late: %q", got)
 	}
@@ -204,7 +214,7 @@ func TestInvites_VoidWithoutTheInviter(t *testing.T) {
 				t.Fatal(err)
 			}
 			link, _ := url.Parse(invite.AcceptURL)
-			if got := errorCode(t, second(d.Organizations.Invites.Accept(t.Context(), nil, "", invite.ID, link.Query().Get("secret"), bodyOf(t, `{"first_name": "Bad"}`)))); got != organizations.CodeExpired {
+			if got := errorCode(t, second(d.Organizations.Invites.Accept(t.Context(), nil, "", invite.ID, link.Query().Get("secret"), bodyOf(t, `{"first_name": "Bad"}`)))); got != codeExpired {
 				t.Errorf("accepted: %q", got)
 			}
 			list, err := d.Organizations.Invites.List(t.Context(), d.owner, management.Page{Limit: 10})
@@ -248,8 +258,8 @@ func TestInvites_MemberDoesNotReplaceOwners(t *testing.T) {
 // The number of mails of an organization and of a user is limited by day.
 func TestMails_CappedByDay(t *testing.T) {
 	d, _ := openMailServer(t)
-	for n := 0; n < organizations.MaxMailsPerDay; n += organizations.MaxBulkInvites {
-		items := make([]string, organizations.MaxBulkInvites)
+	for n := 0; n < maxMailsPerDay; n += maxBulkInvites {
+		items := make([]string, maxBulkInvites)
 		for i := range items {
 			items[i] = fmt.Sprintf(`{"target_email": "x%d@example.com"}`, n+i)
 		}
@@ -264,7 +274,7 @@ func TestMails_CappedByDay(t *testing.T) {
 	}
 	again := bodyOf(t, `{"target_email": "x0@example.com"}`) // another mail to the same address
 	_, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", again)
-	if errorCode(t, err) != organizations.CodeMailLimit || !strings.Contains(err.Error(), "The limit of 500 emails per day has been reached") {
+	if errorCode(t, err) != codeMailLimit || !strings.Contains(err.Error(), "The limit of 500 emails per day has been reached") {
 		t.Errorf("one more: %v", err)
 	}
 	invite := d.invite(t, `{"target_email": "y@example.com", "send_email": false}`)
@@ -279,9 +289,9 @@ func TestMails_CappedByDay(t *testing.T) {
 	if len(d.results) != 1 || d.results[0].Job != management.JobMail || d.results[0].ID != invite.ID || !strings.Contains(d.results[0].Failure, "at most 500 emails") {
 		t.Errorf("told: %+v", d.results)
 	}
-	for n := range organizations.MaxConfirmationsPerDay + 1 {
+	for n := range maxConfirmationsPerDay + 1 {
 		_, err := d.account(t, "phx_owner", fmt.Sprintf(`{"email": "z%d@example.com"}`, n))
-		if want := n == organizations.MaxConfirmationsPerDay; (errorCode(t, err) == organizations.CodeMailLimit) != want {
+		if want := n == maxConfirmationsPerDay; (errorCode(t, err) == codeMailLimit) != want {
 			t.Errorf("confirmation %d: %v", n, err)
 		}
 	}

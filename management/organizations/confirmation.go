@@ -14,7 +14,7 @@ const maxConfirmations = 8
 
 // pendingAddress returns the user's pending address, or nil if it is absent or has expired.
 func pendingAddress(u *management.User, now time.Time) *string {
-	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
+	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > inviteLife {
 		return nil
 	}
 	return &u.Pending.Email
@@ -68,7 +68,7 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, e
 	if err := management.PutUser(tx, u); err != nil {
 		return false, err
 	}
-	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	until := m.Created.Add(inviteLife).Format("2 January 2006, 15:04")
 	*mail = Mail{ID: m.ID, To: m.To, Subject: "Confirm your email address"}
 	mail.write([]string{"Hello " + displayName(u) + ",", "you have set this as your email address. Until you confirm it, your previous address remains in use."},
 		singleLink("Confirm the address", confirmLink(s.SiteURL, u.UUID, secret)), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")

@@ -18,12 +18,12 @@ import (
 // organization and the address (invitesOf), Sort an increasing number, Unique the id.
 const kindInvite = "invite"
 
-// InviteLife is how long an invitation can be accepted. Pending addresses and queued mails expire
+// inviteLife is how long an invitation can be accepted. Pending addresses and queued mails expire
 // after the same time.
-const InviteLife = 3 * 24 * time.Hour
+const inviteLife = 3 * 24 * time.Hour
 
-// MaxBulkInvites is the greatest number of invitations of one request.
-const MaxBulkInvites = 20
+// maxBulkInvites is the greatest number of invitations of one request.
+const maxBulkInvites = 20
 
 // inviteSettings are the fields that are the same in records and in responses.
 type inviteSettings struct {
@@ -114,8 +114,8 @@ func invitesOf(organization, email string) string {
 	return organization + "/" + management.EmailKey(email)
 }
 
-// isExpired reports whether the invitation is older than InviteLife.
-func (i *storedInvite) isExpired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
+// isExpired reports whether the invitation is older than inviteLife.
+func (i *storedInvite) isExpired(now time.Time) bool { return now.Sub(i.Created.Time) > inviteLife }
 
 // inviterLevel returns the present level of the inviter in the organization, 0 for a former member
 // or an inactive user. An invitation with a higher level than that is void.
@@ -181,8 +181,8 @@ func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site s
 	switch {
 	case !b.IsArray && b.Members == nil:
 		return nil, management.Fault("", "This endpoint needs an array of data for bulk invite creation.")
-	case len(b.Array) > MaxBulkInvites:
-		return nil, management.CodedFault(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", MaxBulkInvites)
+	case len(b.Array) > maxBulkInvites:
+		return nil, management.CodedFault(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", maxBulkInvites)
 	}
 	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]Invite, error) {
 		if !b.IsArray {

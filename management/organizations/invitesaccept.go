@@ -34,7 +34,7 @@ type Acceptance struct {
 
 // The codes of the errors that prevent an acceptance (§4.5).
 const (
-	CodeExpired       = "expired"
+	codeExpired       = "expired"
 	codeRecipient     = "invalid_recipient"
 	codeAlreadyMember = "user_already_member"
 	codeEmailExists   = "existing_email_address"
@@ -51,7 +51,7 @@ const maxJoinMails = 100
 
 // errInviteExpired is the error for expired and for void invitations.
 func errInviteExpired() error {
-	return management.CodedFault(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
+	return management.CodedFault(codeExpired, "", "This invite has expired. Please ask your admin for a new one.")
 }
 
 // errNoInvite is the error for unknown invitations, and for wrong secrets.
@@ -206,7 +206,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 	})
 	// Reported after the commit: the acceptance itself has succeeded.
 	if err == nil && out.NotNotified > 0 {
-		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not notified that a member has joined: %d; an organization sends at most %d emails per day", out.NotNotified, MaxMailsPerDay)}).ReportTo(s.JobDone)
+		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not notified that a member has joined: %d; an organization sends at most %d emails per day", out.NotNotified, maxMailsPerDay)}).ReportTo(s.JobDone)
 	}
 	return out, s.notifyQueued(err)
 }

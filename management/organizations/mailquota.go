@@ -10,16 +10,16 @@ import (
 const kindMailCount = "mail_count"
 
 const (
-	// MaxMailsPerDay is the greatest number of mails of an organization, and of invitations by a
+	// maxMailsPerDay is the greatest number of mails of an organization, and of invitations by a
 	// user, on a UTC day.
-	MaxMailsPerDay = 500
-	// MaxConfirmationsPerDay is the greatest number of mails that confirm addresses of a user on a
+	maxMailsPerDay = 500
+	// maxConfirmationsPerDay is the greatest number of mails that confirm addresses of a user on a
 	// UTC day.
-	MaxConfirmationsPerDay = 20
+	maxConfirmationsPerDay = 20
 )
 
-// CodeMailLimit is the code of the error for a mail above these limits.
-const CodeMailLimit = "mail_limit"
+// codeMailLimit is the code of the error for a mail above these limits.
+const codeMailLimit = "mail_limit"
 
 // mailCount is the number of mails on one day.
 type mailCount struct {
@@ -35,17 +35,17 @@ type mailAccount struct {
 
 // organizationMails is the account of an organization's invitations and mails about new members.
 func organizationMails(id string) mailAccount {
-	return mailAccount{"organization/" + id, MaxMailsPerDay}
+	return mailAccount{"organization/" + id, maxMailsPerDay}
 }
 
 // noticeMails is a separate account for notices, so that an organization with many alerts can still
 // invite.
-func noticeMails(id string) mailAccount { return mailAccount{"notices/" + id, MaxMailsPerDay} }
+func noticeMails(id string) mailAccount { return mailAccount{"notices/" + id, maxMailsPerDay} }
 
 // inviterMails is the account of a user's invitations, and userMails that of confirmations of
 // addresses.
-func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uuid, MaxMailsPerDay} }
-func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, MaxConfirmationsPerDay} }
+func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uuid, maxMailsPerDay} }
+func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, maxConfirmationsPerDay} }
 
 // countMail counts a mail on each account. It returns an error if one of them has reached its
 // limit; the transaction must then be rolled back, or the accounts before it have counted the mail.
@@ -60,7 +60,7 @@ func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
 			c = &mailCount{Day: today}
 		}
 		if c.N++; c.N > a.limit {
-			return management.CodedFault(CodeMailLimit, "", "The limit of %d emails per day has been reached. Try again tomorrow, or invite with \"send_email\": false and pass the link on.", a.limit)
+			return management.CodedFault(codeMailLimit, "", "The limit of %d emails per day has been reached. Try again tomorrow, or invite with \"send_email\": false and pass the link on.", a.limit)
 		}
 		if err := tx.Put(&management.Record{Kind: kindMailCount, ID: a.id, Data: management.Encode(c)}); err != nil {
 			return err

@@ -40,7 +40,7 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 		var limitErr *management.Error
 		switch err := s.countMail(tx, noticeMails(p.Organization)); {
 		// The limit is that of the organization, so the remaining users get no mail either.
-		case errors.As(err, &limitErr) && limitErr.Code == CodeMailLimit:
+		case errors.As(err, &limitErr) && limitErr.Code == codeMailLimit:
 			return queued, nil
 		case err != nil:
 			return queued, err

@@ -200,7 +200,7 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 
 // compose writes a mail. It returns false if the mail must not be sent any more.
 func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
-	if s.Env.Now().Sub(m.Created.Time) > InviteLife {
+	if s.Env.Now().Sub(m.Created.Time) > inviteLife {
 		return false, nil
 	}
 	if m.Invite != "" {
@@ -251,7 +251,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	if invite.Message != nil && strings.TrimSpace(*invite.Message) != "" {
 		parts = append(parts, strings.TrimSpace(*invite.Message))
 	}
-	until := invite.Created.Add(InviteLife).Format("2 January 2006, 15:04")
+	until := invite.Created.Add(inviteLife).Format("2 January 2006, 15:04")
 	*mail = Mail{ID: m.ID, To: invite.Email, Subject: inviter + " invites you to " + oneLine(org.Name)}
 	mail.write(parts, singleLink("Accept the invitation", link), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil

@@ -79,7 +79,7 @@ func TestOutbox_NotSentAnyMore(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
 	d.invite(t, `{"target_email": "late@example.com"}`)
-	d.advance(organizations.InviteLife)
+	d.advance(inviteLife)
 	cancelled := d.invite(t, `{"target_email": "cancelled@example.com"}`)
 	d.invite(t, `{"target_email": "twice@example.com"}`)
 	d.invite(t, `{"target_email": "twice@example.com"}`)

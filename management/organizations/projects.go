@@ -81,7 +81,7 @@ type Project struct {
 	// SecretToken is masked, except in the response of RotateSecret.
 	SecretToken       *string `json:"secret_api_token"`
 	SecretTokenBackup *string `json:"secret_api_token_backup"`
-	ProjectSettings
+	projectSettings
 	// Warnings describe settings that have no effect on this server.
 	Warnings []string `json:"warnings"`
 }
@@ -158,13 +158,13 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	if out.UserAccess == management.AdminAccess {
 		out.EffectiveLevel = management.Admin
 	}
-	if out.ProjectSettings, err = settingsOf(meta); err != nil {
+	if out.projectSettings, err = settingsOf(meta); err != nil {
 		return nil, err
 	}
 	if out.Approvals, err = meta.Approvals(); err != nil {
 		return nil, err
 	}
-	out.Warnings = out.ProjectSettings.warnings()
+	out.Warnings = out.projectSettings.warnings()
 	types, err := tx.GroupTypes(p.ID)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ProjectSettings are the settings of a project for its SDKs and pages (§5.8). A null setting is
+// projectSettings are the settings of a project for its SDKs and pages (§5.8). A null setting is
 // not set. The members have the names of the fields in settingFields.
-type ProjectSettings struct {
+type projectSettings struct {
 	// The addresses of the project's own web pages.
 	AppURLs []string `json:"app_urls"`
 	// Filters that leave out test accounts, for queries with filterTestAccounts.
@@ -201,10 +201,10 @@ func engineSetting(p *management.ProjectRecord, name string) json.RawMessage {
 
 // settingsOf returns the settings of a project in the form of responses, with defaults for absent
 // ones.
-func settingsOf(m *management.ProjectMeta) (ProjectSettings, error) {
+func settingsOf(m *management.ProjectMeta) (projectSettings, error) {
 	// Each default needs its own bytes, since Unmarshal writes into them.
 	null, no := func() json.RawMessage { return json.RawMessage("null") }, false
-	out := ProjectSettings{
+	out := projectSettings{
 		AppURLs: []string{}, DataAttributes: []string{"data-attr"}, TestAccountFilters: json.RawMessage("[]"), Correlation: json.RawMessage("{}"),
 		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,

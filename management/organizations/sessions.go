@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// DefaultSessionIdle is the default of Config.SessionIdle (console.md §5.1).
-	DefaultSessionIdle = 12 * time.Hour
-	// DefaultSessionLife is the default of Config.SessionLife.
-	DefaultSessionLife = 30 * 24 * time.Hour
+	// defaultSessionIdle is the default of Config.SessionIdle (console.md §5.1).
+	defaultSessionIdle = 12 * time.Hour
+	// defaultSessionLife is the default of Config.SessionLife.
+	defaultSessionLife = 30 * 24 * time.Hour
 
 	// seenPrecision is the precision of a session's stored time of last use.
 	seenPrecision = time.Minute

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -133,45 +132,6 @@ type surveyFlagKey struct {
 // AccessObject returns the survey as access rules refer to it.
 func (s *storedSurvey) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
-}
-
-// show returns a survey as the API returns it. The order of FlagKeys is used by Public.
-func (s Service) show(v *view, x *storedSurvey) (_ *Survey, err error) {
-	out := &Survey{surveySettings: x.surveySettings, Access: v.AccessTo(x.accessObject())}
-	out.Questions = definitions.JSONOr(x.Questions, "[]")
-	// The current iteration depends on the time of the request.
-	out.IterationStarts, out.Iteration, out.IterationStart = x.iterations(s.Env.Now())
-	if out.CreatedBy, err = v.Author(x.CreatedBy); err != nil {
-		return nil, err
-	}
-	// The order of these rows is the order of FlagKeys.
-	for _, f := range []struct {
-		name string
-		id   int64
-		to   *json.RawMessage
-	}{
-		{"linked_flag_key", valueOrZero(x.LinkedFlagID), &out.LinkedFlag},
-		{"targeting_flag_key", valueOrZero(x.TargetingID), &out.Targeting},
-		{"internal_targeting_flag_key", x.InternalTargeting, &out.Internal},
-	} {
-		if *f.to, _, err = storedflags.LoadMinimal(v, f.id); err != nil {
-			return nil, err
-		}
-		pair := surveyFlagKey{Key: f.name}
-		if key := management.JSONText(management.JSONObject(*f.to)["key"]); key != "" {
-			pair.Value = &key
-		}
-		out.FlagKeys = append(out.FlagKeys, pair)
-	}
-	return out, nil
-}
-
-// valueOrZero returns *n, or 0 if n is nil.
-func valueOrZero(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // kindSurveyIteration is the kind of the records that schedule the next iterations of surveys: ID

@@ -36,13 +36,14 @@ var mostBackwards = map[string]int{
 	"flags/serving":                     10,
 	"management":                        10,
 	"management/batchexports":           10,
-	"management/dashboards":             17,
+	"management/dashboards":             10,
 	"management/cohorts":                10,
 	"management/experiments":            10,
 	"management/featureflags":           10,
 	"management/rollouts":               10,
 	"management/internal/storedflags":   10,
-	"management/organizations":          11,
+	"management/surveys":                10,
+	"management/organizations":          10,
 }
 
 // Backwards reports packages with files that depend on each other in cycles, so that no file can be

@@ -37,10 +37,10 @@ var mostExported = map[string]int{
 	"flags/flagstest":          16,
 	"flags/wire":               58,
 	"geoip":                    21,
-	"management":               273,
+	"management":               272,
 	"management/batchexports":  60,
-	"management/dashboards":    79,
-	"management/errortracking": 22,
+	"management/dashboards":    75,
+	"management/errortracking": 21,
 	"management/changes":       20,
 	"management/cohorts":       35,
 	"management/earlyaccess":   6,
@@ -49,7 +49,7 @@ var mostExported = map[string]int{
 	"management/rollouts":      16,
 	"management/surveys":       15,
 	"management/files":         11,
-	"management/organizations": 182,
+	"management/organizations": 173,
 	"management/rooms":         5,
 }
 
