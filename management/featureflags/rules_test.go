@@ -4,19 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
 func TestFeatureFlags_Rules(t *testing.T) {
-	ask(t, map[string][]ruletest.Row{
+	flagtest.Ask(t, map[string][]ruletest.Row{
 		"records": flagRows, "filters": filterRows, "payloads": payloadRows, "dependencies": dependencyRows,
 		"deletion": deletionRows, "conflicts": conflictRows, "lists": listRows, "status": statusRows,
 		"cohorts": cohortRows, "early access": earlyAccessRows, "experiments": experimentRows, "surveys": surveyRows, "schedules": scheduleRows,
 	})
 }
-
-// text returns a JSON string of n characters.
-func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
 var flagRows = []ruletest.Row{
 	{"§5.1.1 defaults", "bob", "create", `{"key":"a"}`, `{"id":1,"key":"a","name":"","active":true,"deleted":false,"version":1,"ensure_experience_continuity":false,"tags":[],
@@ -28,8 +26,8 @@ var flagRows = []ruletest.Row{
 	{"§5.1.1 characters", "bob", "create", `{"key":"ä"}`, `400 invalid_key key`},
 	{"§6 row 68 taken", "bob", "create", `{"key":"a"}`, `400 unique key There is already a feature flag with this key.`},
 	{"§5.1.1 in the project", "dan", "create", `{"key":"a"}`, `{"key":"a"}`},
-	{"§5.1.1 length", "bob", "create", `{"key":` + text(400) + `}`, `{"key":` + text(400) + `}`},
-	{"§5.1.1 length", "bob", "create", `{"key":` + text(401) + `}`, `400 max_length key Ensure this field has no more than 400 characters.`},
+	{"§5.1.1 length", "bob", "create", `{"key":` + flagtest.Text(400) + `}`, `{"key":` + flagtest.Text(400) + `}`},
+	{"§5.1.1 length", "bob", "create", `{"key":` + flagtest.Text(401) + `}`, `400 max_length key Ensure this field has no more than 400 characters.`},
 	{"§5.1.1 version, last_modified_by", "cyd", "change 1", `{"name":"about"}`, `{"name":"about","version":2,"created_by":{"first_name":"bob"},"last_modified_by":{"first_name":"cyd"}}`},
 	{"§5.1.1 a refusal changes nothing", "bob", "change 1", `{"name":"x","key":"a b"}`, `400 invalid_key key`},
 	{"§5.1.1 a refusal changes nothing", "bob", "get 1", ``, `{"name":"about","version":2}`},

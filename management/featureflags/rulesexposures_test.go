@@ -1,14 +1,13 @@
 package featureflags_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -66,7 +65,7 @@ func exposureWorld(t *testing.T, zone string) *ruletest.World {
 	if zone != "" {
 		w.InZone(t, zone)
 	}
-	w.Run(t, roomCalls(t, w), []ruletest.Row{
+	w.Run(t, flagtest.RoomCalls(t, w), []ruletest.Row{
 		{"flag 1", "bob", "create", `{"key":"a"}`, `{"id":1}`}, {"flag 2", "bob", "create", `{"key":"b"}`, `{"id":2}`},
 		{"flag 3", "bob", "create", `{"key":"autumn"}`, `{"id":3}`}, {"flag 4", "bob", "create", `{"key":"million"}`, `{"id":4}`},
 		{"flag 5", "bob", "create", `{"key":"more"}`, `{"id":5}`}, {"flag 6", "bob", "create", `{"key":"many"}`, `{"id":6}`},
@@ -75,45 +74,19 @@ func exposureWorld(t *testing.T, zone string) *ruletest.World {
 	return w
 }
 
-// exposureCalls returns calls that count exposures over time. The call "exposed" reads hourly
-// counters; "exposedevents" can count events too, and answers with the query for these events.
-func exposureCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	ctx, f := t.Context(), w.FeatureFlags
-	exposed := func(count func(context.Context, featureflags.CallQuery) (*featureflags.CallCounts, error)) func(scopePtr, string, string) (any, error) {
-		return func(scope scopePtr, path, b string) (any, error) {
-			q := featureflags.ExposureQuery{}
-			ruletest.Read(t, b, &q)
-			q.CountCalls = count
-			return f.Exposures(ctx, scope, number(t, path), q)
-		}
-	}
-	return ruletest.Calls{
-		"exposed": exposed(nil),
-		"exposedevents": exposed(func(_ context.Context, q featureflags.CallQuery) (*featureflags.CallCounts, error) {
-			series := fmt.Sprintf("%s by %s until %s, people %v", q.Key, q.Interval, q.To.UTC().Format(time.TimeOnly), q.People)
-			return &featureflags.CallCounts{Series: []featureflags.ExposureSeries{{Value: series, Data: []int64{int64(len(q.Buckets))}}}, Total: 7}, nil
-		}),
-		"exposedmany": func(scope scopePtr, path, b string) (any, error) { // of the last days, by the ids in the body
-			var ids []int64
-			ruletest.Read(t, b, &ids)
-			return f.ExposuresByID(ctx, scope, ids, number(t, path))
-		},
-	}
-}
-
 func TestFlags_Exposures(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"periods": exposurePeriodRows, "refusals": exposureRefusalRows, "events": exposureEventRows, "many values": exposureValueRows(), "many flags": exposureManyRows,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := exposureWorld(t, "")
-			w.Run(t, roomCalls(t, w), rows)
+			w.Run(t, flagtest.RoomCalls(t, w), rows)
 		})
 	}
 	for zone, rows := range map[string][]ruletest.Row{"Asia/Kolkata": exposureHalfHourRows, "Europe/Berlin": exposureAutumnRows} {
 		t.Run(zone, func(t *testing.T) {
 			w := exposureWorld(t, zone)
-			w.Run(t, roomCalls(t, w), rows)
+			w.Run(t, flagtest.RoomCalls(t, w), rows)
 		})
 	}
 }
@@ -156,24 +129,24 @@ const (
 // 1,000 minutes after midnight is 16:40. Counters are stored for 92 days, and one day more is
 // accepted, because the first day of a period may begin up to a day before its start:
 // 2026-01-02 12:00 less 93 days is 2025-10-01 12:00.
-var exposureRefusalRows = rows(
-	each("N7 at most 1,000 points", "bob", "exposedevents 1",
+var exposureRefusalRows = flagtest.Rows(
+	flagtest.Each("N7 at most 1,000 points", "bob", "exposedevents 1",
 		[2]string{`{"From":"2026-01-01T00:00:00Z","To":"2026-01-01T16:40:00Z","Interval":"minute"}`, `{"total":7}`},
 		[2]string{`{"From":"2026-01-01T00:00:00Z","To":"2026-01-01T16:40:01Z","Interval":"minute"}`, tooManyPoints},
 		[2]string{`{"From":"2025-11-01T00:00:00Z","To":"2025-12-12T16:00:00Z","Interval":"hour"}`, `{"total":0}`},
 		[2]string{`{"From":"2025-11-01T00:00:00Z","To":"2025-12-12T16:00:01Z","Interval":"hour"}`, tooManyPoints},
 	),
-	each("N7 a period has a length", "bob", "exposed 1",
+	flagtest.Each("N7 a period has a length", "bob", "exposed 1",
 		[2]string{`{"From":"2026-01-01T00:00:00Z","To":"2026-01-01T00:00:00Z"}`, emptyPeriod},
 		[2]string{`{"From":"2026-01-02T00:00:00Z","To":"2026-01-01T00:00:00Z"}`, emptyPeriod},
 		[2]string{`{"From":"2026-02-01T00:00:00Z"}`, emptyPeriod},
 		[2]string{`{"From":"2026-01-01T00:00:00Z","To":"2026-01-01T00:00:01Z"}`, `{"labels":["2026-01-01T00:00:00Z"]}`},
 	),
-	each("N7 evaluations have hourly counters only", "bob", "exposedevents 1",
+	flagtest.Each("N7 evaluations have hourly counters only", "bob", "exposedevents 1",
 		[2]string{`{"From":"2026-01-02T11:00:00Z","Interval":"minute","Count":"evaluations"}`, notEvaluated},
 		[2]string{`{"From":"2026-01-02T11:00:00Z","Interval":"minute","Count":"calls"}`, `{"total":7}`},
 	),
-	each("N7 counters that are no longer stored", "bob", "exposedevents 1",
+	flagtest.Each("N7 counters that are no longer stored", "bob", "exposedevents 1",
 		[2]string{`{"From":"2025-10-01T13:00:00Z","To":"2025-10-01T15:00:00Z","Interval":"hour"}`, `{"labels":["2025-10-01T13:00:00Z","2025-10-01T14:00:00Z"],"total":0}`},
 		[2]string{`{"From":"2025-10-01T12:00:00Z","To":"2025-10-01T15:00:00Z","Interval":"hour"}`, notStored},
 		[2]string{`{"From":"2025-10-02T00:00:00Z","To":"2025-10-03T00:00:00Z"}`, `{"total":0}`},
@@ -183,7 +156,7 @@ var exposureRefusalRows = rows(
 		[2]string{`{"From":"2025-01-01T00:00:00Z","To":"2025-01-03T00:00:00Z","Count":"people"}`, `{"total":7}`},
 		[2]string{`{"From":"2025-01-01T00:00:00Z","To":"2025-01-01T01:00:00Z","Interval":"minute"}`, `{"total":7}`},
 	),
-	each("a server without events", "bob", "exposed 1",
+	flagtest.Each("a server without events", "bob", "exposed 1",
 		[2]string{`{"Count":"people"}`, noEvents},
 		[2]string{`{"From":"2026-01-02T11:00:00Z","Interval":"minute"}`, noEvents},
 	),
@@ -223,7 +196,7 @@ func exposureValueRows() []ruletest.Row {
 	}
 }
 
-var exposureManyRows = rows(
+var exposureManyRows = flagtest.Rows(
 	[]ruletest.Row{
 		{"N8 days, today last, and the last call", "bob", "exposedmany 3", `[1,2,3]`, `{"results":{"1":{"calls":14,"days":[0,5,9],"last_called_at":"2026-01-02T11:30:00Z"},"2":{"calls":7,"days":[0,0,7],"last_called_at":"2026-01-02T10:59:00Z"},
 			"3":{"calls":0,"days":[0,0,0],"last_called_at":null}}}`},
@@ -234,8 +207,8 @@ var exposureManyRows = rows(
 		{"N8 a deleted flag is left out", "bob", "change 2", `{"deleted":true}`, `{"deleted":true}`},
 		{"N8 a deleted flag is left out", "bob", "exposedmany 1", `[1,2]`, `{"results":{"1":{"calls":9},"2":"(absent)"}}`},
 		{"N8 no ids", "bob", "exposedmany 7", `[]`, `400 required ids This field is required.`},
-		{"N8 200 ids", "bob", "exposedmany 7", list(200, `1`), `{"results":{"1":{"calls":14}}}`},
-		{"N8 201 ids", "bob", "exposedmany 7", list(201, `1`), `400 invalid_input ids Give at most 200 ids.`},
+		{"N8 200 ids", "bob", "exposedmany 7", flagtest.List(200, `1`), `{"results":{"1":{"calls":14}}}`},
+		{"N8 201 ids", "bob", "exposedmany 7", flagtest.List(201, `1`), `400 invalid_input ids Give at most 200 ids.`},
 		{"N8 31 days", "bob", "exposedmany 31", `[1]`, `{"results":{"1":{"days":[` + strings.Repeat(`0,`, 29) + `5,9]}}}`},
 		{"N8 32 days", "bob", "exposedmany 32", `[1]`, `400 invalid_input days Ensure this value is between 1 and 31.`},
 		{"N8 no days", "bob", "exposedmany 0", `[1]`, `400 invalid_input days Ensure this value is between 1 and 31.`},

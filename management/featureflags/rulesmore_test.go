@@ -1,8 +1,7 @@
 package featureflags_test
 
 import (
-	"strconv"
-
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -71,8 +70,8 @@ var cohortRows = []ruletest.Row{
 	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"cohort","key":"id"}`), `400 invalid_input filters Missing required keys for cohort filter: value`},
 	{"§5.2 missing keys", "bob", "cohort", FindCohort(`{"type":"behavioral","key":"e","value":"performed_event"}`), `400 invalid_input filters Missing required keys for behavioral filter: event_type`},
 	{"§5.2 is_set", "bob", "cohort", FindCohort(`{"type":"person","key":"email","operator":"is_set"}`), `{"id":2}`},
-	{"§5.2 name", "bob", "changecohort 1", `{"name":` + text(401) + `}`, `400 max_length name`},
-	{"§5.2 description", "bob", "changecohort 1", `{"description":` + text(1001) + `}`, `400 max_length description`},
+	{"§5.2 name", "bob", "changecohort 1", `{"name":` + flagtest.Text(401) + `}`, `400 max_length name`},
+	{"§5.2 description", "bob", "changecohort 1", `{"description":` + flagtest.Text(1001) + `}`, `400 max_length description`},
 	{"§5.2 read-only", "bob", "changecohort 1", `{"count":77,"created_by":null}`, `{"created_by":{"first_name":"bob"}}`},
 	{"§5.2 query and filters", "bob", "cohort", `{"is_static":true,"query":{"kind":"ActorsQuery"},"filters":{"properties":{"type":"AND","values":[{"type":"person","key":"a","operator":"is_set"}]}}}`, `400 invalid_input - Cannot set both query and filters at the same time.`},
 	{"§5.2 query on dynamic", "bob", "cohort", `{"query":{"kind":"ActorsQuery"}}`, `400 invalid_input - Cannot create a dynamic cohort with a query. Set is_static to true.`},
@@ -101,7 +100,7 @@ var earlyAccessRows = []ruletest.Row{
 	{"§5.5 required", "bob", "feature", `{"stage":"beta"}`, `400 required name This field is required.`},
 	{"§5.5 required", "bob", "feature", `{"name":"x"}`, `400 required stage This field is required.`},
 	{"§5.5 stage", "bob", "feature", `{"name":"x","stage":"gamma"}`, `400 invalid_choice stage "gamma" is not a valid choice.`},
-	{"§5.5 name", "bob", "feature", `{"name":` + text(201) + `,"stage":"beta"}`, `400 max_length name Ensure this field has no more than 200 characters.`},
+	{"§5.5 name", "bob", "feature", `{"name":` + flagtest.Text(201) + `,"stage":"beta"}`, `400 max_length name Ensure this field has no more than 200 characters.`},
 	{"§5.5 unknown flag", "bob", "feature", `{"name":"x","stage":"beta","feature_flag_id":99}`, `400 invalid_input - Feature Flag with this ID does not exist`},
 	{"§5.5 attached already", "bob", "feature", `{"name":"x","stage":"beta","feature_flag_id":1}`, `400 invalid_input - Linked feature flag new-thing already has a feature attached to it.`},
 	{"§5.5 group-based", "bob", "create", `{"key":"grouped","filters":{"aggregation_group_type_index":0,"groups":[{"properties":[]}]}}`, `{"id":2}`},
@@ -119,29 +118,18 @@ var earlyAccessRows = []ruletest.Row{
 	{"§5.5 DELETE", "bob", "getfeature <New Thing>", ``, `404 not_found - Not found.`},
 }
 
-// manyVariants returns n variants, of which control has 100 %.
-func manyVariants(n int) string {
-	out := `[{"key":"control","rollout_percentage":100}`
-	for i := 1; i < n; i++ {
-		out += `,{"key":"v` + strconv.Itoa(i) + `","rollout_percentage":0}`
-	}
-	return out + `]`
-}
-
 var experimentRows = []ruletest.Row{
 	{"§5.7 required", "bob", "experiment", `{"name":"E"}`, `400 required feature_flag_key This field is required.`},
 	{"§5.7 required", "bob", "experiment", `{"feature_flag_key":"e"}`, `400 required name This field is required.`},
 	{"§5.7 a draft", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"name":"E","feature_flag_key":"e","start_date":null,"archived":false}`},
 	{"§5.7 its flag", "bob", "get 1", ``, `{"key":"e","active":false,"filters":{"groups":[{"rollout_percentage":100}],"multivariate":{"variants":[{"key":"control","rollout_percentage":50},{"key":"test","rollout_percentage":50}]}}}`},
-	{"§5.7 many variants", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":` + manyVariants(21) + `}}`, `400 invalid_input * Feature flag variants must be less than 21`},
+	{"§5.7 many variants", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":` + flagtest.ManyVariants(21) + `}}`, `400 invalid_input * Feature flag variants must be less than 21`},
 	{"§5.7 control", "bob", "experiment", `{"name":"F","feature_flag_key":"f","parameters":{"feature_flag_variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}}`, `400 invalid_input * Feature flag variants must contain a control variant`},
 	{"§5.7 a start activates the flag", "bob", "changeexperiment <E>", `{"start_date":"2026-01-02T00:00:00Z"}`, `{"start_date":"2026-01-02T00:00:00Z"}`},
 	{"§5.7 a start activates the flag", "bob", "get 1", ``, `{"active":true}`},
 	{"§5.7 after launch", "bob", "changeexperiment <E>", `{"parameters":{"feature_flag_variants":[{"key":"control","rollout_percentage":20},{"key":"test","rollout_percentage":80}]}}`, `400 invalid_input * Can't update feature_flag_variants on Experiment`},
 	{"§5.1.3 linked", "bob", "change 1", `{"deleted":true}`, `400 invalid_input -`},
 }
-
-const targeting = `{"groups":[{"properties":[{"key":"email","type":"person","operator":"exact","value":"x"}],"rollout_percentage":50}]}`
 
 var surveyRows = []ruletest.Row{
 	{"§5.6", "bob", "survey", `{"name":"S","type":"popover","questions":[{"type":"open","question":"Why?"}]}`, `{"name":"S","type":"popover","start_date":null,"end_date":null,"archived":false,"targeting_flag":null,"linked_flag":null,"questions":[{"type":"open","question":"Why?"}]}`},
@@ -150,11 +138,11 @@ var surveyRows = []ruletest.Row{
 	{"§5.6", "bob", "survey", `{"name":"T","type":"popover"}`, `{"name":"T"}`},
 	{"§5.6 unique", "bob", "changesurvey <T>", `{"name":"S"}`, `400 unique name There is already another survey with this name.`},
 	{"§5.6 type", "bob", "survey", `{"name":"U","type":"letter"}`, `400 invalid_choice type "letter" is not a valid choice.`},
-	{"§5.6 name", "bob", "survey", `{"name":` + text(401) + `,"type":"popover"}`, `400 max_length name`},
+	{"§5.6 name", "bob", "survey", `{"name":` + flagtest.Text(401) + `,"type":"popover"}`, `400 max_length name`},
 	{"§5.6 iteration_count", "bob", "changesurvey <S>", `{"iteration_count":501}`, `400 max_value iteration_count`},
 	{"§5.6 flags of surveys are hidden", "bob", "list", `{}`, `{"count":0}`},
 	{"§5.6 targeting everybody", "bob", "changesurvey <S>", `{"targeting_flag_filters":{"groups":[{"properties":[],"rollout_percentage":100}]}}`, `400 invalid_input`},
-	{"§5.6 targeting", "bob", "changesurvey <S>", `{"targeting_flag_filters":` + targeting + `}`, `{"targeting_flag":{"filters":` + targeting + `}}`},
+	{"§5.6 targeting", "bob", "changesurvey <S>", `{"targeting_flag_filters":` + flagtest.Targeting + `}`, `{"targeting_flag":{"filters":` + flagtest.Targeting + `}}`},
 	{"§5.6 targeting", "bob", "changesurvey <S>", `{"remove_targeting_flag":true}`, `{"targeting_flag":null}`},
 	{"§5.6 runs", "bob", "changesurvey <S>", `{"start_date":"2026-01-01T00:00:00Z"}`, `{"start_date":"2026-01-01T00:00:00Z","internal_targeting_flag":{"active":true}}`},
 	{"§5.6 complete", "bob", "changesurvey <S>", `{"end_date":"2026-01-02T00:00:00Z"}`, `{"internal_targeting_flag":{"active":false}}`},

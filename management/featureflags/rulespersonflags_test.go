@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -59,8 +60,8 @@ func TestQuestion_DifferenceReason(t *testing.T) {
 // The version of a call for which the SDK has reported none is that in force at its time. Version n
 // of flag 1 is of 12:00:n, and the flag is deleted and restored at the end.
 func TestFlags_FillVersions(t *testing.T) {
-	w := newWorld(t)
-	w.Run(t, roomCalls(t, w), []ruletest.Row{
+	w := flagtest.New(t)
+	w.Run(t, flagtest.RoomCalls(t, w), []ruletest.Row{
 		{"N5", "bob", "create", `{"key":"a"}`, `{"version":1,"updated_at":"2026-01-02T12:00:01Z"}`},
 		{"N5", "bob", "change 1", `{"active":false}`, `{"version":2}`},
 		{"N5", "bob", "change 1", `{"active":true}`, `{"version":3,"updated_at":"2026-01-02T12:00:03Z"}`},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -18,8 +19,8 @@ var pinnedFlag = ruletest.Row{"N11", "bob", "create", `{"key":"a","filters":{"gr
 var pinRows = []ruletest.Row{
 	pinnedFlag,
 	{"N11 nothing is pinned", "bob", "pins 1", `{}`, `{"count":0}`},
-	{"N11 by person_id", "bob", "pin 1", `{"person_id":"` + vic + `","value":"blue","note":"asked for it"}`,
-		`{"id":1,"person":{"uuid":"` + vic + `","name":"vic@example.com","distinct_id":"vic"},"group":null,"value":"blue","note":"asked for it","expires_at":null,"created_by":{"id":2}}`},
+	{"N11 by person_id", "bob", "pin 1", `{"person_id":"` + flagtest.Vic + `","value":"blue","note":"asked for it"}`,
+		`{"id":1,"person":{"uuid":"` + flagtest.Vic + `","name":"vic@example.com","distinct_id":"vic"},"group":null,"value":"blue","note":"asked for it","expires_at":null,"created_by":{"id":2}}`},
 	{"N11 by a distinct id that nobody has yet", "cyd", "pin 1", `{"distinct_id":"new","value":true,"expires_at":"2026-01-03T00:00:00Z"}`, `{"id":2,"person":{"name":"new","distinct_id":"new"},"value":true,"expires_at":"2026-01-03T00:00:00Z"}`},
 	{"N11 a group", "cyd", "pin 1", `{"group":{"type":"company","key":"acme"},"value":false}`, `{"id":3,"person":null,"group":{"type":"company","key":"acme"},"value":false}`},
 	{"N11 a second one for the same person replaces the first", "cyd", "pin 1", `{"distinct_id":"vic2","value":false}`, `{"id":4,"value":false}`},
@@ -44,7 +45,7 @@ var pinRows = []ruletest.Row{
 	{"N11 another project's flag", "dan", "pin 1", `{"distinct_id":"x","value":true}`, `404 not_found - Not found.`},
 }
 
-var pinBodyRows = rows([]ruletest.Row{pinnedFlag}, each("N11", "bob", "pin 1",
+var pinBodyRows = flagtest.Rows([]ruletest.Row{pinnedFlag}, flagtest.Each("N11", "bob", "pin 1",
 	[2]string{`{"value":true}`, `400 required distinct_id Give distinct_id, person_id or group.`},
 	[2]string{`{"distinct_id":"x","group":{"type":"company","key":"acme"},"value":true}`, `400 invalid_input distinct_id Give one of`},
 	[2]string{`{"distinct_id":"x"}`, `400 required value`},
@@ -85,8 +86,8 @@ var pinEntryRows = []ruletest.Row{
 	{"N11", "bob", "pin 1", `{"distinct_id":"una","value":true}`, `{"id":1}`},
 	{"N11 an export leaves pins out", "bob", "export", ``, `{"flags":[{"key":"a","pins":"(absent)"}]}`},
 	{"N12 pins need an approval", "ann", "approvals", `{"needed":1}`, `{"needed":1}`},
-	{"N12 pins need an approval", "bob", "pin 1", `{"distinct_id":"x","value":true}`, needsOne},
-	{"N12 and so does their end", "bob", "unpin 1 1", ``, needsOne},
+	{"N12 pins need an approval", "bob", "pin 1", `{"distinct_id":"x","value":true}`, flagtest.NeedsOne},
+	{"N12 and so does their end", "bob", "unpin 1 1", ``, flagtest.NeedsOne},
 	{"N12 a refusal changes nothing", "bob", "pins 1", `{}`, `{"count":1,"results":[{"id":1}]}`},
 	{"N12", "ann", "approvals", `{"needed":0}`, `{"needed":0}`},
 	{"N11 of a deleted flag none", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},

@@ -3,6 +3,7 @@ package featureflags_test
 import (
 	"testing"
 
+	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -13,30 +14,30 @@ func TestPins_Bounds(t *testing.T) {
 	})
 }
 
-var pinFormRows = rows([]ruletest.Row{pinnedFlag}, each("console.md N11", "bob", "pin 1",
+var pinFormRows = flagtest.Rows([]ruletest.Row{pinnedFlag}, flagtest.Each("console.md N11", "bob", "pin 1",
 	[2]string{`{"distinct_id":"x","person_id":null,"group":null,"value":true}`, `{"id":1,"person":{"distinct_id":"x"},"group":null}`},
 	[2]string{`{"distinct_id":null,"group":{"type":"company","key":"acme"},"value":"red"}`, `{"id":2,"person":null,"value":"red"}`},
 	[2]string{`{"distinct_id":7,"value":true}`, `{"person":{"name":"7","distinct_id":"7"}}`},
 	[2]string{`{"distinct_id":" x ","value":true}`, `{"person":{"distinct_id":" x "}}`}, // blanks are part of an id
 	[2]string{`{"group":{"type":"company","key":12},"value":true}`, `{"group":{"type":"company","key":"12"}}`},
-	[2]string{`{"distinct_id":` + text(400) + `,"value":true}`, `{"person":{"distinct_id":` + text(400) + `}}`},
-	[2]string{`{"distinct_id":` + text(401) + `,"value":true}`, `400 max_length distinct_id Ensure this field has no more than 400 characters.`},
-	[2]string{`{"group":{"type":"company","key":` + text(400) + `},"value":true}`, `{"id":7}`},
-	[2]string{`{"group":{"type":"company","key":` + text(401) + `},"value":true}`, `400 max_length group__key`},
+	[2]string{`{"distinct_id":` + flagtest.Text(400) + `,"value":true}`, `{"person":{"distinct_id":` + flagtest.Text(400) + `}}`},
+	[2]string{`{"distinct_id":` + flagtest.Text(401) + `,"value":true}`, `400 max_length distinct_id Ensure this field has no more than 400 characters.`},
+	[2]string{`{"group":{"type":"company","key":` + flagtest.Text(400) + `},"value":true}`, `{"id":7}`},
+	[2]string{`{"group":{"type":"company","key":` + flagtest.Text(401) + `},"value":true}`, `400 max_length group__key`},
 	[2]string{`{"group":{"key":"acme"},"value":true}`, `400 invalid_input group__type Not a valid string.`},
 	[2]string{`{"group":[],"value":true}`, `400 not_a_dict group`},
 	[2]string{`{"group":{},"value":true}`, `400 invalid_input group__type Not a valid string.`},
 	[2]string{`{"distinct_id":true,"value":true}`, `400 invalid_input distinct_id Not a valid string.`},
 	[2]string{`{"person_id":"una","value":true}`, `400 invalid_input person_id Must be a valid UUID.`},
-	[2]string{`{"person_id":"` + una + `","distinct_id":"una","value":true}`, `400 invalid_input distinct_id Give one of distinct_id, person_id and group.`},
-	[2]string{`{"person_id":"` + una + `","group":{"type":"company","key":"acme"},"value":true}`, `400 invalid_input distinct_id Give one of`},
+	[2]string{`{"person_id":"` + flagtest.Una + `","distinct_id":"una","value":true}`, `400 invalid_input distinct_id Give one of distinct_id, person_id and group.`},
+	[2]string{`{"person_id":"` + flagtest.Una + `","group":{"type":"company","key":"acme"},"value":true}`, `400 invalid_input distinct_id Give one of`},
 	[2]string{`{"distinct_id":"y","value":null}`, `400 invalid_input value Give true, false or the key of a variant.`},
 	[2]string{`{"distinct_id":"y","value":"true"}`, `400 does_not_exist value The feature flag has no variant "true".`},
 	[2]string{`{"distinct_id":"y","value":"Red"}`, `400 does_not_exist value`},
 	[2]string{`{"distinct_id":"y","value":["red"]}`, `400 invalid_input value`},
 	[2]string{`{"distinct_id":"y","value":true,"note":null}`, `{"note":""}`},
-	[2]string{`{"distinct_id":"y","value":true,"note":` + text(200) + `}`, `{"note":` + text(200) + `}`},
-	[2]string{`{"distinct_id":"y","value":true,"note":` + text(201) + `}`, `400 max_length note`},
+	[2]string{`{"distinct_id":"y","value":true,"note":` + flagtest.Text(200) + `}`, `{"note":` + flagtest.Text(200) + `}`},
+	[2]string{`{"distinct_id":"y","value":true,"note":` + flagtest.Text(201) + `}`, `400 max_length note`},
 	[2]string{`{"distinct_id":"y","value":true,"expires_at":"soon"}`, `400 invalid_input expires_at`},
 	[2]string{`[]`, `400 invalid_input - Invalid data.`},
 ))
@@ -63,8 +64,8 @@ var pinTargetRows = []ruletest.Row{
 	{"console.md N11 a second one replaces that of its target only", "bob", "pin 1", `{"group":{"type":"team","key":"acme"},"value":"blue"}`, `{"id":4}`},
 	{"console.md N11 a second one replaces that of its target only", "bob", "pins 1", ``, `{"count":3,"results":[{"id":4},{"id":3},{"id":1}]}`},
 	{"console.md N11 a person by uuid and by any id", "bob", "pin 1", `{"distinct_id":"vic","value":true}`, `{"id":5}`},
-	{"console.md N11 a person by uuid and by any id", "bob", "pin 1", `{"person_id":"` + vic + `","value":"red"}`, `{"id":6}`},
-	{"console.md N11 a person by uuid and by any id", "bob", "pins 1", `{"Limit":2}`, `{"count":4,"results":[{"id":6,"person":{"uuid":"` + vic + `"}},{"id":4}]}`},
+	{"console.md N11 a person by uuid and by any id", "bob", "pin 1", `{"person_id":"` + flagtest.Vic + `","value":"red"}`, `{"id":6}`},
+	{"console.md N11 a person by uuid and by any id", "bob", "pins 1", `{"Limit":2}`, `{"count":4,"results":[{"id":6,"person":{"uuid":"` + flagtest.Vic + `"}},{"id":4}]}`},
 	{"console.md N11 another person", "bob", "pin 1", `{"distinct_id":"una","value":true}`, `{"id":7}`},
 	{"console.md N11 another person", "bob", "pins 1", `{"Offset":4}`, `{"count":5,"results":[{"id":1}]}`},
 	{"console.md N11 an id that is none", "bob", "unpin 1 x", ``, `404 not_found - Not found.`},

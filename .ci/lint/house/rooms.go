@@ -75,6 +75,7 @@ var table = map[string]room{
 	"management/rooms":                    {pure: true, ours: managementRooms},
 	// for the tests of the packages
 	"management/internal/memstore":        {pure: true, ours: append([]string{"flags"}, managementRooms...)},
+	"management/internal/flagtest":        {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest"}, managementRooms...)},
 	"management/internal/ruletest":        {pure: true, ours: []string{"management", "management/rooms"}},
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
