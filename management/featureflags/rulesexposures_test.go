@@ -45,6 +45,9 @@ func exposureHours() []memstore.FlagHour {
 		}
 		out = append(out, hourCount("many", fmt.Sprintf("v%02d", i), "2026-01-02T10:00:00Z", n))
 	}
+	for i := range 25 {
+		out = append(out, hourCount("fit", fmt.Sprintf("v%02d", i), "2026-01-02T10:00:00Z", 1))
+	}
 	for i := range 26 {
 		out = append(out, hourCount("named", fmt.Sprintf("v%02d", i), "2026-01-02T10:00:00Z", 3))
 	}
@@ -70,6 +73,7 @@ func exposureWorld(t *testing.T, zone string) *ruletest.World {
 		{"flag 3", "bob", "create", `{"key":"autumn"}`, `{"id":3}`}, {"flag 4", "bob", "create", `{"key":"million"}`, `{"id":4}`},
 		{"flag 5", "bob", "create", `{"key":"more"}`, `{"id":5}`}, {"flag 6", "bob", "create", `{"key":"many"}`, `{"id":6}`},
 		{"flag 7", "bob", "create", `{"key":"named"}`, `{"id":7}`}, {"flag 8 of the other project", "dan", "create", `{"key":"a"}`, `{"id":8}`},
+		{"flag 9", "bob", "create", `{"key":"fit"}`, `{"id":9}`},
 	})
 	return w
 }
@@ -176,14 +180,19 @@ var exposureEventRows = []ruletest.Row{
 	{"only the calls of the period count", "bob", "exposedevents 5", `{"From":"2026-01-01T00:00:00Z","To":"2026-01-02T00:00:00Z","Count":"people"}`, `{"total":7}`},
 	{"minutes of 1,000,000 calls", "bob", "exposedevents 4", `{"From":"2026-01-02T10:00:00Z","To":"2026-01-02T11:00:00Z","Interval":"minute"}`, `{"total":7}`},
 	{"minutes of more calls", "bob", "exposedevents 5", `{"From":"2026-01-02T10:00:00Z","To":"2026-01-02T11:00:00Z","Interval":"minute"}`, `400 invalid_input interval There are more than 1000000 calls: choose hour or day.`},
+	{"minutes of a part of their hour", "bob", "exposedevents 5", `{"From":"2026-01-02T10:00:00Z","To":"2026-01-02T10:05:00Z","Interval":"minute"}`, `400 invalid_input interval There are more than 1000000 calls: choose hour or day.`},
+	{"minutes of another hour", "bob", "exposedevents 5", `{"From":"2026-01-02T11:00:00Z","To":"2026-01-02T11:05:00Z","Interval":"minute"}`, `{"total":7}`},
 	{"hours of more calls", "bob", "exposedevents 5", `{"From":"2026-01-02T10:00:00Z","To":"2026-01-02T11:00:00Z","Interval":"hour"}`, `{"total":1000001}`},
 }
 
 // exposureValueRows proves the limit of 25 values. Flag 6 has 24 values with two calls and three
-// with one call, and flag 7 has 26 values with three calls and the value "other" with 90.
+// with one call, flag 7 has 26 values with three calls and the value "other" with 90, and flag 9 has
+// 25 values with one call.
 func exposureValueRows() []ruletest.Row {
+	var once []string
 	twice, thrice := "", ""
 	for i := range 25 {
+		once = append(once, fmt.Sprintf(`{"value":"v%02d","data":[1],"total":1}`, i))
 		if i < 24 {
 			twice += fmt.Sprintf(`{"value":"v%02d","data":[2],"total":2},`, i)
 		}
@@ -193,6 +202,7 @@ func exposureValueRows() []ruletest.Row {
 	return []ruletest.Row{
 		{"N7 at most 25 values, the rest summed as other: 1 + 1", "bob", "exposed 6", day, `{"series":[` + twice + `{"value":"v24","data":[1],"total":1},{"value":"other","data":[2],"total":2}],"total":51}`},
 		{"N7 a variant named other belongs to the rest: 90 + 3", "bob", "exposed 7", day, `{"series":[` + thrice + `{"value":"other","data":[93],"total":93}],"total":168}`},
+		{"N7 25 values without others", "bob", "exposed 9", day, `{"series":[` + strings.Join(once, ",") + `],"total":25}`},
 	}
 }
 
@@ -222,6 +232,7 @@ var exposureManyRows = flagtest.Rows(
 var exposureHalfHourRows = []ruletest.Row{
 	{"N7 hours of the project", "bob", "exposed 1", `{"From":"2026-01-02T09:00:00Z","To":"2026-01-02T12:00:00Z","Interval":"hour"}`,
 		`{"labels":["2026-01-02T08:30:00Z","2026-01-02T09:30:00Z","2026-01-02T10:30:00Z","2026-01-02T11:30:00Z"],"series":[{"value":"true","data":[0,0,5,0],"total":5}],"total":5}`},
+	{"N7 an hour that begins before the first point has no series", "bob", "exposed 1", `{"From":"2026-01-02T11:30:00Z","To":"2026-01-02T12:00:00Z","Interval":"hour"}`, `{"labels":["2026-01-02T11:30:00Z"],"series":[],"total":0}`},
 	{"N7 days of the project", "bob", "exposed 1", `{"From":"2026-01-01T12:00:00Z","To":"2026-01-02T12:00:00Z"}`,
 		`{"labels":["2025-12-31T18:30:00Z","2026-01-01T18:30:00Z"],"series":[{"value":"true","data":[3,9]},{"value":"false","data":[0,2]}],"total":14}`},
 	{"N8 days of the project", "bob", "exposedmany 2", `[1]`, `{"results":{"1":{"calls":14,"days":[3,11]}}}`},

@@ -1,6 +1,7 @@
 package featureflags_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -57,39 +58,45 @@ func TestQuestion_DifferenceReason(t *testing.T) {
 	}
 }
 
-// The version of a call for which the SDK has reported none is that in force at its time. Version n
-// of flag 1 is of 12:00:n, and the flag is deleted and restored at the end.
+// The version of a call for which the SDK has reported none is that in force at its time (console.md
+// N5). Version n of flag 1 is of 12:00:n, and flag 2 is of 12:00:104. The 100 newest versions of a flag
+// are searched.
 func TestFlags_FillVersions(t *testing.T) {
 	w := flagtest.New(t)
-	w.Run(t, flagtest.RoomCalls(t, w), []ruletest.Row{
-		{"N5", "bob", "create", `{"key":"a"}`, `{"version":1,"updated_at":"2026-01-02T12:00:01Z"}`},
-		{"N5", "bob", "change 1", `{"active":false}`, `{"version":2}`},
-		{"N5", "bob", "change 1", `{"active":true}`, `{"version":3,"updated_at":"2026-01-02T12:00:03Z"}`},
-		{"N5", "bob", "create", `{"key":"b"}`, `{"id":2,"version":1}`},
-	})
+	changes := []ruletest.Row{{"N5", "bob", "create", `{"key":"a"}`, `{"version":1,"updated_at":"2026-01-02T12:00:01Z"}`}}
+	for n := 2; n <= 103; n++ {
+		changes = append(changes, ruletest.Row{"N5", "bob", "change 1", fmt.Sprintf(`{"name":"%d"}`, n), fmt.Sprintf(`{"version":%d}`, n)})
+	}
+	w.Run(t, flagtest.RoomCalls(t, w), append(changes, ruletest.Row{"N5", "bob", "create", `{"key":"b"}`, `{"id":2,"version":1,"updated_at":"2026-01-02T12:01:44Z"}`}))
 	second := func(n float64) time.Time { return ruletest.Start.Add(time.Duration(n * float64(time.Second))) }
 	for name, c := range map[string]struct {
+		flag int64
 		call featureflags.LastCall
 		want int64
 	}{
-		"before the flag":         {featureflags.LastCall{At: second(0.9)}, 0},
-		"when it was created":     {featureflags.LastCall{At: second(1)}, 1},
-		"before the second":       {featureflags.LastCall{At: second(1.999999)}, 1},
-		"when it was changed":     {featureflags.LastCall{At: second(2)}, 2},
-		"before the last change":  {featureflags.LastCall{At: second(2.9)}, 2},
-		"at the last change":      {featureflags.LastCall{At: second(3)}, 3},
-		"later":                   {featureflags.LastCall{At: second(99)}, 3},
-		"with a version":          {featureflags.LastCall{At: second(99), Version: 2}, 2},
-		"with an unknown version": {featureflags.LastCall{At: second(1), Version: 9}, 9},
+		"before the flag":          {2, featureflags.LastCall{At: second(103.9)}, 0},
+		"when it was created":      {2, featureflags.LastCall{At: second(104)}, 1},
+		"when it was changed":      {1, featureflags.LastCall{At: second(50)}, 50},
+		"between two changes":      {1, featureflags.LastCall{At: second(50.5)}, 50},
+		"just before a change":     {1, featureflags.LastCall{At: second(50.999999)}, 50},
+		"before the last change":   {1, featureflags.LastCall{At: second(102.9)}, 102},
+		"at the last change":       {1, featureflags.LastCall{At: second(103)}, 103},
+		"later":                    {1, featureflags.LastCall{At: second(999)}, 103},
+		"the oldest of 100":        {1, featureflags.LastCall{At: second(4)}, 4},
+		"before the oldest of 100": {1, featureflags.LastCall{At: second(3)}, 0},
+		"with a version":           {1, featureflags.LastCall{At: second(99), Version: 2}, 2},
+		"with an unknown version":  {1, featureflags.LastCall{At: second(1), Version: 999}, 999},
 	} {
-		calls := map[int64]*featureflags.LastCall{1: &c.call, 2: {At: second(99)}}
-		if err := w.FeatureFlags.FillVersions(t.Context(), w.Scope(t, "bob"), calls); err != nil || calls[1].Version != c.want || calls[2].Version != 1 {
-			t.Errorf("a call %s: version %d and %d, %v, want %d and 1", name, calls[1].Version, calls[2].Version, err, c.want)
+		other := 3 - c.flag
+		calls := map[int64]*featureflags.LastCall{c.flag: &c.call, other: {At: second(999)}}
+		latest := map[int64]int64{1: 103, 2: 1}[other]
+		if err := w.FeatureFlags.FillVersions(t.Context(), w.Scope(t, "bob"), calls); err != nil || calls[c.flag].Version != c.want || calls[other].Version != latest {
+			t.Errorf("a call %s: version %d and %d, %v, want %d and %d", name, calls[c.flag].Version, calls[other].Version, err, c.want, latest)
 		}
 	}
-	// A flag of another project is not found.
-	err := w.FeatureFlags.FillVersions(t.Context(), w.Scope(t, "dan"), map[int64]*featureflags.LastCall{1: {At: second(99)}})
-	if err == nil {
-		t.Error("a flag of another project has a version")
+	for caller, flag := range map[string]int64{"dan": 1, "bob": 9} { // a flag of another project, and one that does not exist
+		if err := w.FeatureFlags.FillVersions(t.Context(), w.Scope(t, caller), map[int64]*featureflags.LastCall{flag: {At: second(99)}}); err == nil {
+			t.Errorf("%s: flag %d has a version", caller, flag)
+		}
 	}
 }
