@@ -7,14 +7,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// Requests manages change requests for flags.
-type Requests struct {
-	*core
-	management.Resource[storeTx, storedRequest, ChangeRequest]
-}
-
-type requestEdit = management.Edit[storeTx, storedRequest]
-
 // Config is the configuration of a Service. Env and Flags are required.
 type Config struct {
 	// Env has the store, the clock and the log of changes.
@@ -43,6 +35,12 @@ type core struct {
 	stored storedflags.Store
 }
 
+// storeTx is a transaction of the store.
+type storeTx = management.DefinitionTx
+
+// view is a transaction with the scope of the caller.
+type view = management.View[storeTx]
+
 // Scheduled manages changes of flags at a later time (§5.1.3). RunDue executes them; the
 // server must call it regularly.
 type Scheduled struct {
@@ -50,8 +48,10 @@ type Scheduled struct {
 	management.Resource[storeTx, storedChange, ScheduledChange]
 }
 
-// storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+// Requests manages change requests for flags.
+type Requests struct {
+	*core
+	management.Resource[storeTx, storedRequest, ChangeRequest]
+}
 
-// view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type requestEdit = management.Edit[storeTx, storedRequest]

@@ -7,17 +7,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// memberCount returns the number of persons of a cohort. Static cohorts up to MaxLiveCount are
-// counted now, because merging and erasing persons changes their number without a write to the
-// cohort. For all other cohorts it returns the stored count.
-func (s Service) memberCount(v *view, c *storedcohorts.Cohort) (*int, error) {
-	if !c.Static || c.Deleted || c.Count == nil || *c.Count > storedcohorts.MaxLiveCount {
-		return c.Count, nil
-	}
-	n, err := v.Tx.CountMembers(v.Project.ID, c.ID)
-	return &n, err
-}
-
 // resource returns the generic operations on the project's cohorts. ids are added to the static
 // cohort that a write creates or changes. If ofFile is true they are from a CSV file, and a write
 // to a dynamic cohort returns an error.
@@ -79,6 +68,17 @@ func (s Service) show(v *view, c *storedcohorts.Cohort) (*Cohort, error) {
 	out.Access = v.AccessTo(c.AccessObject())
 	out.CreatedBy, out.Experiments = creator, experiments
 	return out, nil
+}
+
+// memberCount returns the number of persons of a cohort. Static cohorts up to MaxLiveCount are
+// counted now, because merging and erasing persons changes their number without a write to the
+// cohort. For all other cohorts it returns the stored count.
+func (s Service) memberCount(v *view, c *storedcohorts.Cohort) (*int, error) {
+	if !c.Static || c.Deleted || c.Count == nil || *c.Count > storedcohorts.MaxLiveCount {
+		return c.Count, nil
+	}
+	n, err := v.Tx.CountMembers(v.Project.ID, c.ID)
+	return &n, err
 }
 
 // errNotStaticFile returns the error for a CSV file that is sent to a dynamic cohort.

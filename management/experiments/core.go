@@ -20,16 +20,6 @@ type Service struct {
 	flags  featureflags.Flags
 }
 
-type experimentEdit = management.Edit[storeTx, storedExperiment]
-
-// ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
-// they are not UUIDs, because clients choose them.
-func (s Service) ensureUUID(metric map[string]json.RawMessage) {
-	if management.JSONText(metric["uuid"]) == "" {
-		metric["uuid"] = management.Encode(s.env.NewID())
-	}
-}
-
 // Holdouts manages holdouts: shares of all persons that are excluded from experiments
 // (experiments.md §3.10). Access rules for experiments apply to holdouts too.
 type Holdouts struct {
@@ -49,3 +39,13 @@ type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
 type view = management.View[storeTx]
+
+type experimentEdit = management.Edit[storeTx, storedExperiment]
+
+// ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
+// they are not UUIDs, because clients choose them.
+func (s Service) ensureUUID(metric map[string]json.RawMessage) {
+	if management.JSONText(metric["uuid"]) == "" {
+		metric["uuid"] = management.Encode(s.env.NewID())
+	}
+}

@@ -6,16 +6,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// Flags manages feature flags (§5.1). Its methods may be called from several goroutines. They
-// return *management.Error for faults of the request; other errors are faults of the store.
-type Flags struct{ *core }
-
-// PlainError is an error that the API returns in the form {"error": text}.
-type PlainError string
-
-// pasteFunc stores copies of what belongs to a flag with its copy d in the project of a scope.
-type pasteFunc = func(tx storeTx, to *management.Scope, d *management.Definition) error
-
 // Config is the configuration of Flags. Env and Cohorts are required, and every other field is
 // optional. A function that receives a transaction is called within that transaction: if it returns
 // an error, the change is rolled back.
@@ -41,11 +31,9 @@ type Config struct {
 	SurveyObject func(tx storeTx, scope *management.Scope, id string) (*management.AccessObject, error)
 }
 
-// storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
-
-// view is a transaction of this package with the scope of the caller.
-type view = management.View[storeTx]
+// Flags manages feature flags (§5.1). Its methods may be called from several goroutines. They
+// return *management.Error for faults of the request; other errors are faults of the store.
+type Flags struct{ *core }
 
 // core is the state of Flags.
 type core struct {
@@ -53,3 +41,15 @@ type core struct {
 	stored storedflags.Store
 	flags  management.Resource[storeTx, storedflags.Flag, Flag]
 }
+
+// storeTx is a transaction of the store.
+type storeTx = management.DefinitionTx
+
+// view is a transaction of this package with the scope of the caller.
+type view = management.View[storeTx]
+
+// PlainError is an error that the API returns in the form {"error": text}.
+type PlainError string
+
+// pasteFunc stores copies of what belongs to a flag with its copy d in the project of a scope.
+type pasteFunc = func(tx storeTx, to *management.Scope, d *management.Definition) error

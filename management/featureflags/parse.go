@@ -14,6 +14,12 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// namedEntry is a flag or cohort of a document, with its key or name.
+type namedEntry struct {
+	name  string
+	entry entry
+}
+
 // parsedDocument is a document as sent, checked and in canonical form.
 type parsedDocument struct {
 	cohorts, flags []namedEntry
@@ -115,12 +121,6 @@ func wrapFault(kind, name string, err error) error {
 		return &wrapped
 	}
 	return err
-}
-
-// namedEntry is a flag or cohort of a document, with its key or name.
-type namedEntry struct {
-	name  string
-	entry entry
 }
 
 // compareSettings checks that flags evaluate alike in the project and where the document was

@@ -10,11 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// maxRollouts limits the live rollouts of a project (experiments.md §4.15).
-const maxRollouts = 200
-
-func (s Service) interval() time.Duration { return cmp.Or(s.Interval, time.Minute) }
-
 // Config is the configuration of a Service. Env is required, and every other field is optional.
 type Config struct {
 	// Env has the store, the clock and the log of changes.
@@ -43,6 +38,17 @@ type Service struct {
 	simulating chan struct{} // semaphore: its capacity is the number of simulations that may run at a time
 }
 
+// storeTx is a transaction of the store.
+type storeTx = management.DefinitionTx
+
+// view is a transaction with the scope of the caller.
+type view = management.View[storeTx]
+
+// maxRollouts limits the live rollouts of a project (experiments.md §4.15).
+const maxRollouts = 200
+
+func (s Service) interval() time.Duration { return cmp.Or(s.Interval, time.Minute) }
+
 // Find returns the flag of a rollout. It returns an error if the flag was deleted.
 func (s Service) findFlag(v *view, x *storedRollout) (*storedflags.Flag, error) {
 	f, err := s.stored.Find(v.Tx, v.Scope, x.Flag)
@@ -51,9 +57,3 @@ func (s Service) findFlag(v *view, x *storedRollout) (*storedflags.Flag, error) 
 	}
 	return f, err
 }
-
-// storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
-
-// view is a transaction with the scope of the caller.
-type view = management.View[storeTx]

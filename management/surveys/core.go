@@ -7,18 +7,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// kindSurvey is the kind of the records of surveys: Parent is the project, Sort the time of
-// creation, Unique the project and the name.
-const kindSurvey = "survey"
-
-// Service manages surveys (§5.6). A survey is shown to persons by SDKs, which evaluate the flags
-// that belong to it (flags.go).
-type Service struct {
-	*Config
-	management.Resource[storeTx, storedSurvey, Survey]
-	stored storedflags.Store
-}
-
 // Config is the configuration of a Service. Env is required, and every other field is optional.
 type Config struct {
 	// Env has the store, the clock and the log of changes.
@@ -33,16 +21,27 @@ type Config struct {
 	JobDone func(management.JobDone)
 }
 
-// AccessObject returns a survey of the scope's project as access rules refer to it, or nil if there
-// is no such survey.
-func AccessObject(tx storeTx, scope *management.Scope, id string) (*management.AccessObject, error) {
-	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, scope.Parent(), id)
-	if err != nil || x == nil {
-		return nil, err
-	}
-	object := x.accessObject()
-	return &object, nil
+// Service manages surveys (§5.6). A survey is shown to persons by SDKs, which evaluate the flags
+// that belong to it (flags.go).
+type Service struct {
+	*Config
+	management.Resource[storeTx, storedSurvey, Survey]
+	stored storedflags.Store
 }
+
+// storeTx is a transaction of the store.
+type storeTx = management.DefinitionTx
+
+// view is a transaction with the scope of the caller.
+type view = management.View[storeTx]
+
+// kindSurvey is the kind of the records of surveys: Parent is the project, Sort the time of
+// creation, Unique the project and the name.
+const kindSurvey = "survey"
+
+// kindSurveyIteration is the kind of the records that schedule the next iterations of surveys: ID
+// is the id of the survey, Sort the time. A survey without a next iteration has no record.
+const kindSurveyIteration = "survey_turn"
 
 // surveySettings are the members of a survey that are stored and returned unchanged.
 type surveySettings struct {
@@ -102,6 +101,22 @@ type storedSurvey struct {
 // isRunning reports whether the survey has started and not ended.
 func (s *storedSurvey) isRunning() bool { return !s.Start.IsZero() && s.End.IsZero() }
 
+// AccessObject returns the survey as access rules refer to it.
+func (s *storedSurvey) accessObject() management.AccessObject {
+	return management.AccessObject{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
+}
+
+// AccessObject returns a survey of the scope's project as access rules refer to it, or nil if there
+// is no such survey.
+func AccessObject(tx storeTx, scope *management.Scope, id string) (*management.AccessObject, error) {
+	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, scope.Parent(), id)
+	if err != nil || x == nil {
+		return nil, err
+	}
+	object := x.accessObject()
+	return &object, nil
+}
+
 // Survey is a survey as the API returns it.
 type Survey struct {
 	surveySettings
@@ -128,18 +143,3 @@ type surveyFlagKey struct {
 	Key   string  `json:"key"`
 	Value *string `json:"value"`
 }
-
-// AccessObject returns the survey as access rules refer to it.
-func (s *storedSurvey) accessObject() management.AccessObject {
-	return management.AccessObject{Kind: kindSurvey, ID: s.ID, Author: s.CreatedBy}
-}
-
-// kindSurveyIteration is the kind of the records that schedule the next iterations of surveys: ID
-// is the id of the survey, Sort the time. A survey without a next iteration has no record.
-const kindSurveyIteration = "survey_turn"
-
-// storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
-
-// view is a transaction with the scope of the caller.
-type view = management.View[storeTx]

@@ -11,68 +11,18 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
-// Parent returns the Parent of the records that belong to a cohort.
-func Parent(project, cohort int64) string {
-	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
-}
-
-// Realtime is the type of cohorts that another system computes. It is the only type that cannot
-// be derived from the contents of a cohort.
-const Realtime = "realtime"
-
-// MaxLiveCount is the size up to which a static cohort is counted on each read. Larger static
-// cohorts are counted in the background, like dynamic ones.
-const MaxLiveCount = 100_000
-
-// KindCountDue is the kind of records that schedule the next count of a cohort. ID is the
-// Parent of the cohort's calculations and Sort the time. Static cohorts that are counted on each
-// read have no such record.
-const KindCountDue = "cohort_count_due"
-
-// CountDue is the data of such a record. If Cohorts is not empty, as after applying a large
-// document, the record stands for one record of each of these cohorts, and it is replaced by them
-// when it is due.
-type CountDue struct {
-	Project int64   `json:"project"`
-	Cohort  int64   `json:"cohort"`
-	Cohorts []int64 `json:"cohorts,omitempty"`
-
-	ID string `json:"-"` // of the record
-}
-
-// IsCountedPeriodically reports whether the cohort is counted periodically in the background.
-func (c *Cohort) IsCountedPeriodically() bool {
-	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > MaxLiveCount)
-}
-
-// ScheduleCount schedules a count of a cohort, and replaces an earlier schedule.
-func ScheduleCount(tx management.DefinitionTx, project, cohort int64, at time.Time) error {
-	return tx.Put(&management.Record{
-		Kind: KindCountDue, ID: Parent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(CountDue{Project: project, Cohort: cohort}),
-	})
-}
-
 // Kind is the kind of cohorts in access rules.
 const Kind = "cohort"
 
 // ActivityScope is the scope of cohorts in the activity log.
 const ActivityScope = "Cohort"
 
-// cohortTypes are the values of cohort_type (spec/flags.md §1.6).
-var cohortTypes = []string{"static", "person_property", "behavioral", "realtime", "analytical"}
-
-// Fields are the writable fields of a cohort.
-var Fields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
-	{Name: "description", Type: management.Text, Blank: true, MaxLength: 1000},
-	{Name: "groups", Type: management.Array, Custom: true, Help: "oldest form of filters"},
-	{Name: "deleted", Type: management.Bool, Help: "true deletes the cohort, false restores it"},
-	{Name: "filters", Type: management.Object, Null: true, Help: "object with properties: a tree of person, cohort and behavioral filters"},
-	{Name: "query", Type: management.Object, Null: true, Help: "query of a static cohort; it is stored but never run"},
-	{Name: "is_static", Type: management.Bool},
-	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Custom: true, Help: "type of the cohort; derived from its contents"},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
-	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the initial members of a new static cohort"},
+// Cohort is the stored form of a cohort.
+type Cohort struct {
+	Record
+	Meta
+	// Origin is the definitions file that contains the cohort, empty if it is not from a file.
+	Origin string
 }
 
 // Record is the part of a cohort that /flags reads.
@@ -98,13 +48,26 @@ type Meta struct {
 	Count           *int             `json:"count,omitempty"`
 }
 
-// Cohort is the stored form of a cohort.
-type Cohort struct {
-	Record
-	Meta
-	// Origin is the definitions file that contains the cohort, empty if it is not from a file.
-	Origin string
+// Fields are the writable fields of a cohort.
+var Fields = management.Fields{
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
+	{Name: "description", Type: management.Text, Blank: true, MaxLength: 1000},
+	{Name: "groups", Type: management.Array, Custom: true, Help: "oldest form of filters"},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes the cohort, false restores it"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "object with properties: a tree of person, cohort and behavioral filters"},
+	{Name: "query", Type: management.Object, Null: true, Help: "query of a static cohort; it is stored but never run"},
+	{Name: "is_static", Type: management.Bool},
+	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Custom: true, Help: "type of the cohort; derived from its contents"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
+	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the initial members of a new static cohort"},
 }
+
+// cohortTypes are the values of cohort_type (spec/flags.md §1.6).
+var cohortTypes = []string{"static", "person_property", "behavioral", "realtime", "analytical"}
+
+// Realtime is the type of cohorts that another system computes. It is the only type that cannot
+// be derived from the contents of a cohort.
+const Realtime = "realtime"
 
 // Decode decodes a stored cohort. Records from definitions files may have any shape; their
 // unreadable members are ignored.
@@ -126,6 +89,22 @@ func Decode(d *management.Definition) (*Cohort, error) {
 	}
 	c.ID, c.Deleted = d.ID, d.Deleted
 	return c, nil
+}
+
+// Assign applies the values of a request to the cohort. Filters in the oldest format (groups) are
+// converted, unless the request also contains filters in the current format.
+func (c *Cohort) Assign(v management.Values) {
+	Fields.Apply(v, c)
+	if v.Has("filters") || v.Has("groups") {
+		c.Type = nil // derived from the new filters
+	}
+	if groups := definitions.List(wire.Value(v.Raw("groups"))); len(groups) > 0 && management.EmptyJSON(v.Raw("filters")) && !c.Static {
+		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
+	}
+	// Only one of the two formats is stored.
+	if v.Has("groups") || !management.EmptyJSON(c.Filters) {
+		c.Groups = nil
+	}
 }
 
 // Put stores a cohort and, if it is counted periodically, schedules an immediate count. Callers
@@ -187,18 +166,39 @@ func (c *Cohort) AccessObject() management.AccessObject {
 // ItemID returns the cohort's id as used in URLs and in the activity log.
 func (c *Cohort) ItemID() string { return strconv.FormatInt(c.ID, 10) }
 
-// Assign applies the values of a request to the cohort. Filters in the oldest format (groups) are
-// converted, unless the request also contains filters in the current format.
-func (c *Cohort) Assign(v management.Values) {
-	Fields.Apply(v, c)
-	if v.Has("filters") || v.Has("groups") {
-		c.Type = nil // derived from the new filters
-	}
-	if groups := definitions.List(wire.Value(v.Raw("groups"))); len(groups) > 0 && management.EmptyJSON(v.Raw("filters")) && !c.Static {
-		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
-	}
-	// Only one of the two formats is stored.
-	if v.Has("groups") || !management.EmptyJSON(c.Filters) {
-		c.Groups = nil
-	}
+// MaxLiveCount is the size up to which a static cohort is counted on each read. Larger static
+// cohorts are counted in the background, like dynamic ones.
+const MaxLiveCount = 100_000
+
+// IsCountedPeriodically reports whether the cohort is counted periodically in the background.
+func (c *Cohort) IsCountedPeriodically() bool {
+	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > MaxLiveCount)
+}
+
+// KindCountDue is the kind of records that schedule the next count of a cohort. ID is the
+// Parent of the cohort's calculations and Sort the time. Static cohorts that are counted on each
+// read have no such record.
+const KindCountDue = "cohort_count_due"
+
+// CountDue is the data of such a record. If Cohorts is not empty, as after applying a large
+// document, the record stands for one record of each of these cohorts, and it is replaced by them
+// when it is due.
+type CountDue struct {
+	Project int64   `json:"project"`
+	Cohort  int64   `json:"cohort"`
+	Cohorts []int64 `json:"cohorts,omitempty"`
+
+	ID string `json:"-"` // of the record
+}
+
+// Parent returns the Parent of the records that belong to a cohort.
+func Parent(project, cohort int64) string {
+	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
+}
+
+// ScheduleCount schedules a count of a cohort, and replaces an earlier schedule.
+func ScheduleCount(tx management.DefinitionTx, project, cohort int64, at time.Time) error {
+	return tx.Put(&management.Record{
+		Kind: KindCountDue, ID: Parent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(CountDue{Project: project, Cohort: cohort}),
+	})
 }

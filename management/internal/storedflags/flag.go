@@ -9,10 +9,23 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// Kind is the kind of flags in access rules.
+const Kind = "feature_flag"
+
+// MaxKey limits the key of a flag or variant, in characters.
+const MaxKey = 400
+
+// MaxNote limits the note of a change, in characters.
+const MaxNote = 500
+
+// NoteField is the field for the reason of a change. It is stored with the version and in the log
+// (spec/console.md N22).
+var NoteField = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: MaxNote, Custom: true, Help: "reason for the change, stored with the version and in the activity log"}
+
 // Flag is a flag as stored. The fields before Meta are written to Definition.Record, the
 // document that /flags reads (spec/flags.md §1.1); Meta is written to Definition.Meta. The JSON
-// names are the names in FlagFields. The unexported fields are not stored: they describe the change
-// that is being made.
+// names are those of the fields of the API. The fields after Meta are not stored: they describe the
+// change that is being made.
 type Flag struct {
 	ID, Project   int64
 	Key           string `json:"key"`
@@ -52,20 +65,6 @@ type Flag struct {
 	Job json.RawMessage
 }
 
-// AccessObject returns the flag as access rules refer to it.
-func (f *Flag) AccessObject() management.AccessObject {
-	return management.AccessObject{Kind: Kind, ID: f.ItemID(), Author: f.CreatedBy}
-}
-
-// Kind is the kind of flags in access rules.
-const Kind = "feature_flag"
-
-// Store reads, checks and writes the flags of a store.
-type Store struct {
-	// Env has the store and the clock.
-	Env *management.Env[management.DefinitionTx]
-}
-
 // Meta is the part of a flag that /flags does not read: history, tags, links and pins.
 type Meta struct {
 	CreatedAt  management.Stamp `json:"created_at,omitzero"`
@@ -89,6 +88,20 @@ type Meta struct {
 	Dashboards    []int64 `json:"analytics_dashboards,omitempty"`
 	Enriched      bool    `json:"has_enriched_analytics,omitempty"`
 	Pins          []Pin   `json:"pins,omitempty"` // newest first
+}
+
+// Approval records that a change of a protected flag has been approved. It is set on a flag while
+// an approved change request is applied to it.
+type Approval struct {
+	// Request is the id of the change request.
+	Request int64
+	// Approvers are the e-mail addresses of the users who approved it.
+	Approvers []string
+}
+
+// AccessObject returns the flag as access rules refer to it.
+func (f *Flag) AccessObject() management.AccessObject {
+	return management.AccessObject{Kind: Kind, ID: f.ItemID(), Author: f.CreatedBy}
 }
 
 // Decode decodes a flag from the store. Records of definitions files may have any shape, so
@@ -185,21 +198,8 @@ func (f *Flag) Definition() *management.Definition {
 // ItemID returns the id of the flag in the log.
 func (f *Flag) ItemID() string { return strconv.FormatInt(f.ID, 10) }
 
-// Approval records that a change of a protected flag has been approved. It is set on a flag while
-// an approved change request is applied to it.
-type Approval struct {
-	// Request is the id of the change request.
-	Request int64
-	// Approvers are the e-mail addresses of the users who approved it.
-	Approvers []string
+// Store reads, checks and writes the flags of a store.
+type Store struct {
+	// Env has the store and the clock.
+	Env *management.Env[management.DefinitionTx]
 }
-
-// MaxKey limits the key of a flag or variant, in characters.
-const MaxKey = 400
-
-// MaxNote limits the note of a change, in characters.
-const MaxNote = 500
-
-// NoteField is the field for the reason of a change. It is stored with the version and in the log
-// (spec/console.md N22).
-var NoteField = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: MaxNote, Custom: true, Help: "reason for the change, stored with the version and in the activity log"}

@@ -12,116 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
-// CheckApproval returns an error with the code approval_required if the change of the flag can
-// alter an evaluation, the project requires approval, and the change has not been approved
-// (spec/console.md N12). Every write of a flag passes through it (Put). New flags, changes by
-// jobs, and changes of names, notes and links need no approval.
-func (f *Flag) CheckApproval(scope *management.Scope) error {
-	if f.Before == nil || f.Approved != nil || f.Job != nil {
-		return nil
-	}
-	settings, err := ApprovalSettings(scope)
-	if err != nil || !f.Before.NeedsApproval(&settings) {
-		return err
-	}
-	changed := f.changedRules()
-	if !f.NeedsApproval(&settings) { // removing a protecting tag would let the next change pass without approval
-		changed = append(changed, "tags")
-	}
-	switch {
-	case len(changed) == 0:
-		return nil
-	case settings.SwitchOffFree && !f.Active && slices.Equal(changed, []string{"active"}):
-		f.approvalExempt = true
-		return nil
-	}
-	needed := "an approval"
-	if settings.Needed > 1 {
-		needed = fmt.Sprintf("%d approvals", settings.Needed)
-	}
-	return ErrApprovalRequired("This change to the feature flag %q requires %s: send it as the patch of POST /change_requests/.", f.Before.Key, needed)
-}
-
-// logApproval adds to an entry of the activity log how the change was authorized: the approvers
-// and their request, or the type "without approval" if SwitchOffFree exempted the change.
-func (f *Flag) logApproval(d *management.ActivityDetail) {
-	switch {
-	case f.approvalExempt:
-		text := "without approval"
-		d.Type = &text
-	case f.Approved != nil:
-		d.ApprovedBy, d.ChangeRequest = f.Approved.Approvers, f.Approved.Request
-	}
-}
-
-// ErrInFile returns the error for a change of a flag that is defined in a file.
-func ErrInFile(f *Flag) error {
-	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
-}
-
-// MakeLinked creates a flag for another resource, and loads it again so that the caller can add
-// its link and save it.
-func (s Store) MakeLinked(tx management.DefinitionTx, scope *management.Scope, d Draft) (*Flag, error) {
-	flag, err := s.Make(tx, scope, d)
-	if err != nil {
-		return nil, err
-	}
-	return s.Load(tx, scope, flag.ID)
-}
-
-// SaveLinked stores a flag after a change of its links. It validates the flag and increments its
-// version only if the flag's own settings were changed as well.
-func (s Store) SaveLinked(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
-	if f.Origin != "" || !bytes.Equal(f.Filters, f.Before.Filters) || f.Active != f.Before.Active || f.Deleted != f.Before.Deleted {
-		return s.Save(tx, scope, f)
-	}
-	return s.Put(tx, scope, f)
-}
-
-// LoadLinked loads the flag that a request refers to in field. It returns an error for that field
-// if the flag does not exist or is deleted.
-func (s Store) LoadLinked(tx management.DefinitionTx, scope *management.Scope, id int64, field string) (*Flag, error) {
-	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	if d == nil || d.Deleted {
-		return nil, management.Fault(field, "Feature Flag with this ID does not exist")
-	}
-	return s.Load(tx, scope, id)
-}
-
-// Find returns a flag, or nil if it does not exist or is deleted.
-func (s Store) Find(tx management.DefinitionTx, scope *management.Scope, id int64) (*Flag, error) {
-	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
-	if err != nil || d == nil || d.Deleted {
-		return nil, err
-	}
-	return s.Load(tx, scope, id)
-}
-
-// HiddenIDs returns the ids of the flags that access rules hide from the caller. It is nil if no
-// rule restricts the caller.
-func (s Store) HiddenIDs(ctx context.Context, scope *management.Scope) (map[string]bool, error) {
-	if !scope.IsRestricted() {
-		return nil, nil
-	}
-	return management.Read(ctx, s.Env, func(tx management.DefinitionTx) (map[string]bool, error) {
-		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
-		out := map[string]bool{}
-		for i := range list {
-			f, err := Decode(scope.Project.ID, &list[i])
-			if err != nil {
-				return nil, err
-			}
-			if !scope.CanSee(f.AccessObject()) {
-				out[f.ItemID()] = true
-			}
-		}
-		return out, err
-	})
-}
-
 // ActivityScope is the scope of changes of flags in the log.
 const ActivityScope = "FeatureFlag"
 
@@ -159,11 +49,65 @@ func (s Store) Load(tx management.DefinitionTx, scope *management.Scope, id int6
 	return f, err
 }
 
+// Find returns a flag, or nil if it does not exist or is deleted.
+func (s Store) Find(tx management.DefinitionTx, scope *management.Scope, id int64) (*Flag, error) {
+	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
+	if err != nil || d == nil || d.Deleted {
+		return nil, err
+	}
+	return s.Load(tx, scope, id)
+}
+
+// LoadLinked loads the flag that a request refers to in field. It returns an error for that field
+// if the flag does not exist or is deleted.
+func (s Store) LoadLinked(tx management.DefinitionTx, scope *management.Scope, id int64, field string) (*Flag, error) {
+	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil || d.Deleted {
+		return nil, management.Fault(field, "Feature Flag with this ID does not exist")
+	}
+	return s.Load(tx, scope, id)
+}
+
+// HiddenIDs returns the ids of the flags that access rules hide from the caller. It is nil if no
+// rule restricts the caller.
+func (s Store) HiddenIDs(ctx context.Context, scope *management.Scope) (map[string]bool, error) {
+	if !scope.IsRestricted() {
+		return nil, nil
+	}
+	return management.Read(ctx, s.Env, func(tx management.DefinitionTx) (map[string]bool, error) {
+		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
+		out := map[string]bool{}
+		for i := range list {
+			f, err := Decode(scope.Project.ID, &list[i])
+			if err != nil {
+				return nil, err
+			}
+			if !scope.CanSee(f.AccessObject()) {
+				out[f.ItemID()] = true
+			}
+		}
+		return out, err
+	})
+}
+
 // Make creates a flag from a draft. Deleted flags with the same key are removed permanently.
 func (s Store) Make(tx management.DefinitionTx, scope *management.Scope, d Draft) (*Flag, error) {
 	f := &Flag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
 	return f, s.Add(tx, scope, f)
+}
+
+// MakeLinked creates a flag for another resource, and loads it again so that the caller can add
+// its link and save it.
+func (s Store) MakeLinked(tx management.DefinitionTx, scope *management.Scope, d Draft) (*Flag, error) {
+	flag, err := s.Make(tx, scope, d)
+	if err != nil {
+		return nil, err
+	}
+	return s.Load(tx, scope, flag.ID)
 }
 
 // Add checks and stores a new flag and sets its id.
@@ -215,18 +159,18 @@ func (s Store) Save(tx management.DefinitionTx, scope *management.Scope, f *Flag
 	return s.Put(tx, scope, f)
 }
 
-// checkWriteAccess returns an error if the caller may not create or change the flag. Hidden flags
-// belong to their surveys, and changes that create no version, such as links, need no access.
-func (f *Flag) checkWriteAccess(scope *management.Scope) error {
-	switch {
-	case f.Hidden, f.Job != nil:
-		return nil
-	case f.Before == nil:
-		return scope.RequireAccess(management.Editor, management.AccessObject{Kind: Kind})
-	case f.Version == f.Before.Version:
-		return nil
+// SaveLinked stores a flag after a change of its links. It validates the flag and increments its
+// version only if the flag's own settings were changed as well.
+func (s Store) SaveLinked(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+	if f.Origin != "" || !bytes.Equal(f.Filters, f.Before.Filters) || f.Active != f.Before.Active || f.Deleted != f.Before.Deleted {
+		return s.Save(tx, scope, f)
 	}
-	return scope.RequireAccess(management.Editor, f.Before.AccessObject())
+	return s.Put(tx, scope, f)
+}
+
+// ErrInFile returns the error for a change of a flag that is defined in a file.
+func ErrInFile(f *Flag) error {
+	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
 }
 
 // Put stores a checked flag with its version, and logs the change. Every write but that of pins
@@ -245,6 +189,50 @@ func (s Store) Put(tx management.DefinitionTx, scope *management.Scope, f *Flag)
 		return err
 	}
 	return s.Log(tx, scope, f)
+}
+
+// checkWriteAccess returns an error if the caller may not create or change the flag. Hidden flags
+// belong to their surveys, and changes that create no version, such as links, need no access.
+func (f *Flag) checkWriteAccess(scope *management.Scope) error {
+	switch {
+	case f.Hidden, f.Job != nil:
+		return nil
+	case f.Before == nil:
+		return scope.RequireAccess(management.Editor, management.AccessObject{Kind: Kind})
+	case f.Version == f.Before.Version:
+		return nil
+	}
+	return scope.RequireAccess(management.Editor, f.Before.AccessObject())
+}
+
+// CheckApproval returns an error with the code approval_required if the change of the flag can
+// alter an evaluation, the project requires approval, and the change has not been approved
+// (spec/console.md N12). Every write of a flag passes through it (Put). New flags, changes by
+// jobs, and changes of names, notes and links need no approval.
+func (f *Flag) CheckApproval(scope *management.Scope) error {
+	if f.Before == nil || f.Approved != nil || f.Job != nil {
+		return nil
+	}
+	settings, err := ApprovalSettings(scope)
+	if err != nil || !f.Before.NeedsApproval(&settings) {
+		return err
+	}
+	changed := f.changedRules()
+	if !f.NeedsApproval(&settings) { // removing a protecting tag would let the next change pass without approval
+		changed = append(changed, "tags")
+	}
+	switch {
+	case len(changed) == 0:
+		return nil
+	case settings.SwitchOffFree && !f.Active && slices.Equal(changed, []string{"active"}):
+		f.approvalExempt = true
+		return nil
+	}
+	needed := "an approval"
+	if settings.Needed > 1 {
+		needed = fmt.Sprintf("%d approvals", settings.Needed)
+	}
+	return ErrApprovalRequired("This change to the feature flag %q requires %s: send it as the patch of POST /change_requests/.", f.Before.Key, needed)
 }
 
 // Log writes the change of a flag to the log. It writes no entry for an update without changes
@@ -271,6 +259,18 @@ func (s Store) Log(tx management.DefinitionTx, scope *management.Scope, f *Flag)
 	detail := management.ActivityDetail{Name: f.Key, Changes: list, Note: f.Note, Version: f.Version, Trigger: f.Job, System: f.Job != nil}
 	f.logApproval(&detail)
 	return s.Env.LogActivityAs(tx, scope.Caller, management.ProjectParent(scope.Project.ID), activity, ActivityScope, f.ItemID(), detail)
+}
+
+// logApproval adds to an entry of the activity log how the change was authorized: the approvers
+// and their request, or the type "without approval" if SwitchOffFree exempted the change.
+func (f *Flag) logApproval(d *management.ActivityDetail) {
+	switch {
+	case f.approvalExempt:
+		text := "without approval"
+		d.Type = &text
+	case f.Approved != nil:
+		d.ApprovedBy, d.ChangeRequest = f.Approved.Approvers, f.Approved.Request
+	}
 }
 
 // loggedMembers returns the members whose changes are logged.
