@@ -245,7 +245,7 @@ func (r *batchReader) event() (e Event) {
 	bits := r.byte()
 	r.bad = r.bad || bits&^eventBits != 0
 	e.Historical, e.Personless, e.HasOther = bits&bitHistorical != 0, bits&bitPersonless != 0, bits&bitOther != 0
-	e.Kind = Kind(r.byte())
+	e.Kind = eventKind(r.byte())
 	r.bad = r.bad || e.Kind > untouchingEvent
 	e.UUID = r.uuid()
 	e.Name, e.DistinctID = r.text(), r.text()

@@ -17,7 +17,7 @@ func fill(t testing.TB, v reflect.Value, n *int) {
 	case time.Time:
 		v.Set(reflect.ValueOf(time.UnixMicro(int64(1767225600_000000 + *n)).UTC()))
 		return
-	case Kind:
+	case eventKind:
 		v.SetUint(uint64(untouchingEvent))
 		return
 	}

@@ -70,7 +70,7 @@ type Event struct {
 	Historical bool
 
 	// Kind determines how the event changes persons and groups.
-	Kind Kind
+	Kind eventKind
 	// Personless reports whether the event must not create or change a person, for example
 	// because $process_person_profile is false (§9.1). In that case Set, SetOnce, Unset and
 	// Groups are empty.
@@ -91,14 +91,14 @@ type Event struct {
 	Flag *FlagCall
 }
 
-// Kind is the class of an event by how it changes persons and groups.
-type Kind uint8
+// eventKind is the class of an event by how it changes persons and groups.
+type eventKind uint8
 
 // These are the kinds of events.
 const (
 	// ordinaryEvent changes the person's properties, unless only noisy properties differ
 	// (§9.3).
-	ordinaryEvent Kind = iota
+	ordinaryEvent eventKind = iota
 	// identifyEvent is $identify: it merges the person of Other into the event's person.
 	identifyEvent
 	// aliasEvent is $create_alias. It merges like identifyEvent.

@@ -84,7 +84,7 @@ type planEvent struct {
 	Big        int
 }
 
-var planKinds = map[string]Kind{
+var planKinds = map[string]eventKind{
 	"$identify": identifyEvent, "$create_alias": aliasEvent, "$merge_dangerously": mergeDangerouslyEvent, "$set": setPropertiesEvent,
 	"$groupidentify": groupIdentifyEvent, "$exception": untouchingEvent,
 }

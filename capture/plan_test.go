@@ -90,7 +90,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 // TestPlan_Asks proves that the plan loads every id that it needs exactly once, and no
 // other ids.
 func TestPlan_Asks(t *testing.T) {
-	id := func(kind Kind, id, other string) Event {
+	id := func(kind eventKind, id, other string) Event {
 		return Event{Kind: kind, DistinctID: id, Other: other, HasOther: other != ""}
 	}
 	events := []Event{

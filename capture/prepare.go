@@ -48,7 +48,7 @@ type preparer struct {
 
 // eventRule is the special handling of events with a certain name.
 type eventRule struct {
-	kind Kind
+	kind eventKind
 	// drop is the reason if such events are never stored.
 	drop DropReason
 	// merges reports whether the event has two ids to merge, which must be strings (§10.2).

@@ -162,7 +162,7 @@ func (p *Processor) recordMessages(ctx context.Context, r StreamReader, position
 		batches = append(batches, list[i].Batches...)
 	}
 	if to := list[len(list)-1].StreamPosition; allReadable {
-		err := p.config.Recorder.Advance(ctx, Move{position, to}, batches)
+		err := p.config.Recorder.advance(ctx, Move{position, to}, batches)
 		if err == nil {
 			p.messages.Add(uint64(len(list)))
 			return to, nil
@@ -188,7 +188,7 @@ func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position 
 	for rejections := 0; ; {
 		err := m.Fault
 		if err == nil {
-			err = p.config.Recorder.Advance(ctx, move, m.Batches)
+			err = p.config.Recorder.advance(ctx, move, m.Batches)
 		}
 		switch {
 		case err == nil:
@@ -202,7 +202,7 @@ func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position 
 		}
 		// To find out whether the message or the store causes the error, write only the
 		// position: if that succeeds, the message is the cause.
-		probe := p.config.Recorder.Advance(ctx, Move{position, position}, nil)
+		probe := p.config.Recorder.advance(ctx, Move{position, position}, nil)
 		if ctx.Err() != nil || errors.Is(probe, ErrMoved) {
 			return errors.Join(ctx.Err(), probe)
 		}
@@ -235,9 +235,9 @@ func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Mo
 			Detail: "the store rejects these events; they are stored as a dead letter"})
 		warnings = append(warnings, w)
 	}
-	err := p.config.Recorder.Advance(ctx, move, warnings)
+	err := p.config.Recorder.advance(ctx, move, warnings)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) && !errors.Is(err, ErrStore) {
-		err = p.config.Recorder.Advance(ctx, move, nil) // a deleted project cannot have warnings
+		err = p.config.Recorder.advance(ctx, move, nil) // a deleted project cannot have warnings
 	}
 	if err == nil {
 		p.deadLetters.Add(1)

@@ -127,10 +127,10 @@ func (r *Recorder) Append(ctx context.Context, b *Batch) error {
 	return r.record(ctx, &pending{batches: []*Batch{b}, done: make(chan error, 1)})
 }
 
-// Advance records the batches that a stream contains between two positions, together with the
+// advance records the batches that a stream contains between two positions, together with the
 // new position, so that they are not recorded a second time. It returns ErrMoved if the
 // stored position of the partition is not m.From.
-func (r *Recorder) Advance(ctx context.Context, m Move, batches []*Batch) error {
+func (r *Recorder) advance(ctx context.Context, m Move, batches []*Batch) error {
 	return r.record(ctx, &pending{batches: batches, move: &m, done: make(chan error, 1)})
 }
 

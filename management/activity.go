@@ -17,7 +17,7 @@ const KindActivity = "activity"
 // Activity is one line of the log of changes (§5.11).
 type Activity struct {
 	ID       string         `json:"id"`
-	User     ActivityUser   `json:"user"`
+	User     activityUser   `json:"user"`
 	Activity string         `json:"activity"` // created, updated, deleted, ...
 	Scope    string         `json:"scope"`    // kind of object, such as FeatureFlag
 	ItemID   string         `json:"item_id"`
@@ -25,8 +25,8 @@ type Activity struct {
 	Created  Stamp          `json:"created_at"`
 }
 
-// ActivityUser is the author of a change, or the server itself.
-type ActivityUser struct {
+// activityUser is the author of a change, or the server itself.
+type activityUser struct {
 	FirstName string  `json:"first_name"`
 	Email     *string `json:"email"`
 	System    bool    `json:"is_system,omitempty"`
@@ -153,11 +153,11 @@ func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activity
 	}
 	a := storedActivity{Activity: Activity{
 		ID: d.NewID(), Activity: activity, Scope: activityScope, ItemID: item, Created: NewStamp(d.Now()), Detail: detail,
-		User: ActivityUser{FirstName: "System", System: true},
+		User: activityUser{FirstName: "System", System: true},
 	}, Version: detail.Version}
 	if caller != nil {
 		email := caller.User.Email
-		a.UserID, a.User = caller.User.ID, ActivityUser{FirstName: caller.User.FirstName, Email: &email, System: detail.System}
+		a.UserID, a.User = caller.User.ID, activityUser{FirstName: caller.User.FirstName, Email: &email, System: detail.System}
 	}
 	return tx.Put(&Record{
 		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityKey(parent, activityScope, item), Sort: SortNumber(n), Data: Encode(a),

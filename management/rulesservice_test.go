@@ -255,10 +255,9 @@ var activityRows = rows(
 // Lines from before users were stored by number name their author by e-mail address.
 func TestActivityLog_OldLines(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
-	address := "bob@example.com"
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		line := management.Activity{ID: "old", Scope: "Flag", ItemID: "1", User: management.ActivityUser{FirstName: "bob", Email: &address}}
-		return tx.Put(&management.Record{Kind: management.KindActivity, Parent: management.ProjectParent(ruletest.Project), ID: "old", Sort: management.SortNumber(0), Data: management.Encode(line)})
+		line := []byte(`{"id": "old", "scope": "Flag", "item_id": "1", "user": {"first_name": "bob", "email": "bob@example.com"}}`)
+		return tx.Put(&management.Record{Kind: management.KindActivity, Parent: management.ProjectParent(ruletest.Project), ID: "old", Sort: management.SortNumber(0), Data: line})
 	})
 	if err != nil {
 		t.Fatal(err)

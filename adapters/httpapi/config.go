@@ -27,7 +27,6 @@ import (
 	"net/netip"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/sdk"
-	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -38,10 +37,6 @@ import (
 
 // DefaultMaxBody is the value of Config.MaxBody if that is zero: 10 MiB, in bytes (§13.2 item 1).
 const DefaultMaxBody = unpack.DefaultLimit
-
-// MaxAddressStreams is the maximum number of open OFREP event streams per client address, or per
-// network /64 of IPv6.
-const MaxAddressStreams = streams.MaxAddressStreams
 
 // Config configures the handler. It serves flags if there is a Decider, events if there is an
 // Intake, and more if there are both. At least one of the two is required.
@@ -109,7 +104,8 @@ type Config struct {
 	// zero, it is 20,000.
 	MaxStreams int
 	// MaxPublicStreams is the maximum number of open event streams of OFREP. Each uses a
-	// connection. One client address may have MaxAddressStreams of them. If zero, it is 20,000.
+	// connection. One client address, or one network /64 of IPv6, may have 100 of them. If zero, it
+	// is 20,000.
 	MaxPublicStreams int
 	// Ready reports whether the server is ready. If the error is ErrDegraded, only flags are
 	// served, and the status is still 200. If nil, the server is always ready.

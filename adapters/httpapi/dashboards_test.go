@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -198,7 +196,7 @@ func TestShared_OrganizationForbids(t *testing.T) {
 	o.step(t, "link", &manageStep{As: "none", Request: "GET /shared/" + token, Status: 404, Error: []any{"invalid_request", "not_found", "Not found."}})
 }
 
-// A dashboard has at most MaxTiles tiles; deleted tiles are removed first.
+// A dashboard has at most 1000 tiles; deleted tiles are removed first.
 func TestDashboards_TileBounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{}`, 201), "id")
@@ -206,8 +204,8 @@ func TestDashboards_TileBounds(t *testing.T) {
 	texts := func(n int) string {
 		return `{"tiles":[` + strings.TrimSuffix(strings.Repeat(`{"text":{"body":"x"}},`, n), ",") + `]}`
 	}
-	tooMany := []any{"validation_error", "max_length", fmt.Sprintf("A dashboard has at most %d tiles.", dashboards.MaxTiles), "tiles"}
-	first, _ := dig(o.do(t, "PATCH "+path, texts(dashboards.MaxTiles), 200), "tiles.0.id")
+	tooMany := []any{"validation_error", "max_length", "A dashboard has at most 1000 tiles.", "tiles"}
+	first, _ := dig(o.do(t, "PATCH "+path, texts(1000), 200), "tiles.0.id")
 	o.step(t, "one more", &manageStep{Request: "PATCH " + path, Body: json.RawMessage(texts(1)), Status: 400, Error: tooMany})
 	o.do(t, "PATCH "+path, `{"tiles":[{"id":`+first+`,"deleted":true}]}`, 200)
 	o.do(t, "PATCH "+path, texts(1), 200)

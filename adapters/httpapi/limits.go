@@ -78,7 +78,7 @@ type ManagementLimits struct {
 	// persons.
 	Default, Reads Windows
 	// Failures is for requests without a valid key, per client address. If the address was
-	// forwarded by a trusted proxy, the proxy may send PeerFailures times as many in all.
+	// forwarded by a trusted proxy, the proxy may send 10 times as many in all.
 	// Failures do not limit requests with valid keys.
 	Failures Windows
 	// Guesses limits passwords tried on shared dashboards per client address, Links per link. A
@@ -90,10 +90,6 @@ type ManagementLimits struct {
 	// Now is the clock. If nil, it is time.Now.
 	Now func() time.Time
 }
-
-// PeerFailures is the factor by which one trusted proxy may exceed ManagementLimits.Failures,
-// summed over all client addresses that it forwards.
-const PeerFailures = admission.PeerFailures
 
 // DefaultManagementLimits returns the limits of §2.6 (decision 25). It also allows, per minute,
 // 60 failed authentications, 20 passwords tried per address, 30 passwords tried per link and 10

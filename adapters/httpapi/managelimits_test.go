@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 )
 
 // spec/management.md §2.6, row 74 of §6: 480 requests per minute and 4,800 per hour for a key, 240
@@ -61,7 +62,7 @@ func TestManagement_RateLimits(t *testing.T) {
 	if status, _ := ask("member", domains); status != http.StatusOK {
 		t.Errorf("a valid key behind the address of the guesses: %d", status)
 	}
-	for i := range 60 * httpapi.PeerFailures { // a trusted proxy reports a different client each time
+	for i := range 60 * admission.PeerFailures { // a trusted proxy reports a different client each time
 		bad.Headers["X-Forwarded-For"] = fmt.Sprintf("198.51.100.%d", i%250)
 		if i >= 250 {
 			bad.Headers["X-Forwarded-For"] = fmt.Sprintf("2001:db8:%x::1", i)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -17,7 +18,7 @@ import (
 // would otherwise request its flags once per second.
 func TestOFREPEvents_Bounds(t *testing.T) {
 	w := sharedWorld(t)
-	h := w.handler(t, nil, func(c *httpapi.Config) { c.MaxStreams, c.MaxPublicStreams = 1, httpapi.MaxAddressStreams+1 }).(*httpapi.Handler)
+	h := w.handler(t, nil, func(c *httpapi.Config) { c.MaxStreams, c.MaxPublicStreams = 1, streams.MaxAddressStreams+1 }).(*httpapi.Handler)
 	t.Cleanup(h.CloseStreams)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -45,7 +46,7 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 	}
 	s.Client().Transport.(*http.Transport).DisableCompression = true // the test compares lengths
 	var first *listener
-	for range httpapi.MaxAddressStreams {
+	for range streams.MaxAddressStreams {
 		if first = open(t, s.Client(), url, from("192.0.2.1")...); first.StatusCode != 200 {
 			t.Fatal(first.StatusCode)
 		}
@@ -64,7 +65,7 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 	if hinted("192.0.2.1") || hinted("192.0.2.3") {
 		t.Error("the hint while there are no places")
 	}
-	if st := h.Stats(); st.PublicStreams != httpapi.MaxAddressStreams+1 || st.PublicStreamsRefused != 2 || st.Streams != 1 {
+	if st := h.Stats(); st.PublicStreams != streams.MaxAddressStreams+1 || st.PublicStreamsRefused != 2 || st.Streams != 1 {
 		t.Errorf("%+v", st)
 	}
 	first.disconnect()
@@ -74,7 +75,7 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 		w.change("phc_test", func(p *flags.FileProject) {
 			p.Definitions.MinimalFlagCalledEvents = !p.Definitions.MinimalFlagCalledEvents
 		})
-		return h.Stats().PublicStreams == httpapi.MaxAddressStreams-1
+		return h.Stats().PublicStreams == streams.MaxAddressStreams-1
 	})
 	if got := open(t, s.Client(), url, from("192.0.2.1")...).StatusCode; got != 200 {
 		t.Errorf("a free place: %d", got)
@@ -87,12 +88,12 @@ func TestOFREPEvents_BoundsIPv6(t *testing.T) {
 	t.Cleanup(h.CloseStreams)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	for i := range httpapi.MaxAddressStreams + 2 {
+	for i := range streams.MaxAddressStreams + 2 {
 		address, want := "2001:db8::"+strconv.FormatInt(int64(i+1), 16), 200
 		switch i {
-		case httpapi.MaxAddressStreams:
+		case streams.MaxAddressStreams:
 			want = 503
-		case httpapi.MaxAddressStreams + 1:
+		case streams.MaxAddressStreams + 1:
 			address = "2001:db8:0:1::1"
 		}
 		if got := open(t, s.Client(), s.URL+ofrepEventsPath+"phc_test", "X-Forwarded-For", address).StatusCode; got != want {

@@ -127,7 +127,8 @@ func TestShared_ResultsAreBounded(t *testing.T) {
 	var d dashboards.Dashboard
 	d.Tiles = slices.Grow(d.Tiles, 5)[:5] // the first is a text
 	for i, result := range []string{`1234`, `333`, `12345`, ``} {
-		d.Tiles[i+1].Insight = &dashboards.Insight{InsightResult: dashboards.InsightResult{Result: json.RawMessage(result)}}
+		d.Tiles[i+1].Insight = &dashboards.Insight{}
+		d.Tiles[i+1].Insight.Result = json.RawMessage(result)
 	}
 	httpapi.BoundResults(&d, 9)
 	var withResults []string

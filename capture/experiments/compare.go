@@ -29,14 +29,14 @@ func NewTest() Test { return Test{Level: 0.95, Tuning: 5000} }
 // alpha returns the probability of a false positive.
 func (t *Test) alpha() float64 { return 1 - t.Level }
 
-// Interval has a lower and an upper bound.
-type Interval [2]float64
+// interval has a lower and an upper bound.
+type interval [2]float64
 
 // Comparison is the result of comparing a variant with the baseline.
 type Comparison struct {
 	Effect      float64  // estimated difference
 	Error       float64  // standard error of Effect
-	Interval    Interval // for the effect, at the level of the test
+	Interval    interval // for the effect, at the level of the test
 	Significant bool
 	P           float64 // frequentist: the p-value; 0 if it is below the smallest number
 	Degrees     float64 // frequentist and not sequential: degrees of freedom
@@ -122,7 +122,7 @@ func (t *Test) bayesian(c *Comparison) {
 
 // setInterval sets the interval to the effect plus and minus half.
 func (c *Comparison) setInterval(half float64) {
-	c.Interval = Interval{c.Effect - half, c.Effect + half}
+	c.Interval = interval{c.Effect - half, c.Effect + half}
 }
 
 // pooledTheta returns the coefficient of the covariate, over both variants together (§2.3).

@@ -74,10 +74,3 @@ func (p *Plan) Days(size int64) (int64, bool) {
 	days := math.Ceil(float64(size) / p.PerDay)
 	return int64(days), p.PerDay > 0 && days < math.MaxInt64
 }
-
-// Power returns the probability that a true effect with a standard error is significant in a
-// two-sided test at alpha, corrected for a number of comparisons (§2.12).
-func Power(effect, standardError, alpha float64, comparisons int) float64 {
-	at, bound := effect/standardError, z(1-alpha/(2*float64(comparisons)))
-	return phi(at-bound) + phi(-at-bound)
-}

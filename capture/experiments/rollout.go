@@ -74,21 +74,21 @@ type Evaluation struct {
 	Percent    float64        `json:"percent"`
 	Exposures  ExposureCounts `json:"exposures"`
 	Matured    Arms           `json:"matured"`
-	SRM        SampleRatio    `json:"srm"`
+	SRM        sampleRatio    `json:"srm"`
 	Integrity  Integrity      `json:"integrity"`
-	Guardrails []Harm         `json:"guardrails"`
-	Signals    []Harm         `json:"signals"`
+	Guardrails []harm         `json:"guardrails"`
+	Signals    []harm         `json:"signals"`
 }
 
-// SampleRatio is the test whether the sizes of the arms agree with their shares (§4.6).
-type SampleRatio struct {
+// sampleRatio is the test whether the sizes of the arms agree with their shares (§4.6).
+type sampleRatio struct {
 	LogEValue float64 `json:"log_e_value"`
 	Threshold float64 `json:"threshold"`
 	Mismatch  bool    `json:"mismatch"`
 }
 
-// Harm is the test of one metric (§4.5). Values that cannot be computed are null.
-type Harm struct {
+// harm is the test of one metric (§4.5). Values that cannot be computed are null.
+type harm struct {
 	Name          string   `json:"name"`
 	Treatment     *float64 `json:"treatment_mean"`
 	Control       *float64 `json:"control_mean"`
@@ -125,8 +125,8 @@ func (r *Rollout) Evaluate(step int, e *Evidence) *Evaluation {
 
 // evaluateHarms computes the tests of several metrics. Alpha is divided by the steps and the
 // metrics, so that it holds for the whole rollout. p is the share of the treatment.
-func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float64) []Harm {
-	out := make([]Harm, len(guards))
+func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float64) []harm {
+	out := make([]harm, len(guards))
 	alpha := r.Alpha / (r.steps() * float64(max(len(guards), 1)))
 	tuning := 5 * float64(r.MinimumExposures) / min(p, 1-p)
 	for i := range guards {
@@ -144,7 +144,7 @@ func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float6
 }
 
 // test computes the harm, and a lower bound for it (§4.5).
-func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
+func (g *Guard) test(h *harm, m *Measurement, tuning float64) {
 	kind := g.Kind
 	if kind == Funnel { // variances of shares are over n − 1 too
 		kind = Mean
@@ -180,15 +180,15 @@ func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
 	}
 	h.Harm, h.StandardError = &harm, &deviation
 	if deviation > 0 && !math.IsInf(tuning, 0) {
-		bound := LowerBound(harm, deviation, m.Treatment.N+m.Control.N, h.Alpha, tuning)
+		bound := lowerBound(harm, deviation, m.Treatment.N+m.Control.N, h.Alpha, tuning)
 		h.Bound = &bound
 	}
 }
 
 // sampleRatio computes the evidence that the arms do not have their shares. The test is valid
 // however often it is computed (§4.6).
-func (r *Rollout) sampleRatio(p float64, n Arms) SampleRatio {
-	out := SampleRatio{Threshold: math.Log(r.steps() / 0.001)}
+func (r *Rollout) sampleRatio(p float64, n Arms) sampleRatio {
+	out := sampleRatio{Threshold: math.Log(r.steps() / 0.001)}
 	if p <= 0 || p >= 1 {
 		return out
 	}

@@ -76,7 +76,7 @@ func (r *Rollout) Decide(e *Evaluation, s *Situation) {
 }
 
 // hasRegression reports whether a metric is harmed.
-func hasRegression(list []Harm) bool {
+func hasRegression(list []harm) bool {
 	for i := range list {
 		if list[i].Regression {
 			return true
@@ -86,7 +86,7 @@ func hasRegression(list []Harm) bool {
 }
 
 // hasError reports whether a metric could not be measured.
-func hasError(list []Harm) bool {
+func hasError(list []harm) bool {
 	for i := range list {
 		if list[i].Error != nil {
 			return true

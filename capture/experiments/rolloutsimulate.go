@@ -34,14 +34,14 @@ type Simulation struct {
 
 // SimulationResult is the result of a Simulation.
 type SimulationResult struct {
-	Effects []SimulatedEffect `json:"effects"`
+	Effects []simulatedEffect `json:"effects"`
 	// FalseHolds is the share of the runs that were held for their sample ratio, which was correct
 	// in all of them.
 	FalseHolds float64 `json:"srm_false_hold_rate"`
 }
 
-// SimulatedEffect is the result for one size of harm. Rates are shares of the runs.
-type SimulatedEffect struct {
+// simulatedEffect is the result for one size of harm. Rates are shares of the runs.
+type simulatedEffect struct {
 	Effect float64 `json:"effect"`
 	Rate   float64 `json:"rollback_rate"`
 	Upper  float64 `json:"rollback_rate_upper"` // upper bound of the 95 % interval of Clopper and Pearson
@@ -63,7 +63,7 @@ func (s *Simulation) Run(ctx context.Context) (*SimulationResult, error) {
 	out, mismatches := &SimulationResult{}, 0
 	for i, effect := range s.Effects {
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-		found := SimulatedEffect{Effect: effect, ByStep: make([]float64, len(s.Rollout.Steps))}
+		found := simulatedEffect{Effect: effect, ByStep: make([]float64, len(s.Rollout.Steps))}
 		var entities, seconds []float64
 		for range s.Runs {
 			if err := ctx.Err(); err != nil {

@@ -78,10 +78,10 @@ func ascendingOrder(p []float64) []int {
 
 // AdjustedInterval returns the interval that corresponds to an adjusted p-value (§2.11). It returns
 // false for a p-value near 1, to which no interval corresponds.
-func AdjustedInterval(effect, p, alpha float64) (Interval, bool) {
+func AdjustedInterval(effect, p, alpha float64) (interval, bool) {
 	if p > 0.999 {
-		return Interval{}, false
+		return interval{}, false
 	}
 	half := z(1-alpha/2) * math.Abs(effect/z(1-p/2))
-	return Interval{effect - half, effect + half}, true
+	return interval{effect - half, effect + half}, true
 }

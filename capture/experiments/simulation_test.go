@@ -160,7 +160,7 @@ func TestSimulated_Power(t *testing.T) {
 	standardError := deviation * math.Sqrt(2.0/n)
 	// Φ(Δ/σ − 1.959964) + Φ(−Δ/σ − 1.959964), by tables of Φ.
 	for errors, law := range map[float64]float64{0: 0.05, 1: 0.17008, 2: 0.51601, 2.8: 0.79956, 4: 0.97932} {
-		checkNear(t, "the law of power", Power(errors*standardError, standardError, 0.05, 1), law, 1e-4)
+		checkNear(t, "the law of power", power(errors*standardError, standardError, 0.05, 1), law, 1e-4)
 		checkInBand(t, "found", countSignificant(n, errors*standardError), runs, law)
 	}
 	plan := Plan{Kind: Mean, Baseline: mean, Variance: new(deviation * deviation), Effect: 5, Variants: 2}

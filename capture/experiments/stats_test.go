@@ -79,9 +79,9 @@ func TestLowerBound(t *testing.T) {
 	relative, _ := c.Compare(Mean, &variant, &baseline)
 	c.Absolute = true
 	absolute, _ := c.Compare(Mean, &variant, &baseline)
-	checkNear(t, "relative lower", LowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
-	checkNear(t, "relative upper", -LowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
-	checkNear(t, "absolute lower", LowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
+	checkNear(t, "relative lower", lowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
+	checkNear(t, "relative upper", -lowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
+	checkNear(t, "absolute lower", lowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
 }
 
 // experiments.md §5: the expected loss for δ 0.1, σ 0.05.
@@ -202,8 +202,8 @@ func TestVariance_RatioOfEqualSums(t *testing.T) {
 // The power of §2.12 is alpha without an effect, and 80 % with the size of a plan: 16 is about two
 // times (1.96 + 0.84)², which is 15.7.
 func TestPlan(t *testing.T) {
-	checkNear(t, "no effect", Power(0, 1, 0.05, 1), 0.05, 1e-9)
-	checkNear(t, "one of ten", Power(0, 1, 0.05, 10), 0.005, 1e-9)
+	checkNear(t, "no effect", power(0, 1, 0.05, 1), 0.05, 1e-9)
+	checkNear(t, "one of ten", power(0, 1, 0.05, 10), 0.005, 1e-9)
 	for what, c := range map[string]struct {
 		plan       Plan
 		size, days int64
@@ -231,7 +231,14 @@ func TestPlan(t *testing.T) {
 	// variants of half the size each.
 	p := Plan{Kind: Funnel, Effect: 10, Variants: 2, Baseline: 0.5}
 	size, _ := p.Size()
-	if power := Power(0.05, math.Sqrt(2*0.25/(float64(size)/2)), 0.05, 1); power < 0.8 || power > 0.82 {
-		t.Errorf("%d have the power %v", size, power)
+	if found := power(0.05, math.Sqrt(2*0.25/(float64(size)/2)), 0.05, 1); found < 0.8 || found > 0.82 {
+		t.Errorf("%d have the power %v", size, found)
 	}
+}
+
+// power returns the probability that a true effect with a standard error is significant in a
+// two-sided test at alpha, corrected for a number of comparisons (§2.12).
+func power(effect, standardError, alpha float64, comparisons int) float64 {
+	at, bound := effect/standardError, z(1-alpha/(2*float64(comparisons)))
+	return phi(at-bound) + phi(-at-bound)
 }

@@ -21,8 +21,8 @@ func init() {
 	kinds = slices.Concat(trends.Kinds, lifecycle.Kinds, funnels.Kinds, retention.Kinds, trials.Kinds, stats.Kinds, sqlquery.Kinds(findKind))
 }
 
-// Kinds returns the names of the supported kinds, sorted.
-func Kinds() []string {
+// kindNames returns the names of the supported kinds, sorted.
+func kindNames() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = k.Name

@@ -41,7 +41,7 @@ func Parse(query json.RawMessage, p *port.Project) (*Query, error) {
 	}
 	kind, ok := findKind(name)
 	if !ok {
-		n.Get("kind").Fail(document.InvalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
+		n.Get("kind").Fail(document.InvalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(kindNames(), ", "))
 	}
 	if *fault != nil {
 		return nil, *fault

@@ -135,7 +135,7 @@ var memoryAttacks = map[string][]string{
 // query, and a query that exceeds its limit is an error with a code.
 func TestRun_EveryKindIsBounded(t *testing.T) {
 	m := manyEvents(t)
-	for _, kind := range Kinds() {
+	for _, kind := range kindNames() {
 		queries, exists := memoryAttacks[kind]
 		if !exists {
 			alike := slices.ContainsFunc(sqlquery.ActorsKinds, func(name string) bool { return name == kind })

@@ -195,14 +195,14 @@ type Status struct {
 	Expiration   *string        `json:"expiration_time"`
 	Task         *string        `json:"task_id"`
 	Labels       []string       `json:"labels"`
-	Progress     *Progress      `json:"query_progress"`
+	Progress     *progress      `json:"query_progress"`
 
 	// ClientError reports whether the run failed because of the query or a limit.
 	ClientError bool `json:"-"`
 }
 
-// Progress is the progress of a run (§5.5). Times are in milliseconds.
-type Progress struct {
+// progress is the progress of a run (§5.5). Times are in milliseconds.
+type progress struct {
 	BytesRead     int64 `json:"bytes_read"`
 	RowsRead      int64 `json:"rows_read"`
 	EstimatedRows int64 `json:"estimated_rows_total"`
@@ -220,7 +220,7 @@ func optionalStamp(t time.Time) *string {
 }
 
 // status returns the current status of the run. The caller must hold r.statusMu.
-func (r *run) status(progress bool) *Status {
+func (r *run) status(withProgress bool) *Status {
 	s := &Status{ID: r.id, Async: true, Team: r.project, Start: optionalStamp(r.began)}
 	now, picked := r.service.Now(), time.Time{}
 	select {
@@ -241,9 +241,9 @@ func (r *run) status(progress bool) *Status {
 			s.ErrorMessage = &text
 		}
 	}
-	if progress {
+	if withProgress {
 		rows := r.computation.rows.Load()
-		s.Progress = &Progress{RowsRead: rows, EstimatedRows: max(rows, r.computation.estimated.Load()), TimeElapsed: now.Sub(r.began).Milliseconds()}
+		s.Progress = &progress{RowsRead: rows, EstimatedRows: max(rows, r.computation.estimated.Load()), TimeElapsed: now.Sub(r.began).Milliseconds()}
 		if !picked.IsZero() {
 			s.Progress.ActiveCPUTime = now.Sub(picked).Milliseconds()
 		}

@@ -16,24 +16,24 @@ type Stats struct {
 	// MemoryBytes is the total memory limit of the queries in progress.
 	MemoryBytes int64
 	RowsRead    int64
-	Outcomes    map[Outcome]uint64
+	Outcomes    map[outcome]uint64
 	// Seconds has the durations of computations, by kind of query.
-	Seconds map[string]Seconds
+	Seconds map[string]seconds
 	// Cache counts the lookups in the cache: hit if there was a fresh result, stale if there
 	// was an outdated one, miss if there was no result, and forced if the cache was not to be
 	// used.
 	Cache map[string]uint64
 }
 
-// Outcome is a kind of query and an outcome: ok, refused (an error in the query), timeout,
+// outcome is a kind of query and an outcome: ok, refused (an error in the query), timeout,
 // cancelled, busy or failed.
-type Outcome struct{ Kind, Outcome string }
+type outcome struct{ Kind, Outcome string }
 
 // SecondsBounds are the upper bounds of the buckets of Seconds.Within.
 var SecondsBounds = [...]float64{0.005, 0.02, 0.05, 0.2, 0.5, 1, 2, 5, 10, 30, 120, 300}
 
-// Seconds is a histogram.
-type Seconds struct {
+// seconds is a histogram.
+type seconds struct {
 	Within [len(SecondsBounds)]uint64 // cumulative: each bucket includes the lower buckets
 	Count  uint64
 	Sum    float64
@@ -43,8 +43,8 @@ type Seconds struct {
 type stats struct {
 	mu       sync.Mutex
 	rows     int64
-	outcomes map[Outcome]uint64
-	seconds  map[string]Seconds
+	outcomes map[outcome]uint64
+	seconds  map[string]seconds
 	cache    map[string]uint64
 }
 
@@ -73,10 +73,10 @@ func (s *stats) countOutcome(c *computation, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.outcomes == nil {
-		s.outcomes, s.seconds = map[Outcome]uint64{}, map[string]Seconds{}
+		s.outcomes, s.seconds = map[outcome]uint64{}, map[string]seconds{}
 	}
 	s.rows += c.rows.Load()
-	s.outcomes[Outcome{kind, outcomeOf(c.err)}]++
+	s.outcomes[outcome{kind, outcomeOf(c.err)}]++
 	if c.pickedAt.IsZero() {
 		return
 	}

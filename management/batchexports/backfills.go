@@ -242,8 +242,8 @@ func (s Service) addCatchUp(tx management.Tx, e *exportRecord, t *exportTask, ho
 }
 
 // CancelBackfill cancels a backfill, and its run if one is in progress.
-func (s Service) CancelBackfill(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
-	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
+func (s Service) CancelBackfill(ctx context.Context, scope *management.Scope, export, id string) (*exportCancelled, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportCancelled, error) {
 		e, b, err := findInExport[exportBackfill](tx, scope, kindExportBackfill, export, id)
 		if err != nil {
 			return nil, err
@@ -258,7 +258,7 @@ func (s Service) CancelBackfill(ctx context.Context, scope *management.Scope, ex
 		if err := s.cancelBackfill(tx, t, b); err != nil {
 			return nil, err
 		}
-		return &ExportCancelled{true}, s.putTask(tx, e, t)
+		return &exportCancelled{true}, s.putTask(tx, e, t)
 	})
 }
 

@@ -42,8 +42,8 @@ func New(c Config) *Service {
 
 // resource returns the resource of exports. Its records are found by Unique, since a path may name
 // only the organization. Deleted exports are hidden.
-func (s Service) resource() management.Resource[management.Tx, exportRecord, BatchExport] {
-	return management.NewResource(&s.Env, management.Spec[management.Tx, exportRecord, BatchExport]{
+func (s Service) resource() management.Resource[management.Tx, exportRecord, batchExport] {
+	return management.NewResource(&s.Env, management.Spec[management.Tx, exportRecord, batchExport]{
 		Kind: kindBatchExport, ActivityScope: "BatchExport", Fields: Fields, NewestFirst: true,
 		Header: func(_ *management.Scope, e *exportRecord) management.RecordHeader {
 			return management.RecordHeader{
@@ -56,19 +56,19 @@ func (s Service) resource() management.Resource[management.Tx, exportRecord, Bat
 		},
 		New:   func(*view) (*exportRecord, error) { return newExport(), nil },
 		Rules: s.rules, BeforeDelete: s.beforeDelete,
-		Show:  func(v *view, e *exportRecord) (*BatchExport, error) { return e.view(v.Tx) },
+		Show:  func(v *view, e *exportRecord) (*batchExport, error) { return e.view(v.Tx) },
 		Audit: func(e *exportRecord) any { return e.auditView() },
 	})
 }
 
 // List returns a page of exports, newest first. Without a project in the scope, it lists the
 // exports of all projects of the organization that the caller can reach.
-func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[BatchExport], error) {
+func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[batchExport], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if scope.Project == nil {
 		parents, all, err := s.visibleParents(ctx, scope)
 		if err != nil {
-			return management.List[BatchExport]{}, err
+			return management.List[batchExport]{}, err
 		}
 		if q.Other = scope.Organization.ID; !all {
 			q.Match = func(r *management.Record) bool { return slices.Contains(parents, r.Parent) }
@@ -93,7 +93,7 @@ func (s Service) visibleParents(ctx context.Context, scope *management.Scope) (p
 }
 
 // Get returns one export.
-func (s Service) Get(ctx context.Context, scope *management.Scope, id string) (*BatchExport, error) {
+func (s Service) Get(ctx context.Context, scope *management.Scope, id string) (*batchExport, error) {
 	return s.exports.Get(ctx, scope, id)
 }
 

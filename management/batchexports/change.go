@@ -13,13 +13,13 @@ import (
 
 // Create creates an export. Its first run covers the current interval, or the interval that ends
 // with start_at if that is later.
-func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*BatchExport, error) {
+func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*batchExport, error) {
 	return s.exports.Create(ctx, scope, b)
 }
 
 // newExport returns an export with the default values.
 func newExport() *exportRecord {
-	return &exportRecord{BatchExport: BatchExport{Model: modelEvents, Schema: json.RawMessage("null"), Filters: json.RawMessage("null"), Timezone: "UTC"}}
+	return &exportRecord{batchExport: batchExport{Model: modelEvents, Schema: json.RawMessage("null"), Filters: json.RawMessage("null"), Timezone: "UTC"}}
 }
 
 // rules validates an export, and updates its task so that the schedule follows the change.
@@ -175,7 +175,7 @@ func (e *exportRecord) check() error {
 
 // Update changes an export. If put is true, all required fields must be present. Changing paused
 // has the effect of Pause or Unpause.
-func (s Service) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*BatchExport, error) {
+func (s Service) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*batchExport, error) {
 	return s.exports.Update(ctx, scope, id, b, put)
 }
 

@@ -21,9 +21,9 @@ const (
 // latestRuns is the number of runs in the response for an export.
 const latestRuns = 10
 
-// BatchExport is the form of an export in responses (§4.3.1), without the secrets of its
+// batchExport is the form of an export in responses (§4.3.1), without the secrets of its
 // destination.
-type BatchExport struct {
+type batchExport struct {
 	ID   string `json:"id"`
 	Team int64  `json:"team_id"`
 	// Name is the name of the export, Model one of the models, and Interval one of exportIntervals.
@@ -55,7 +55,7 @@ type BatchExport struct {
 // exportRecord is the stored form of an export. It has the secrets of the destination in clear, so
 // anyone who can read the database can read them.
 type exportRecord struct {
-	BatchExport
+	batchExport
 	Organization string `json:"organization"`
 	Number       int64  `json:"number"` // a sequence number
 	Deleted      bool   `json:"deleted,omitempty"`
@@ -84,7 +84,7 @@ type Config struct {
 // be used concurrently. New creates one.
 type Service struct {
 	Config
-	exports management.Resource[management.Tx, exportRecord, BatchExport]
+	exports management.Resource[management.Tx, exportRecord, batchExport]
 }
 
 // view is a transaction with the scope of the caller.
@@ -137,7 +137,7 @@ func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export
 }
 
 // view returns the form of the export in responses, with its newest runs.
-func (e *exportRecord) view(tx management.Tx) (*BatchExport, error) {
+func (e *exportRecord) view(tx management.Tx) (*batchExport, error) {
 	out := e.plain()
 	list, err := management.ListRecords[BatchExportRun](tx, management.Query{Kind: kindExportRun, Parent: e.ID, Descending: true, Limit: latestRuns})
 	out.LatestRuns = list.Results
@@ -145,8 +145,8 @@ func (e *exportRecord) view(tx management.Tx) (*BatchExport, error) {
 }
 
 // plain returns the form of the export in responses, without runs.
-func (e *exportRecord) plain() *BatchExport {
-	out := e.BatchExport
+func (e *exportRecord) plain() *batchExport {
+	out := e.batchExport
 	out.Destination = e.Destination.view()
 	out.LatestRuns = []BatchExportRun{}
 	return &out
@@ -157,7 +157,7 @@ func (e *exportRecord) auditView() any {
 	out := e.plain()
 	out.Updated = management.Stamp{}
 	return struct {
-		*BatchExport
+		*batchExport
 		SecretsChanged management.Stamp `json:"secrets_changed_at"`
 	}{out, e.SecretsChanged}
 }

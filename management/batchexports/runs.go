@@ -146,14 +146,14 @@ func (s Service) RunLog(ctx context.Context, scope *management.Scope, export, id
 	})
 }
 
-// ExportCancelled is the response to cancelling a run or a backfill.
-type ExportCancelled struct {
+// exportCancelled is the response to cancelling a run or a backfill.
+type exportCancelled struct {
 	Cancelled bool `json:"cancelled"`
 }
 
 // CancelRun cancels a run. A server that executes it stops within Config.Watch.
-func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
-	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
+func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export, id string) (*exportCancelled, error) {
+	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportCancelled, error) {
 		e, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
 		if err != nil {
 			return nil, err
@@ -161,12 +161,12 @@ func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export,
 		if !isActive(r.Status) {
 			return nil, management.Fault("", "Cannot cancel a run that is in '%s' status", r.Status)
 		}
-		r.finish(s.Env.Now(), exportCancelled)
+		r.finish(s.Env.Now(), exportWasCancelled)
 		r.addLog(s.Env.Now(), "WARNING", "The run was cancelled.")
 		if err := putRun(tx, r); err != nil {
 			return nil, err
 		}
-		return &ExportCancelled{true}, s.wake(tx, e)
+		return &exportCancelled{true}, s.wake(tx, e)
 	})
 }
 
@@ -192,19 +192,19 @@ const kindExportRun = "batch_export_run"
 
 // The states of runs and backfills (§4.3.5).
 const (
-	exportStarting  = "Starting"
-	exportRunning   = "Running"
-	exportCompleted = "Completed"
-	exportFailed    = "Failed"
-	exportRetryable = "FailedRetryable"
-	exportCancelled = "Cancelled"
-	exportTimedOut  = "TimedOut"
+	exportStarting     = "Starting"
+	exportRunning      = "Running"
+	exportCompleted    = "Completed"
+	exportFailed       = "Failed"
+	exportRetryable    = "FailedRetryable"
+	exportWasCancelled = "Cancelled"
+	exportTimedOut     = "TimedOut"
 )
 
 // exportStatuses are the states that a request may filter by. They include states of PostHog that
 // do not occur here.
 var exportStatuses = []string{
-	exportStarting, exportRunning, exportCompleted, exportFailed, exportRetryable, "FailedBilling", exportCancelled, "Terminated", exportTimedOut, "ContinuedAsNew",
+	exportStarting, exportRunning, exportCompleted, exportFailed, exportRetryable, "FailedBilling", exportWasCancelled, "Terminated", exportTimedOut, "ContinuedAsNew",
 }
 
 // maxExportLog is the number of log entries of a run that are stored. Older ones are dropped.

@@ -168,7 +168,7 @@ func (s Service) wake(tx management.Tx, e *exportRecord) error {
 // cancelBackfill cancels a backfill, and its run if that is the current one.
 func (s Service) cancelBackfill(tx management.Tx, t *exportTask, b *exportBackfill) error {
 	now := management.NewStamp(s.Env.Now())
-	b.Status, b.Finished, b.Updated = exportCancelled, now, now
+	b.Status, b.Finished, b.Updated = exportWasCancelled, now, now
 	t.Backfills = slices.DeleteFunc(t.Backfills, func(id string) bool { return id == b.ID })
 	if err := putBackfill(tx, b); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s Service) cancelCurrent(tx management.Tx, t *exportTask) error {
 	if err != nil || r == nil || !isActive(r.Status) {
 		return err
 	}
-	r.finish(s.Env.Now(), exportCancelled)
+	r.finish(s.Env.Now(), exportWasCancelled)
 	r.addLog(s.Env.Now(), "WARNING", "The run was cancelled.")
 	return putRun(tx, r)
 }

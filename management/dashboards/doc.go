@@ -9,7 +9,7 @@
 // alerts should be checked.
 //
 // The package stores queries and does not run them. Config.RunQuery runs the queries of alerts, and
-// a package that shows insights fills in InsightResult. All objects are records of a
+// a package that shows insights fills in insightResult. All objects are records of a
 // management.Store: the comment of each kind constant, such as kindTile, describes their keys.
 //
 // A dashboard shows an insight through a tile, and an insight can be on several dashboards. Tiles

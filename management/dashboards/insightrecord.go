@@ -29,7 +29,7 @@ const (
 // show it; they are omitted inside tiles.
 type Insight struct {
 	insightSettings
-	InsightResult
+	insightResult
 	Dashboards []int64        `json:"dashboards,omitzero"`
 	Tiles      []insightPlace `json:"dashboard_tiles,omitzero"` // omitted inside tiles
 	Alerts     []insightAlert `json:"alerts,omitzero"`          // omitted inside tiles

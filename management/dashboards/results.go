@@ -6,9 +6,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// InsightResult is the result of running an insight's query. This package runs no queries: the
+// insightResult is the result of running an insight's query. This package runs no queries: the
 // caller that returns an insight to a client sets it.
-type InsightResult struct {
+type insightResult struct {
 	// Result has the rows, in the form of the query's kind. It is null if the query was not run.
 	Result json.RawMessage `json:"result"` // null if the query was not run
 	// HasMore reports whether there are more rows than the query's limit; it is nil if the kind has

@@ -198,8 +198,8 @@ func readTemplate(raw json.RawMessage) (*dashboardPlan, error) {
 	switch {
 	case len(tiles) == 0:
 		return nil, management.Fault("", "template.tiles should be non-empty.")
-	case len(tiles) > MaxTiles:
-		return nil, management.Fault("", "template.tiles is too long: a dashboard has at most %d tiles.", MaxTiles)
+	case len(tiles) > maxTiles:
+		return nil, management.Fault("", "template.tiles is too long: a dashboard has at most %d tiles.", maxTiles)
 	case len(v.Texts("tags")) > maxDashboardTags:
 		return nil, management.Fault("", "template.tags is too long: a dashboard has at most %d tags.", maxDashboardTags)
 	case len(v.Raw("dashboard_filters")) > maxDashboardJSON:

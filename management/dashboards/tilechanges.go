@@ -80,7 +80,7 @@ func tileObjects(name string, raw json.RawMessage, limit int) ([]management.Body
 // changeTiles applies the member tiles of a body to a dashboard, and returns the numbers of the
 // tiles that it created or changed. All entries are validated before the first one is applied.
 func (s Dashboards) changeTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
-	entries, err := tileObjects("tiles", raw, MaxTiles)
+	entries, err := tileObjects("tiles", raw, maxTiles)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*
 // duplicateTiles adds copies of tiles to their own dashboard and returns their numbers. It also
 // copies the insights. The copies have no layouts, so that clients place them.
 func (s Dashboards) duplicateTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
-	entries, err := tileObjects("duplicate_tiles", raw, MaxTiles)
+	entries, err := tileObjects("duplicate_tiles", raw, maxTiles)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ const kindTile = "dashboard_tile"
 
 // Bounds of tiles.
 const (
-	// MaxTiles is the greatest number of tiles of a dashboard.
-	MaxTiles     = 1000
+	// maxTiles is the greatest number of tiles of a dashboard.
+	maxTiles     = 1000
 	maxTileText  = 4000     // characters
 	maxTileColor = 400      // characters
 	maxTileJSON  = 16 << 10 // bytes of layouts and filters_overrides, each
@@ -119,16 +119,16 @@ func reserveTiles(tx management.Tx, dashboard int64, n int) error {
 	if err != nil {
 		return err
 	}
-	if visible+n > MaxTiles {
-		return management.CodedFault(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", MaxTiles)
+	if visible+n > maxTiles {
+		return management.CodedFault(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", maxTiles)
 	}
 	// Deleted tiles are listed by ascending number, so the oldest are first.
-	q.Hidden, q.Limit = true, MaxTiles
+	q.Hidden, q.Limit = true, maxTiles
 	old, deleted, err := tx.List(q)
 	if err != nil {
 		return err
 	}
-	for i := range min(max(visible+deleted+n-MaxTiles, 0), len(old)) {
+	for i := range min(max(visible+deleted+n-maxTiles, 0), len(old)) {
 		if err := tx.Delete(kindTile, old[i].Parent, old[i].ID); err != nil {
 			return err
 		}

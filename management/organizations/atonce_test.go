@@ -100,8 +100,10 @@ func TestOrganizations_AtOnce(t *testing.T) {
 		},
 		"console §5.2 an account becomes one user": {
 			before: func(w *world) string {
-				d := organizations.Domain{ID: "d", Domain: "corp.example", Verified: true, JITProvisioning: true}
-				w.putRecords(t, management.Record{Kind: "domain", Parent: ours, ID: "d", Unique: "corp.example", Data: management.Encode(d)})
+				w.putRecords(t, management.Record{
+					Kind: "domain", Parent: ours, ID: "d", Unique: "corp.example",
+					Data: []byte(`{"id": "d", "domain": "corp.example", "is_verified": true, "jit_provisioning_enabled": true}`),
+				})
 				return ""
 			},
 			user: func(int) string { return "-" }, call: "sso", body: func(int) string { return account("1", "zoe@corp.example") },

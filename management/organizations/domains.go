@@ -18,8 +18,8 @@ const kindDomain = "domain"
 // DefaultChallengeHost is the label in front of a domain in the name of its TXT record (§4.4).
 const DefaultChallengeHost = "_posthog-challenge"
 
-// Domain is a domain that an organization claims as its own (§2.7 of the interface).
-type Domain struct {
+// domain is a domain that an organization claims as its own (§2.7 of the interface).
+type domain struct {
 	ID     string `json:"id"`
 	Domain string `json:"domain"`
 	// Verified reports whether the DNS has the challenge; VerifiedAt is null before.
@@ -43,7 +43,7 @@ const domainClaim = 30 * 24 * time.Hour
 
 // storedDomain is the stored form of a domain.
 type storedDomain struct {
-	Domain
+	domain
 	Claimed management.Stamp `json:"claimed_at"`
 }
 
@@ -60,25 +60,25 @@ var DomainFields = management.Fields{
 // Domains manages the domains of organizations (§4.4).
 type Domains struct {
 	*core
-	management.Resource[Tx, storedDomain, Domain]
+	management.Resource[Tx, storedDomain, domain]
 }
 
 // newDomains returns the service. Each new domain gets a random challenge, which its TXT record
 // must contain.
 func newDomains(c *core) (s Domains) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, Domain]{
+	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, domain]{
 		Kind: kindDomain, ActivityScope: "OrganizationDomain", Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, d *storedDomain) management.RecordHeader {
-			return management.RecordHeader{ID: d.ID, Title: d.Domain.Domain, Sort: d.Domain.Domain, Unique: d.Domain.Domain}
+			return management.RecordHeader{ID: d.ID, Title: d.domain.Domain, Sort: d.domain.Domain, Unique: d.domain.Domain}
 		},
 		New: func(*view) (*storedDomain, error) {
 			var challenge [32]byte
 			_, _ = rand.Read(challenge[:]) // never fails
-			return &storedDomain{Domain: Domain{ID: c.Env.NewID(), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}}, nil
+			return &storedDomain{domain: domain{ID: c.Env.NewID(), Challenge: base64.RawURLEncoding.EncodeToString(challenge[:])}}, nil
 		},
 		Rules: s.rules,
-		Show:  func(_ *view, d *storedDomain) (*Domain, error) { return &d.Domain, nil },
+		Show:  func(_ *view, d *storedDomain) (*domain, error) { return &d.domain, nil },
 	})
 	return s
 }
@@ -110,8 +110,8 @@ func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
 		management.Set(v, "jit_provisioning_enabled", &d.JITProvisioning)
 		management.Set(v, "sso_enforcement", &d.SSOEnforcement)
 	} else if v.Has("domain") {
-		d.Domain.Domain = v.Text("domain")
-		if err := checkDomainName(d.Domain.Domain); err != nil {
+		d.domain.Domain = v.Text("domain")
+		if err := checkDomainName(d.domain.Domain); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
 // unverified claim that is older than domainClaim.
 func (s Domains) claim(tx Tx, d *storedDomain) error {
 	d.Claimed = management.NewStamp(s.Env.Now())
-	r, err := tx.Find(kindDomain, d.Domain.Domain)
+	r, err := tx.Find(kindDomain, d.domain.Domain)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 
 // Verify looks up the domain's TXT record and marks the domain as verified if it contains the
 // challenge. Otherwise it returns the domain unchanged. The lookup runs outside of the transaction.
-func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string) (*Domain, error) {
+func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string) (*domain, error) {
 	if !scope.IsAdmin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
@@ -161,7 +161,7 @@ func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string)
 		switch current := e.After; {
 		case current.Verified:
 			return errVerified()
-		case current.Domain.Domain == d.Domain: // otherwise the name has changed since the lookup
+		case current.domain.Domain == d.Domain: // otherwise the name has changed since the lookup
 			current.Verified, current.VerifiedAt = true, management.NewStamp(s.Env.Now())
 		}
 		return nil
@@ -174,7 +174,7 @@ func errVerified() error {
 }
 
 // hasChallenge reports whether the DNS has the challenge.
-func (s Domains) hasChallenge(ctx context.Context, d *Domain) bool {
+func (s Domains) hasChallenge(ctx context.Context, d *domain) bool {
 	if s.Resolver == nil {
 		return false
 	}

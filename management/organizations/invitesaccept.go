@@ -238,7 +238,7 @@ func enforcedDomainOf(tx Tx, email string) (*enforcedDomain, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := management.Decode[Domain](r)
+	d, err := management.Decode[domain](r)
 	if err != nil || d == nil || !d.Verified || d.SSOEnforcement == "" {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := management.Decode[Domain](r)
+	d, err := management.Decode[domain](r)
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,8 @@ func TestSessions_WhoMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = w.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		d := organizations.Domain{ID: "d", Domain: "example.com", Verified: true, SSOEnforcement: "saml"}
-		if err := tx.Put(&management.Record{Kind: "domain", Parent: ruletest.Organization, ID: "d", Unique: "example.com", Data: management.Encode(d)}); err != nil {
+		data := []byte(`{"id": "d", "domain": "example.com", "is_verified": true, "sso_enforcement": "saml"}`)
+		if err := tx.Put(&management.Record{Kind: "domain", Parent: ruletest.Organization, ID: "d", Unique: "example.com", Data: data}); err != nil {
 			return err
 		}
 		return tx.Delete(management.KindMember, ruletest.Organization, ruletest.UUID("bob"))

@@ -13,7 +13,8 @@ import (
 const (
 	// DefaultMaxPublicStreams is the value of Config.MaxPublicStreams if that is zero.
 	DefaultMaxPublicStreams = 20_000
-	// MaxAddressStreams is MaxAddressStreams.
+	// MaxAddressStreams is the maximum number of open event streams of OFREP per client address, or
+	// per network /64 of IPv6.
 	MaxAddressStreams = 100
 
 	// hintPause is how long after a refused stream responses do not include the address of the
