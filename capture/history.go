@@ -24,10 +24,11 @@ type History interface {
 	// People returns at most q.Limit persons, or fewer if they are large. next is the value
 	// of After for the next page, or 0 at the end.
 	People(ctx context.Context, projectID int64, q PersonQuery) (page []StoredPerson, next int64, err error)
-	// PersonForDistinctID, PersonByUUID and PersonByID return one person. They return nil if
-	// there is no such person.
+	// PersonForDistinctID returns the person with a distinct id, or nil if there is none.
 	PersonForDistinctID(ctx context.Context, projectID int64, distinctID string) (*StoredPerson, error)
+	// PersonByUUID returns the person with a UUID, or nil if there is none.
 	PersonByUUID(ctx context.Context, projectID int64, id UUID) (*StoredPerson, error)
+	// PersonByID returns the person with the ID of a StoredPerson, or nil if there is none.
 	PersonByID(ctx context.Context, projectID, id int64) (*StoredPerson, error)
 	// CountPeople returns the number of persons of a project, from a stored counter.
 	CountPeople(ctx context.Context, projectID int64) (int64, error)

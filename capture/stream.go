@@ -33,6 +33,7 @@ type StreamReader interface {
 	// Acknowledge reports that all messages up to a position are recorded, so that the stream
 	// may delete them.
 	Acknowledge(ctx context.Context, at StreamPosition) error
+	// Close ends the reading.
 	Close()
 }
 

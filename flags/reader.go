@@ -20,20 +20,24 @@ type Reader interface {
 	// Bool reports whether a flag is on; a flag with a variant is on. For remote
 	// configuration it returns the payload, which must be true or false.
 	Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool
+	// BoolDetail is Bool with the Detail of the read.
 	BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail)
 	// String returns the key of a flag's variant. For remote configuration it returns the
 	// payload, which must be a string.
 	String(ctx context.Context, key string, sub *Subject, fallback string) string
+	// StringDetail is String with the Detail of the read.
 	StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail)
 	// Number returns a flag's payload if it is a number. Without a payload it returns the
 	// variant if its key is a number. A payload that is the string "5", after decoding as in
 	// JSON, is not a number and results in [ErrWrongKind].
 	Number(ctx context.Context, key string, sub *Subject, fallback float64) float64
+	// NumberDetail is Number with the Detail of the read.
 	NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail)
 	// JSON returns a flag's payload as JSON; the function [JSON] decodes it. Most payloads
 	// are stored as strings that contain JSON (§3.7); for these, the result is the contained
 	// JSON. It is shared and must not be modified.
 	JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage
+	// JSONDetail is JSON with the Detail of the read.
 	JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail)
 	// For returns the flags of one subject for the duration of a request, and retains the
 	// request's context. The subject is copied before For returns, but not its maps.

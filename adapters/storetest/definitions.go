@@ -17,7 +17,10 @@ import (
 
 // DefinitionsFiles applies definitions files to a store.
 type DefinitionsFiles interface {
+	// ApplyFile stores the definitions of a file, which has been read from raw, in place of those
+	// that the same origin had before.
 	ApplyFile(ctx context.Context, origin string, f flags.File, raw []byte) error
+	// ForgetFile deletes the objects of an origin whose file is no longer used.
 	ForgetFile(ctx context.Context, origin string) error
 }
 

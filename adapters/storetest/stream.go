@@ -14,6 +14,7 @@ import (
 // StreamBackend is the stream for Stream.
 type StreamBackend interface {
 	capture.Stream
+	// Close closes the connection.
 	Close()
 }
 

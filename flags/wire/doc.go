@@ -9,6 +9,6 @@
 // The package is a leaf: it imports no other package of this repository, does no I/O, and contains
 // no logic of flags or events. It is in the module of flags because that module needs it and must
 // not depend on another; capture, management and the adapters may import it from here without
-// depending on flags. It is for the packages of this repository only: its exported names may change
-// with them.
+// depending on flags. It is for the packages of this repository only. Its exported names stay compatible,
+// because a program may combine modules of this repository of different versions.
 package wire
