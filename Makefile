@@ -1,4 +1,4 @@
-.PHONY: run test quick bench pictures lint fmt tidy
+.PHONY: run test quick house bench pictures lint fmt tidy
 
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
@@ -8,6 +8,9 @@ test: ## everything that protects a submission; installs what it needs
 
 quick: ## what changed since origin/main, and what imports it
 	.ci/test --quick
+
+house: ## sizes, tests, exports and references, and what they are held to
+	GOWORK=off go run -C .ci/lint ./figures $(CURDIR)
 
 bench: ## our speed beside other engines
 	cd bench && go run ./report

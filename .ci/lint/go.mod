@@ -9,6 +9,7 @@ require (
 	github.com/BurntSushi/toml v1.5.0
 	github.com/hashicorp/go-version v1.7.0
 	github.com/mgechev/revive v1.12.0
+	github.com/uudashr/gocognit v1.3.0
 	golang.org/x/tools v0.52.0
 	honnef.co/go/tools v0.8.2
 	mvdan.cc/unparam v0.0.0-20260823230713-2fa3d841b0c8

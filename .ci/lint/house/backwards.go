@@ -68,6 +68,12 @@ var Backwards = &analysis.Analyzer{
 	},
 }
 
+// ShareBackwards returns the percentage of a package's arrows that lead backwards.
+func ShareBackwards(fset *token.FileSet, pkg *types.Package, uses map[*ast.Ident]types.Object) float64 {
+	all, back := countBackwards(arrowsOf(fset, pkg, uses))
+	return 100 * float64(len(back)) / float64(max(all, 1))
+}
+
 // arrowsOf returns for each file of a package the other files that it uses. Test files are ignored.
 func arrowsOf(fset *token.FileSet, pkg *types.Package, uses map[*ast.Ident]types.Object) map[string]map[string]bool {
 	file := func(pos token.Pos) string {

@@ -30,6 +30,9 @@ var exceptions = []exception{
 	{"adapters/remote_test", "errorlint", "read_test.go", "fail on wrapped errors"},
 }
 
+// Exceptions returns the number of exceptions.
+func Exceptions() int { return len(exceptions) }
+
 // applyExceptions removes the findings about a package that an exception matches. If all analyzers
 // have run, an exception of the package that matches no finding becomes a finding itself.
 func applyExceptions(list []exception, path string, found []unit.Finding, complete bool) []unit.Finding {
