@@ -22,6 +22,8 @@ func newClone(t *testing.T) clone {
 	c.write("go.mod", "module example.org/top\n\ngo 1.26.0\n")
 	c.write("top.go", "package top\n\nfunc Kept() int { return 1 }\n\nfunc Gone(n int) int { return n }\n")
 	c.write("internal/in/in.go", "package in\n\nfunc Gone() {}\n")
+	c.write("loose/loose.go", "package loose\n\nfunc Gone() {}\n")
+	c.write("ARCHITECTURE.md", "| promise | packages |\n|---|---|\n| **stable** | `.` |\n| **without promise** | `below/other`, `loose` |\n")
 	c.write("below/go.mod", "module example.org/top/below\n\ngo 1.26.0\n")
 	c.write("below/below.go", "package below\n\ntype T struct{ A int }\n")
 	c.next("below/v0.1.0", "v0.1.0")
@@ -80,8 +82,9 @@ func (c clone) api(fails bool, want ...string) {
 	}
 }
 
-// Before the first tag there is no version to compare with. Afterwards, additions and internal
-// changes are accepted, and incompatible changes only if the table has a sufficient next version.
+// Before the first tag there is no version to compare with. Afterwards, additions, internal changes
+// and changes of packages without a promise are accepted, and other incompatible changes only if
+// the table has a sufficient next version.
 func TestAPI(t *testing.T) {
 	c := newClone(t)
 	c.commit()
@@ -93,6 +96,7 @@ func TestAPI(t *testing.T) {
 
 	c.write("more.go", "package top\n\nfunc More() {}\n")
 	c.write("internal/in/in.go", "package in\n")
+	c.write("loose/loose.go", "package loose\n")
 	c.commit()
 	c.api(false, ".: nothing breaks since v0.1.0")
 
