@@ -275,7 +275,7 @@ func TestOIDC_Domains(t *testing.T) {
 
 	o.wait(2 * time.Minute)
 	ask("PATCH "+domains+created.ID+"/", `{"sso_enforcement": "saml"}`)
-	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
+	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (o *office) newSession(t *testing.T, proof string) string {
 // ownerSession returns a session with all rights of the owner, since it was created by a link.
 func (o *office) ownerSession(t *testing.T) string {
 	t.Helper()
-	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
+	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestSession_Link(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	sessions := o.service.Organizations.Sessions
 	link := func(again bool) string {
-		token, err := sessions.OwnerLink(t.Context(), "owner@example.com", again)
+		token, err := sessions.OwnerLink(t.Context(), "owner@example.com", "", again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -56,6 +57,8 @@ type Options struct {
 	// OwnerKey is called for that owner's personal key when it is to be created. If nil, a key is
 	// generated, which Server.OwnerKey returns.
 	OwnerKey func() (OwnerKey, error)
+	// OnListen, if not nil, is called with the address that Run serves, before OwnerKey.
+	OnListen func(net.Addr)
 	// RetainDays is the number of days after which events are deleted. If zero, they are never
 	// deleted.
 	RetainDays int

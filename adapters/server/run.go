@@ -24,6 +24,9 @@ func (s *Server) listen(ctx context.Context) (err error) {
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
 		return listenError(address, err)
 	}
+	if s.options.OnListen != nil {
+		s.options.OnListen(s.Addr())
+	}
 	return s.secure()
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -20,7 +22,7 @@ func (s *served) headline() string {
 	return fmt.Sprintf("Bunting %s listens on %s\n", cli.ReadBuild().Version, s.url())
 }
 
-func (s *served) url() string { return s.scheme + "://" + reachable(s.Addr()) }
+func (s *served) url() string { return s.scheme + "://" + reachable(s.address) }
 
 // waitingBanner returns the banner for a start without the database.
 func (s *served) waitingBanner() string {
@@ -51,30 +53,43 @@ func (s *served) projects(ctx context.Context) string {
 	if file := s.key.file; s.key.isNew.Load() && file != "" {
 		fmt.Fprintf(&b, "\nThis is the first start. Your personal key is in %s\n", file)
 	}
-	if link := s.link(ctx); link != "" {
-		fmt.Fprintf(&b, "\nOpen the console: %s\n", link)
-	}
 	if len(projects) > 0 {
 		fmt.Fprintf(&b, "\nTry it:\n\n  %s\n\n", curl(s.url(), projects[0].APIKey, flag))
 	}
 	return b.String()
 }
 
+// prepareLink returns the line of a link to the console that is valid only after link was called.
+func (s *served) prepareLink() string {
+	if !s.signIn {
+		return ""
+	}
+	token := make([]byte, 32)
+	_, _ = rand.Read(token) // never fails
+	s.printedToken = base64.RawURLEncoding.EncodeToString(token)
+	return s.linkLine(s.printedToken)
+}
+
 // link returns a line with a link that signs the owner in. The link works a single time, within 30
-// minutes. The line is empty if the owner has signed in before, unless renewLink is set.
+// minutes. The line is empty if the owner has signed in before, unless renewLink is set, and if
+// prepareLink has returned a link.
 func (s *served) link(ctx context.Context) string {
 	m := s.Management()
 	if !s.signIn || m == nil || m.Organizations == nil {
 		return ""
 	}
-	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.renewLink)
+	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.printedToken, s.renewLink || s.printedToken != "")
 	if err != nil {
 		s.log.Error("the sign-in link could not be created", "error", err)
 	}
-	if token == "" {
+	if token == "" || token == s.printedToken {
 		return ""
 	}
-	return strings.TrimSuffix(cmp.Or(s.site, s.url()), "/") + "/console/sign-in#" + token
+	return s.linkLine(token)
+}
+
+func (s *served) linkLine(token string) string {
+	return "Open the console: " + strings.TrimSuffix(cmp.Or(s.site, s.url()), "/") + "/console/sign-in#" + token + "\n\n"
 }
 
 // someFlag returns the key of a flag that is evaluated for every caller, or "" if there is no such

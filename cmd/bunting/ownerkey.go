@@ -19,7 +19,10 @@ import (
 type ownerKey struct {
 	file  string
 	print func(string) error
-	isNew atomic.Bool // reports whether this start created the key
+	// prepareLink returns the line with a link to the console, which is printed before the key. It
+	// is empty if there are no links.
+	prepareLink func() string
+	isNew       atomic.Bool // reports whether this start created the key
 }
 
 // ownerKeyPattern matches the keys that are accepted from a file. Its minimum length excludes keys
@@ -32,7 +35,7 @@ const maxOwnerKeyFile = 4 << 10
 func (o *ownerKey) get() (server.OwnerKey, error) {
 	if o.file == "" {
 		return server.OwnerKey{Show: func(key string) error {
-			text := fmt.Sprintf("This is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", key)
+			text := fmt.Sprintf("%sThis is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", o.prepareLink(), key)
 			if err := o.print(text); err != nil {
 				return fmt.Errorf("the owner's key could not be printed, so no key was created: %w; start again with readable output, or with --owner-key-file", err)
 			}

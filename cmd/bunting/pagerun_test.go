@@ -23,9 +23,11 @@ type scene struct {
 // scene fails the test.
 var scenes = map[string][]scene{
 	"README.md": {
+		{setup: (*stage).empty, wantOutput: []string{"Open the console: http://"}},
+		{wantOutput: []string{"made-up events of", "/console/p/1/experiments/1"}},
+		{setup: (*stage).empty, wantOutput: []string{"new-checkout", "50"}},
 		{setup: (*stage).clone},
 		{wantOutput: []string{`"beta-program":{"key":"beta-program","enabled":true`}},
-		{setup: (*stage).empty, wantOutput: []string{"new-checkout", "50", "made-up events of", "/shared/"}},
 	},
 	"cmd/bunting/README.md": {
 		{setup: (*stage).createdFolder, wantOutput: []string{"phx_"}},

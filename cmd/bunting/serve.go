@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -84,8 +85,10 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	hangups, ignore := reloadOnHangup()
 	defer ignore()
 	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
+	s.key.prepareLink = s.prepareLink
 	o := r.Config.Options
 	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
+	o.OnListen = func(address net.Addr) { s.address = address }
 	if s.renewLink = r.Config.SignInLink; o.SignIn == nil || o.Console == nil {
 		o.Console, o.SignIn = nil, nil
 	}
@@ -139,6 +142,9 @@ type served struct {
 	key     ownerKey
 
 	site, owner string
+	address     net.Addr // of Run
+	// printedToken is the token of the link that was printed with the first key.
+	printedToken string
 	// signIn: users may sign in to the console. renewLink: the owner gets a link even after an
 	// earlier sign-in.
 	signIn, renewLink bool
@@ -164,14 +170,14 @@ func (s *served) run(ctx context.Context, hangups <-chan os.Signal) error {
 	})
 	select {
 	case <-s.Recovered():
-		s.print(s.headline() + "\n" + s.projects(ctx))
+		s.print(s.link(ctx) + s.headline() + "\n" + s.projects(ctx))
 	default:
 		s.print(s.waitingBanner())
 		background.Go(func() {
 			select {
 			case <-serving.Done():
 			case <-s.Recovered():
-				s.print(s.projects(serving))
+				s.print(s.link(serving) + s.projects(serving))
 			}
 		})
 	}

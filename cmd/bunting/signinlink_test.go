@@ -43,3 +43,30 @@ func TestServe_SignInLink(t *testing.T) {
 	}
 	end(s)
 }
+
+// The link to the console is the first line, at the first start and later, and the link of the first
+// start is valid.
+func TestServe_LinkIsFirst(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		s := serve(t, time.Minute, "--data", dir)
+		link := printedLink.FindStringSubmatchIndex(s.stdout.String())
+		if link == nil || link[0] != 0 {
+			t.Fatalf("the first line is no link: %s", s.stdout)
+		}
+		out := s.stdout.String()
+		if strings.Count(out, "Open the console") != 1 {
+			t.Errorf("the link is not printed once: %s", out)
+		}
+		r, err := http.NewRequest("POST", s.url+"/api/session/link/look/", strings.NewReader(`{"link": "`+out[link[4]:link[5]]+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if status, body := do(t, r); status != http.StatusOK || !strings.Contains(body, "owner@localhost") {
+			t.Errorf("the link is not valid: %d %s", status, body)
+		}
+		s.stop()
+		s.wait(0)
+	}
+}

@@ -78,7 +78,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 		},
 		"console §5.2 a link signs in once": {
 			before: func(w *world) string {
-				token, err := w.Organizations.Sessions.OwnerLink(t.Context(), "", true)
+				token, err := w.Organizations.Sessions.OwnerLink(t.Context(), "", "", true)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -301,8 +301,8 @@ func (s Sessions) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	if err != nil || u == nil || u.Inactive || !s.Env.Now().Before(until) {
 		return false, err
 	}
-	token, err := s.newLink(tx, u.UUID, "mail", until)
-	if err != nil {
+	token := newToken()
+	if err := s.putLink(tx, u.UUID, "mail", token, until); err != nil {
 		return false, err
 	}
 	link := s.SiteURL + "/console/sign-in" + m.Next + "#" + token

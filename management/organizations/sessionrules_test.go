@@ -386,7 +386,7 @@ func TestSessions_EndedOnesMakeRoom(t *testing.T) {
 // A cut User-Agent is valid UTF-8: 299 bytes and a character of two bytes become 299 bytes.
 func TestSessions_Agent(t *testing.T) {
 	w := newSignInWorld(t, false)
-	link, err := w.Organizations.Sessions.OwnerLink(t.Context(), "", true)
+	link, err := w.Organizations.Sessions.OwnerLink(t.Context(), "", "", true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func TestSessions_Bounded(t *testing.T) {
 	var tokens []string
 	for range 52 {
 		w.Clock = w.Clock.Add(time.Second)
-		link, err := w.Organizations.Sessions.OwnerLink(t.Context(), "ann@example.com", true)
+		link, err := w.Organizations.Sessions.OwnerLink(t.Context(), "ann@example.com", "", true)
 		if err != nil {
 			t.Fatal(err)
 		}

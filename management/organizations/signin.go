@@ -333,31 +333,31 @@ func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email strin
 	})
 }
 
-// newLink creates a link for a user and returns its token. It deletes expired links of the user,
-// and the oldest ones above maxLinks.
-func (s *core) newLink(tx Tx, user, method string, until time.Time) (token string, err error) {
+// putLink stores a link for a user, with a token. It deletes expired links of the user, and the
+// oldest ones above maxLinks.
+func (s *core) putLink(tx Tx, user, method, token string, until time.Time) error {
 	list, err := management.ListRecords[storedLink](tx, management.Query{Kind: kindLink, Parent: user})
 	if err != nil {
-		return "", err
+		return err
 	}
 	for i, l := range list.Results { // oldest first
 		if len(list.Results)-i >= maxLinks || !s.Env.Now().Before(l.Expires.Time) {
 			if err := tx.Delete(kindLink, user, l.ID); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
 	l := &storedLink{ID: s.Env.NewID(), User: user, Method: method, Expires: management.NewStamp(until)}
-	token = newToken()
-	return token, tx.Put(&management.Record{
+	return tx.Put(&management.Record{
 		Kind: kindLink, Parent: user, ID: l.ID, Sort: management.SortTime(s.Env.Now()), Unique: management.HashKey(token), Data: management.Encode(l),
 	})
 }
 
 // OwnerLink returns the token of a link that signs in an owner once, within 30 minutes: the owner
-// with an e-mail address, or otherwise the first. It is for the start of the server. The token is
-// empty if there is no owner, or if the owner has signed in before and repeat is false.
-func (s Sessions) OwnerLink(ctx context.Context, email string, repeat bool) (token string, err error) {
+// with an e-mail address, or otherwise the first. It is for the start of the server. The result is
+// empty if there is no owner, or if the owner has signed in before and repeat is false. If token is
+// not empty, it is the token of the link: 32 random bytes in the URL encoding of base64.
+func (s Sessions) OwnerLink(ctx context.Context, email, token string, repeat bool) (string, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (string, error) {
 		owner, err := findOwner(tx, email)
 		var unknown *noSuchOwnerError
@@ -371,6 +371,7 @@ func (s Sessions) OwnerLink(ctx context.Context, email string, repeat bool) (tok
 		if err != nil || !repeat && !owner.SignedIn.IsZero() {
 			return "", err
 		}
-		return s.newLink(tx, owner.UUID, "link", s.Env.Now().Add(linkLife))
+		used := cmp.Or(token, newToken())
+		return used, s.putLink(tx, owner.UUID, "link", used, s.Env.Now().Add(linkLife))
 	})
 }

@@ -175,7 +175,7 @@ func (w *world) sessionCalls(t *testing.T) ruletest.Calls {
 		"endsession": w.sessionCall(t, func(scope callScope, path, _ string) (any, error) { return nil, o.EndOne(ctx, scope, path) }),
 		"endothers":  w.sessionCall(t, func(scope callScope, _, _ string) (any, error) { return nil, o.EndOthers(ctx, scope) }),
 		"ownerlink": func(_ callScope, path, b string) (any, error) {
-			token, err := o.OwnerLink(ctx, path, b == "true")
+			token, err := o.OwnerLink(ctx, path, "", b == "true")
 			return map[string]any{"token": token}, err
 		},
 		"maillink":  func(_ callScope, path, _ string) (any, error) { return nil, o.MailLink(ctx, path, "") },

@@ -119,7 +119,7 @@ func serve(t *testing.T, options ...string) *server {
 		}
 	})
 	lines := bufio.NewScanner(out)
-	for s.link == "" && lines.Scan() {
+	for (s.link == "" || s.url == "" || s.key == "" || s.publicKey == "") && lines.Scan() {
 		if match := listens.FindStringSubmatch(lines.Text()); match != nil {
 			s.url = match[1]
 		}
