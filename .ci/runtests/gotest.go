@@ -36,7 +36,7 @@ func (r *stepRun) goTestEnv(dir string, env []string, args ...string) {
 		writer.Close()
 		ended <- err
 	}()
-	t := &testEvents{r: r, dir: dir, flags: flagsOf(args), env: env, output: map[string]string{}, tests: map[string][]timed{}, failed: map[string]bool{}}
+	t := &testEvents{r: r, dir: dir, flags: flagsOf(args), env: env, output: map[string]string{}, builds: map[string]string{}, tests: map[string][]timed{}, failed: map[string]bool{}}
 	t.read(reader)
 	if err := <-ended; err != nil && len(t.failed) == 0 {
 		r.fail(fmt.Sprintf("go test: %v", err), t.rest.String()+stderr.String(), command{dir: dir, args: append([]string{"go", "test"}, args...)}.String())
@@ -71,7 +71,8 @@ type testEvents struct {
 	r          *stepRun
 	dir        string
 	env, flags []string
-	output     map[string]string  // of running tests, by package and test; of builds, by import path
+	output     map[string]string  // of running tests, by package and test
+	builds     map[string]string  // of builds, by import path, such as p [p.test]
 	tests      map[string][]timed // completed tests by package
 	failed     map[string]bool    // packages for which a failure was reported
 	rest       strings.Builder    // lines that are not events
@@ -103,7 +104,7 @@ func (t *testEvents) handle(e event) {
 	took := time.Duration(e.Elapsed * float64(time.Second))
 	switch e.Action {
 	case "build-output":
-		t.output[e.ImportPath] += e.Output
+		t.builds[e.ImportPath] += e.Output
 	case "output":
 		t.output[key] += e.Output
 	case "pass", "skip", "fail":
@@ -131,7 +132,7 @@ func (t *testEvents) endTest(e event, key string, took time.Duration) {
 func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	output := t.output[key]
 	if e.Action == "fail" && !t.failed[e.Package] {
-		t.fail(e.Package, shortName(e.Package), t.output[e.FailedBuild]+t.unfinished(e.Package)+output)
+		t.fail(e.Package, shortName(e.Package), t.builds[e.FailedBuild]+t.unfinished(e.Package)+output)
 	}
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
 	line := lines[len(lines)-1]
