@@ -20,14 +20,14 @@ var (
 
 // demoServer is a server with a first project and the environment for commands.
 type demoServer struct {
-	*serving
+	*instance
 	key, token string
 	env        []string
 }
 
 func serveForDemo(t *testing.T) *demoServer {
 	t.Helper()
-	s := &demoServer{serving: serve(t, time.Minute)}
+	s := &demoServer{instance: serve(t, time.Minute)}
 	s.key = printedKey.FindString(s.stdout.String())
 	s.env = []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + s.key}
 	var project struct {
