@@ -17,7 +17,7 @@ import (
 // creation time.
 const kindFeature = "early_access_feature"
 
-// featureStages are the stages of a feature. Persons may enroll in a feature whose stage is in
+// featureStages are the stages of a feature. Persons may enroll in a feature with one of the
 // releaseStages.
 var (
 	featureStages = []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"}
@@ -46,7 +46,7 @@ type storedFeature struct {
 	Flag int64 `json:"flag"` // id
 }
 
-// ChangeFields are the fields that can be changed, Fields those of a new feature.
+// ChangeFields are the fields that can be changed, and Fields are the fields of a new feature.
 var (
 	ChangeFields = management.Fields{
 		{Name: "name", Type: management.Text, Required: true, MaxLength: 200},
@@ -82,7 +82,7 @@ func (s Service) beforeDelete(e *featureEdit) error {
 }
 
 // flagFor returns the flag of a feature. A new feature uses the flag in feature_flag_id, which
-// must be suitable, or creates a flag if there is none.
+// must be suitable, or creates a flag.
 func (s Service) flagFor(e *featureEdit) (*storedflags.Flag, error) {
 	f, v := e.After, e.Values
 	if !e.IsNew {
@@ -106,7 +106,7 @@ func (s Service) flagFor(e *featureEdit) (*storedflags.Flag, error) {
 		}
 		return flag, nil
 	}
-	// The flag is off for all persons except those who enroll.
+	// The flag is off for all persons who have not enrolled.
 	filters := fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":0,"variant":null}],"payloads":{},"multivariate":null,"super_groups":%s}`, f.superGroups(slug(f.Name)))
 	return s.stored.MakeLinked(e.Tx, e.Scope, storedflags.Draft{
 		Key: slug(f.Name), Name: "Feature Flag for Feature " + f.Name, Active: true, Context: "early_access_features", Filters: json.RawMessage(filters),

@@ -20,9 +20,6 @@ var scopeObjects = []string{
 	"user_interview_DO_NOT_USE", "webhook", "warehouse_view", "warehouse_table", "logs",
 }
 
-// allScopes is the scope that includes all other scopes.
-const allScopes = "*"
-
 // errNoScope returns the error for an unknown scope. The message suggests the most similar scope:
 // first by the whole name, then by the name of the object, then by a part of it.
 func errNoScope(scope string) error {

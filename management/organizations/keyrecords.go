@@ -23,3 +23,6 @@ type ownKey struct {
 	management.KeyRecord
 	value string
 }
+
+// allScopes is the scope that includes all other scopes.
+const allScopes = "*"

@@ -23,8 +23,8 @@ func (s Service) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 		id   int64
 		to   *json.RawMessage
 	}{
-		{"linked_flag_key", valueOrZero(x.LinkedFlagID), &out.LinkedFlag},
-		{"targeting_flag_key", valueOrZero(x.TargetingID), &out.Targeting},
+		{"linked_flag_key", management.OrZero(x.LinkedFlagID), &out.LinkedFlag},
+		{"targeting_flag_key", management.OrZero(x.TargetingID), &out.Targeting},
 		{"internal_targeting_flag_key", x.InternalTargeting, &out.Internal},
 	} {
 		if *f.to, _, err = storedflags.LoadMinimal(v, f.id); err != nil {
@@ -37,12 +37,4 @@ func (s Service) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 		out.FlagKeys = append(out.FlagKeys, pair)
 	}
 	return out, nil
-}
-
-// valueOrZero returns *n, or 0 if n is nil.
-func valueOrZero(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }

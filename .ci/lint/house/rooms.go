@@ -69,7 +69,7 @@ var table = map[string]room{
 	"management/earlyaccess":              {pure: true, ours: []string{"management", "management/internal/storedflags"}},
 	"management/surveys":                  {pure: true, ours: []string{"management", "management/internal/definitions", "management/internal/storedflags"}},
 	"management/experiments":              {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/featureflags"}},
-	"management/rollouts":                 {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}},
+	"management/rollouts":                 {pure: true, ours: []string{"management", "flags", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}},
 	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
 	"management/organizations":            {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":                    {pure: true, ours: managementRooms},
