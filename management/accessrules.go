@@ -33,12 +33,6 @@ type accessRule struct {
 	Updated    Stamp       `json:"updated_at"`
 }
 
-// ruleTimes are the times when a rule was created and last changed.
-type ruleTimes struct {
-	Created Stamp `json:"made"`
-	Updated Stamp `json:"changed"`
-}
-
 // everybodySubject, memberSubject and roleSubject return the Record.Other of rules: the users that
 // a rule is about, so that all rules for a user can be found with few queries.
 func everybodySubject(project int64) string  { return ProjectParent(project) + "/everybody" }

@@ -102,15 +102,6 @@ func Changes(activityScope string, before, after any) ([]Change, error) {
 	return out, nil
 }
 
-// EmptyJSON reports whether a JSON document is null, "", [], {} or has no bytes.
-func EmptyJSON(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "[]", "{}":
-		return true
-	}
-	return false
-}
-
 // JSONMembers returns the members of the JSON form of a value, or nil if v is nil.
 func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	if v == nil {

@@ -238,22 +238,6 @@ func readObjectList(f *Field, raw json.RawMessage, kind string) (any, error) {
 // callerKeyField is the member with the caller's key, which any body may have.
 const callerKeyField = "personal_api_key"
 
-// bodyCheck returns the check of request bodies: first that for unknown members, if the Spec has an
-// ObjectName, and then Spec.Body.
-func (s Spec[T, Stored, Out]) bodyCheck() func(b *Body) error {
-	check := s.Body
-	if s.ObjectName == "" {
-		return check
-	}
-	viewMembers, fields := membersOf(reflect.TypeFor[Out]()), slices.Concat(s.Fields, s.Changes)
-	return func(b *Body) error {
-		if err := fields.checkUnknown(b, viewMembers, s.ObjectName); err != nil {
-			return err
-		}
-		return runRule(check, b)
-	}
-}
-
 // NameUnknown returns an error if a body has a misspelt member (decision 30), and calls b.Warn for
 // other unknown members and for fields without effect. what is the noun for the body in messages,
 // such as "a request for a query".

@@ -97,3 +97,9 @@ func (c *Caller) CanOpenProject(id int64) bool {
 
 // ProjectParent returns the Record.Parent of records that belong to a project.
 func ProjectParent(id int64) string { return fmt.Sprintf("project:%d", id) }
+
+// ruleTimes are the times when a rule was created and last changed.
+type ruleTimes struct {
+	Created Stamp `json:"made"`
+	Updated Stamp `json:"changed"`
+}

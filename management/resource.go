@@ -285,13 +285,6 @@ func (r *resource[T, Stored, Out]) finish(e *Edit[T, Stored], before any) (*Out,
 	return view, r.logChange(e.View, e.After, before, after)
 }
 
-func runRule[E any](rule func(E) error, e E) error {
-	if rule == nil {
-		return nil
-	}
-	return rule(e)
-}
-
 func (r *resource[T, Stored, Out]) Put(v *View[T], x *Stored) error { return r.put(v, x, false) }
 
 func (r *resource[T, Stored, Out]) put(v *View[T], x *Stored, isNew bool) (err error) {

@@ -1,5 +1,10 @@
 package management
 
+import (
+	"reflect"
+	"slices"
+)
+
 // Spec describes a resource: its table of fields, the records of its objects, and its own rules.
 // Show is always required, Kind and Header if objects are stored as records or logged, Fields if
 // they are created or changed. T is the transaction of the resource's package, Stored the stored
@@ -103,4 +108,27 @@ type Edit[T Tx, Stored any] struct {
 	Values Values
 	// Body is the request body, nil for operations without one.
 	Body *Body
+}
+
+// bodyCheck returns the check of request bodies: first that for unknown members, if the Spec has an
+// ObjectName, and then Spec.Body.
+func (s Spec[T, Stored, Out]) bodyCheck() func(b *Body) error {
+	check := s.Body
+	if s.ObjectName == "" {
+		return check
+	}
+	viewMembers, fields := membersOf(reflect.TypeFor[Out]()), slices.Concat(s.Fields, s.Changes)
+	return func(b *Body) error {
+		if err := fields.checkUnknown(b, viewMembers, s.ObjectName); err != nil {
+			return err
+		}
+		return runRule(check, b)
+	}
+}
+
+func runRule[E any](rule func(E) error, e E) error {
+	if rule == nil {
+		return nil
+	}
+	return rule(e)
 }

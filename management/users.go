@@ -89,18 +89,6 @@ type Membership struct {
 	Updated      Stamp  `json:"updated_at"`
 }
 
-// Decode returns the value that is stored in a record, or nil if r is nil.
-func Decode[T any](r *Record) (*T, error) {
-	if r == nil {
-		return nil, nil
-	}
-	out := new(T)
-	if err := json.Unmarshal(r.Data, out); err != nil {
-		return nil, fmt.Errorf("the stored %s %s is invalid: %w", r.Kind, r.ID, err)
-	}
-	return out, nil
-}
-
 // Found returns the value of a record that Get or Find has returned, or nil if there is none.
 func Found[T any](r *Record, err error) (*T, error) {
 	if err != nil {

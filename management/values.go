@@ -2,6 +2,7 @@ package management
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -94,4 +95,25 @@ func JSONText(raw json.RawMessage) string {
 	var text string
 	_ = json.Unmarshal(raw, &text) // on failure text stays empty
 	return text
+}
+
+// EmptyJSON reports whether a JSON document is null, "", [], {} or has no bytes.
+func EmptyJSON(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// Decode returns the value that is stored in a record, or nil if r is nil.
+func Decode[T any](r *Record) (*T, error) {
+	if r == nil {
+		return nil, nil
+	}
+	out := new(T)
+	if err := json.Unmarshal(r.Data, out); err != nil {
+		return nil, fmt.Errorf("the stored %s %s is invalid: %w", r.Kind, r.ID, err)
+	}
+	return out, nil
 }

@@ -37,7 +37,7 @@ var mostExported = map[string]int{
 	"flags/flagstest":          16,
 	"flags/wire":               58,
 	"geoip":                    21,
-	"management":               272,
+	"management":               279,
 	"management/batchexports":  60,
 	"management/dashboards":    75,
 	"management/errortracking": 21,
