@@ -186,10 +186,6 @@ func (s Service) RetryRun(ctx context.Context, scope *management.Scope, export, 
 	})
 }
 
-// kindExportRun is the kind of the records of runs. Parent is the export. Sort is the time of
-// creation and a number, so that it is unique.
-const kindExportRun = "batch_export_run"
-
 // The states of runs and backfills (§4.3.5).
 const (
 	exportStarting     = "Starting"
@@ -217,31 +213,6 @@ func isActive(status string) bool { return status == exportStarting || status ==
 // it took too long.
 func isFailure(status string) bool {
 	return status == exportFailed || status == exportRetryable || status == exportTimedOut
-}
-
-// BatchExportRun is the form of a run in responses (§4.3.5).
-type BatchExportRun struct {
-	ID          string `json:"id"`
-	BatchExport string `json:"batch_export"`
-	// Status is one of the states above. Completed, Failed and Total are numbers of rows, which are
-	// null until the run has succeeded.
-	Status    string `json:"status"`
-	Completed *int64 `json:"records_completed"`
-	Failed    *int64 `json:"records_failed"`
-	// LatestError is the error of the last attempt, without secrets.
-	LatestError *string `json:"latest_error"`
-	// From and To are the interval that the run covers.
-	From management.Stamp `json:"data_interval_start"`
-	To   management.Stamp `json:"data_interval_end"`
-	// Cursor is always null.
-	Cursor   *string          `json:"cursor"`
-	Created  management.Stamp `json:"created_at"`
-	Finished management.Stamp `json:"finished_at"`
-	Updated  management.Stamp `json:"last_updated_at"`
-	Total    *int64           `json:"records_total_count"`
-	Bytes    *int64           `json:"bytes_exported"`
-	// Backfill is the id of the backfill, null for a run of the schedule.
-	Backfill *string `json:"backfill"`
 }
 
 // exportRun is the stored form of a run.
