@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 const (
@@ -113,7 +113,7 @@ func (d *decoder) open(body string) error {
 		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: fmt.Sprintf(
 			"failed to decode request: invalid UTF8 in request payload at byte %d", d.skipped+invalidByte(body))}
 	}
-	d.scanner = newScanner(wire.ReplaceHalfPairs(body))
+	d.scanner = newScanner(jsontext.ReplaceHalfPairs(body))
 	if d.Space(); d.Pos == len(d.Src) {
 		return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request missing data payload"}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // recordedBodies are real bodies of SDKs, shortened.
@@ -66,7 +66,7 @@ func FuzzDecode(f *testing.F) {
 // checkLikeList checks that the items of a batch are the same as those of its list as a body
 // (§3.1).
 func checkLikeList(t *testing.T, body string, s *Submission) {
-	o, err := ParseObject(wire.ReplaceHalfPairs(strings.TrimPrefix(body, "\ufeff")))
+	o, err := ParseObject(jsontext.ReplaceHalfPairs(strings.TrimPrefix(body, "\ufeff")))
 	if err != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // This file has functions that read single values of a body. A value is JSON text that the
@@ -52,7 +53,7 @@ func idText(value string) string {
 	s := value
 	switch value[0] {
 	case '"':
-		s = wire.Unquote(value)
+		s = jsontext.Unquote(value)
 	case '{', '[':
 		s = compact(value)
 	}
@@ -83,7 +84,7 @@ func compact(value string) string {
 	for s.Space(); s.Pos < len(s.Src); s.Space() {
 		start := s.Pos
 		if s.Peek() == '"' && s.Skip() {
-			out = wire.AppendQuoted(out, wire.Unquote(value[start:s.Pos]))
+			out = wire.AppendQuoted(out, jsontext.Unquote(value[start:s.Pos]))
 			continue
 		}
 		s.Pos = start + 1

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Member is a member of a JSON object: its name, and its value as JSON text.
@@ -17,7 +18,7 @@ type Member struct{ Key, Value string }
 type Object []Member
 
 // ParseObject parses a JSON object. If a key occurs several times, the last member counts.
-// The error is a *wire.Fault.
+// The error has the position of the fault.
 func ParseObject(src string) (Object, error) {
 	s := newScanner(src)
 	s.Space()
@@ -204,7 +205,7 @@ var maxAIEvent = wire.MaxEventOf("$ai_span")
 // scanner reads JSON text without creating values: it finds the beginning and end of each
 // value, so that values can be stored unchanged. The text must be valid UTF-8.
 type scanner struct {
-	wire.Reader
+	jsontext.Reader
 	// limit is the position after which readMembers omits members; if it is 0, there is no
 	// limit. If it is set, readMembers also returns at most maxMembers of an object.
 	limit int
@@ -213,7 +214,7 @@ type scanner struct {
 }
 
 func newScanner(src string) scanner {
-	return scanner{Reader: wire.Reader{Src: src, Spans: true}}
+	return scanner{Reader: jsontext.Reader{Src: src, Spans: true}}
 }
 
 // text returns the content of a JSON string. It returns false for any other value.
@@ -221,5 +222,5 @@ func text(value string) (string, bool) {
 	if value == "" || value[0] != '"' {
 		return "", false
 	}
-	return wire.Unquote(value), true
+	return jsontext.Unquote(value), true
 }

@@ -1,10 +1,10 @@
-// Package wire reads and writes the text forms that are sent over the wire and stored: JSON as
-// PostHog's service writes it (serde_json), and UUIDs.
+// Package wire has the text forms that are sent over the wire and stored: JSON as PostHog's service
+// writes it (serde_json), and UUIDs.
 //
-// There is one implementation of each: [Reader] parses JSON, strictly or leniently, into values or
-// into spans of the text; [AppendQuoted] and [AppendFloat] write strings and numbers; [Encode] and
-// [Decode] are encoding/json without the escapes for HTML and with numbers as json.Number;
-// [ParseUUID], [NewUUID7] and related functions handle ids.
+// There is one implementation of each: [AppendQuoted] and [AppendFloat] write strings and numbers;
+// [Encode] and [Decode] are encoding/json without the escapes for HTML and with numbers as
+// json.Number; [Special] and [Unescape] are the parts that scanners of JSON share; [ParseUUID],
+// [NewUUID7] and related functions handle ids.
 //
 // The package is a leaf: it imports no other package of this repository, does no I/O, and contains
 // no logic of flags or events. It is in the module of flags because that module needs it and must

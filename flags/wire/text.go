@@ -51,3 +51,16 @@ func AppendQuoted(dst []byte, s string) []byte {
 
 // Quote returns s as a JSON string, see [AppendQuoted].
 func Quote(s string) string { return string(AppendQuoted(make([]byte, 0, len(s)+2), s)) }
+
+// Shorten cuts s to at most limit bytes, without splitting a character, and appends an ellipsis if
+// it cut something. It is for messages that people read.
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	// Move back to the beginning of a character.
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}

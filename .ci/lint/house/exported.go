@@ -35,7 +35,7 @@ var mostExported = map[string]int{
 	"flags/sdklint":            2,
 	"flags/serving":            34,
 	"flags/flagstest":          16,
-	"flags/wire":               58,
+	"flags/wire":               31,
 	"geoip":                    21,
 	"management":               279,
 	"management/batchexports":  60,

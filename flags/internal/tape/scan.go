@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -186,7 +185,7 @@ func (s *scanner) text() Kind {
 	src, i, kind := s.src, s.at+1, Text
 	for {
 		for ; i+8 <= len(src); i += 8 { // eight bytes at once
-			if found := special(eightBytes(src[i : i+8])); found != 0 {
+			if found := wire.Special(wire.EightBytes(src[i:i+8]), math.MaxUint64); found != 0 {
 				i += bits.TrailingZeros64(found) / 8
 				break
 			}
@@ -199,7 +198,7 @@ func (s *scanner) text() Kind {
 			s.at = i + 1
 			return kind
 		case c == '\\':
-			n := escapeLength(src, i)
+			_, n, _ := wire.Unescape(src, i)
 			if n == 0 {
 				return Null
 			}
@@ -216,46 +215,6 @@ func (s *scanner) text() Kind {
 			i += n
 		}
 	}
-}
-
-const (
-	ones  = 0x0101010101010101
-	tops  = 0x80 * ones
-	quote = '"' * ones
-	slash = '\\' * ones
-)
-
-// special examines eight bytes at once and sets the top bit of each byte that ends a plain text:
-// quotation mark, backslash, control character, or beyond ASCII. A subtraction that borrows sets
-// the top bit of its byte. Only the lowest bit that is set is exact, since a borrow can only affect
-// the bytes above it.
-func special(x uint64) uint64 {
-	// The term &^x removes the bytes beyond ASCII, for which subtractions are not valid, and | x
-	// adds them.
-	return (((x-' '*ones)|((x^quote)-ones)|((x^slash)-ones))&^x | x) & tops
-}
-
-// eightBytes loads eight bytes. The compiler turns it into one load.
-func eightBytes(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// escapeLength returns the length of the escape at src[i], or 0 for an invalid one.
-func escapeLength(src string, i int) int {
-	switch {
-	case i+1 < len(src) && strings.IndexByte(`"\/bfnrt`, src[i+1]) >= 0:
-		return 2
-	case i+6 > len(src) || src[i+1] != 'u':
-		return 0
-	}
-	for _, c := range []byte(src[i+2 : i+6]) {
-		if wire.HexDigit(c) < 0 {
-			return 0
-		}
-	}
-	return 6
 }
 
 // word skips a literal word, such as true.

@@ -94,14 +94,30 @@ func (t *Tape) nameAt(i int32) int {
 	}
 }
 
-// unquoteBytes is like [wire.Unquote], but each byte that is not UTF-8 becomes U+FFFD, as in
+// unquoteBytes returns the string that a JSON string represents, which must have been checked
+// before. Half of a surrogate pair, and each byte that is not UTF-8, becomes U+FFFD, as in
 // encoding/json.
 func unquoteBytes(text string) string {
 	if !utf8.ValidString(text) {
 		// The conversion decodes each invalid byte as U+FFFD.
 		text = string([]rune(text))
 	}
-	return wire.Unquote(text)
+	text = text[1 : len(text)-1]
+	var out []byte
+	for {
+		at := strings.IndexByte(text, '\\')
+		switch {
+		case at < 0 && out == nil:
+			return text
+		case at < 0:
+			return string(append(out, text...))
+		case out == nil:
+			out = make([]byte, 0, len(text))
+		}
+		c, n, _ := wire.Unescape(text, at)
+		out = utf8.AppendRune(append(out, text[:at]...), c)
+		text = text[at+n:]
+	}
 }
 
 // Tree returns a value as encoding/json decodes it, with numbers as json.Number.
@@ -267,7 +283,7 @@ func hashName(s string) uint64 {
 	var a, b uint64
 	switch n := len(s); {
 	case n >= 8:
-		a, b = eightBytes(s), eightBytes(s[n-8:])
+		a, b = wire.EightBytes(s), wire.EightBytes(s[n-8:])
 	case n > 0:
 		a, b = uint64(s[0])|uint64(s[n/2])<<8, uint64(s[n-1])
 	}

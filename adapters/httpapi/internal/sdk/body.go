@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // maxDistinctID is the maximum length of a distinct ID in bytes. Longer IDs are truncated to as
@@ -209,10 +209,10 @@ func bodyText(json []byte) string {
 
 // isFinal reports whether a fault is not about syntax, so that another way of parsing would not
 // avoid it.
-func isFinal(f *wire.Fault) bool { return f.Err != nil || f.Bound }
+func isFinal(f *jsontext.Fault) bool { return f.Err != nil || f.Bound }
 
 // faultInBody returns the error response for a fault in a request body.
-func faultInBody(f *wire.Fault) *problem.Body {
+func faultInBody(f *jsontext.Fault) *problem.Body {
 	if f.Err != nil {
 		return &problem.Body{Cause: f.Err}
 	}
@@ -220,7 +220,7 @@ func faultInBody(f *wire.Fault) *problem.Body {
 }
 
 // faultPosition returns a sentence with the position of a fault and its description.
-func faultPosition(f *wire.Fault) string {
+func faultPosition(f *jsontext.Fault) string {
 	position := "At byte " + strconv.Itoa(f.Offset)
 	if path := f.Where(); path != "" {
 		position += ", " + path
@@ -235,7 +235,7 @@ func faultPosition(f *wire.Fault) string {
 
 // readFlagsBody parses text as strict JSON, and then as lenient JSON. wrongForm reports whether it
 // is neither; otherwise a fault is about a value of a wrong type.
-func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool) {
+func readFlagsBody(text string, b *flagsBody) (fault *jsontext.Fault, wrongForm bool) {
 	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !isFinal(fault) {
 		b.reset()
 		fault, wrongForm = readFlagsJSON(text, b, true)
@@ -245,7 +245,7 @@ func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool
 
 // readFlagsJSON parses text once, strict or lenient. Among the faults of type, it returns that of
 // the first field in the order of flagsField.
-func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *wire.Fault, wrongForm bool) {
+func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *jsontext.Fault, wrongForm bool) {
 	r := flagsReader{body: b}
 	r.Src, r.Lenient, r.Scratch, r.Budget = text, lenient, b.scratch, b.lease
 	r.readBody()

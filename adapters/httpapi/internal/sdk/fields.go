@@ -4,19 +4,19 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // flagsReader parses one body. Values of a wrong type are recorded and skipped, because they are
 // not errors if the field also has a name of a lower rank, or in some cases if disable_flags is
 // true.
 type flagsReader struct {
-	wire.Reader
+	jsontext.Reader
 	body       *flagsBody
 	wrongTypes bool // some claims have a fault
 	claims     [flagsFields]struct {
-		rank  uint8       // of the name whose value the field has; 0 if the field is not set
-		fault *wire.Fault // set if that value has a wrong type
+		rank  uint8           // of the name whose value the field has; 0 if the field is not set
+		fault *jsontext.Fault // set if that value has a wrong type
 	}
 }
 
@@ -66,7 +66,7 @@ func (r *flagsReader) member(key string) bool {
 	}
 	if field == tokenField && r.Fault == nil && len(r.Src) > unpack.FirstRead && r.body.Token != "" && r.body.check != nil {
 		if err := r.body.check(r.body.Token); err != nil {
-			r.Fault = &wire.Fault{Err: err}
+			r.Fault = &jsontext.Fault{Err: err}
 		}
 	}
 	return r.Fault == nil
@@ -112,7 +112,7 @@ func (r *flagsReader) clearField(field flagsField) {
 
 // field parses the value of a field, which must be empty. It returns a fault if the value has a
 // wrong type.
-func (r *flagsReader) field(field flagsField) *wire.Fault {
+func (r *flagsReader) field(field flagsField) *jsontext.Fault {
 	b := r.body
 	switch field {
 	case tokenField:
@@ -146,14 +146,14 @@ func (r *flagsReader) field(field flagsField) *wire.Fault {
 }
 
 // noteWrongType skips a value of a wrong type and returns a fault for it.
-func (r *flagsReader) noteWrongType(what string) *wire.Fault {
+func (r *flagsReader) noteWrongType(what string) *jsontext.Fault {
 	r.wrongTypes = true
-	fault := &wire.Fault{Text: r.Src, Offset: r.Pos, What: "expected " + what}
+	fault := &jsontext.Fault{Text: r.Src, Offset: r.Pos, What: "expected " + what}
 	r.Skip()
 	return fault
 }
 
-func (r *flagsReader) textInto(s *string) *wire.Fault {
+func (r *flagsReader) textInto(s *string) *jsontext.Fault {
 	if !r.StartsText() {
 		return r.noteWrongType("a string")
 	}
@@ -161,7 +161,7 @@ func (r *flagsReader) textInto(s *string) *wire.Fault {
 	return nil
 }
 
-func (r *flagsReader) boolInto(v *bool) *wire.Fault {
+func (r *flagsReader) boolInto(v *bool) *jsontext.Fault {
 	switch r.Peek() {
 	case 't':
 		*v = r.Word("true")
@@ -174,7 +174,7 @@ func (r *flagsReader) boolInto(v *bool) *wire.Fault {
 }
 
 // distinctID parses a distinct ID, which may be a string or a number.
-func (r *flagsReader) distinctID() *wire.Fault {
+func (r *flagsReader) distinctID() *jsontext.Fault {
 	b := r.body
 	switch {
 	case r.StartsText():
@@ -203,7 +203,7 @@ func cutDistinctID(id string) string {
 	return id
 }
 
-func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
+func (r *flagsReader) properties(m *map[string]any) *jsontext.Fault {
 	if r.Peek() != '{' {
 		return r.noteWrongType("an object")
 	}
@@ -215,7 +215,7 @@ func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
 }
 
 // groups parses the group keys. Values that are not usable keys count as absent (§7).
-func (r *flagsReader) groups() *wire.Fault {
+func (r *flagsReader) groups() *jsontext.Fault {
 	if r.Peek() != '{' {
 		return r.noteWrongType("an object")
 	}
@@ -255,7 +255,7 @@ func (r *flagsReader) groups() *wire.Fault {
 }
 
 // groupProperties parses an object of objects.
-func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
+func (r *flagsReader) groupProperties() (wrong *jsontext.Fault) {
 	if r.Peek() != '{' {
 		return r.noteWrongType("an object")
 	}
@@ -289,7 +289,7 @@ func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 }
 
 // textsInto parses a list of strings.
-func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
+func (r *flagsReader) textsInto(list *[]string) (wrong *jsontext.Fault) {
 	if r.Peek() != '[' {
 		return r.noteWrongType("a list of strings")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // scratch is the memory of one flags request. It is pooled and reused by other requests.
@@ -319,7 +320,7 @@ func (s *Service) project(ctx context.Context, token string) (flags.Project, *fl
 // leadingFlagsKey returns the project key in the beginning of a body, or an empty string if the key
 // is not in text.
 func leadingFlagsKey(text string) string {
-	r := wire.Reader{Src: text}
+	r := jsontext.Reader{Src: text}
 	r.Space()
 	if r.Peek() != '{' || !r.Enter() {
 		return ""

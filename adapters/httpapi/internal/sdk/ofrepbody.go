@@ -1,6 +1,6 @@
 package sdk
 
-import "github.com/bunting-flags/bunting/flags/wire"
+import "github.com/bunting-flags/bunting/internal/jsontext"
 
 // ofrepReader parses the body of an OFREP request, {"context": {…}}. The following members of the
 // context have a special meaning; all others are person properties:
@@ -15,15 +15,15 @@ import "github.com/bunting-flags/bunting/flags/wire"
 // it (§8.4).
 type ofrepReader struct {
 	flagsReader
-	hasContext bool        // whether the body has a context
-	wrong      *wire.Fault // the first value of a wrong type, or nil
+	hasContext bool            // whether the body has a context
+	wrong      *jsontext.Fault // the first value of a wrong type, or nil
 }
 
 // parseOFREPBody parses a body of OFREP, strict JSON, into b, which must be new or reset. A fault
 // is a 400 response with an error code of OpenFeature: PARSE_ERROR if the body is not a JSON
 // object, INVALID_CONTEXT if the context is missing or has a member of a wrong type, or
 // TARGETING_KEY_MISSING.
-func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) {
+func parseOFREPBody(json []byte, b *flagsBody) (fault *jsontext.Fault, code string) {
 	r := ofrepReader{flagsReader: flagsReader{body: b}}
 	r.Src, r.Scratch, r.Budget = bodyText(json), b.scratch, b.lease
 	r.read()
@@ -34,9 +34,9 @@ func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) 
 	case r.wrong != nil:
 		return r.wrong, ofrepInvalidContext
 	case !r.hasContext:
-		return &wire.Fault{What: "expected an object as member context"}, ofrepInvalidContext
+		return &jsontext.Fault{What: "expected an object as member context"}, ofrepInvalidContext
 	case b.DistinctID == "":
-		return &wire.Fault{}, ofrepNoTargetingKey
+		return &jsontext.Fault{}, ofrepNoTargetingKey
 	}
 	return nil, ""
 }
@@ -106,7 +106,7 @@ func (r *ofrepReader) contextMember(key string) bool {
 	if r.Null() {
 		return true
 	}
-	var wrong *wire.Fault
+	var wrong *jsontext.Fault
 	switch {
 	case field == distinctIDField && !r.StartsText():
 		wrong = r.flagsReader.noteWrongType("a string")

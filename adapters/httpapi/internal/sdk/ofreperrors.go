@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Error codes of OpenFeature for errors of a whole request. The error codes of single flags are
@@ -36,7 +36,7 @@ var ofrepCodes = map[string]bool{
 }
 
 // ofrepFault returns the 400 response for a fault in the body.
-func ofrepFault(f *wire.Fault, code string) *problem.Problem {
+func ofrepFault(f *jsontext.Fault, code string) *problem.Problem {
 	switch code {
 	case ofrepNoTargetingKey:
 		return &problemOFREPNoTargeting

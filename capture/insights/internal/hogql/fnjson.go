@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // jsonFunctions are the functions for JSON text (§2.9.8).
@@ -74,7 +74,7 @@ func extractJSON(convert func(s *site, v Value, raw string) Value) func(*site, [
 
 // isValidJSON reports whether a string is one JSON value.
 func isValidJSON(raw string) bool {
-	r := wire.Reader{Src: raw, Spans: true}
+	r := jsontext.Reader{Src: raw, Spans: true}
 	return r.Skip() && r.End()
 }
 
@@ -125,7 +125,7 @@ func elements(raw string, each func(name, element string) bool) {
 	if raw == "" {
 		return
 	}
-	r := wire.Reader{Src: raw, Spans: true}
+	r := jsontext.Reader{Src: raw, Spans: true}
 	switch raw[0] {
 	case '{':
 		r.Object(func(key string) bool {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Kind is the kind of a value.
@@ -105,7 +105,7 @@ func Property(raw string) Value {
 		if body := raw[1 : len(raw)-1]; len(raw) >= 2 && strings.IndexByte(body, '\\') < 0 {
 			return Value{kind: Text, json: true, s: body}
 		}
-		return Value{kind: Text, json: true, s: wire.Unquote(raw)}
+		return Value{kind: Text, json: true, s: jsontext.Unquote(raw)}
 	case c == '{' || c == '[':
 		return Value{kind: Text, json: true, s: Compact(raw)}
 	case raw == "true" || raw == "false":

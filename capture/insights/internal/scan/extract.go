@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Keys are the names of the members of JSON objects that a query reads. The index of a name is its
@@ -148,7 +148,7 @@ func (k *Keys) extractAll(object string, out []string) {
 // find returns the slot of a name as it is written in the object, -1 if the query does not read it.
 func (k *Keys) find(name string) int {
 	if strings.IndexByte(name, '\\') >= 0 {
-		name = wire.Unquote(`"` + name + `"`)
+		name = jsontext.Unquote(`"` + name + `"`)
 	}
 	for i, n := range k.Names {
 		if n == name {
@@ -231,7 +231,7 @@ func Text(raw string) (string, bool) {
 		if strings.IndexByte(raw, '\\') < 0 {
 			return raw[1 : len(raw)-1], true
 		}
-		return wire.Unquote(raw), true
+		return jsontext.Unquote(raw), true
 	case '{', '[':
 		return hogql.Compact(raw), true
 	case 't', 'f':

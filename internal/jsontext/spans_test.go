@@ -1,9 +1,11 @@
-package wire
+package jsontext
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // TestCapture_2_6_Syntax: the expected results are those of RFC 8259; positions are counted by
@@ -99,7 +101,7 @@ func TestCapture_2_6_Strings(t *testing.T) {
 		if got := Unquote(ReplaceHalfPairs(in)); got != want {
 			t.Errorf("%s is %q after the replacement, want %q", in, got, want)
 		}
-		if back := Quote(want); Unquote(back) != want {
+		if back := wire.Quote(want); Unquote(back) != want {
 			t.Errorf("%q is written %s", want, back)
 		}
 	}

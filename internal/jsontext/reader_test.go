@@ -1,4 +1,4 @@
-package wire
+package jsontext
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // readJSON reads a whole text.
@@ -291,8 +293,8 @@ func checkSpans(t *testing.T, text string) {
 		if err := json.Unmarshal([]byte(span), &want); err != nil || Unquote(span) != want {
 			t.Fatalf("%q is %q, want %q", span, Unquote(span), want)
 		}
-		if Unquote(Quote(want)) != want {
-			t.Fatalf("%q is written %s", want, Quote(want))
+		if Unquote(wire.Quote(want)) != want {
+			t.Fatalf("%q is written %s", want, wire.Quote(want))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package wire
+package jsontext
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // This file has the lenient half of Reader, for texts that the strict half refuses. PostHog's
@@ -59,11 +61,12 @@ func (r *Reader) lenientKey() (string, bool) {
 		c, n := utf8.DecodeRuneInString(r.Src[r.Pos:])
 		// A name may contain escapes of the form \uXXXX, which must represent valid characters.
 		if c == '\\' {
-			v, ok := hexDigits(r.Src, r.Pos+2, 4)
-			if !ok || r.Src[r.Pos+1] != 'u' {
+			if c, n, _ = wire.Unescape(r.Src, r.Pos); n < len(`\uXXXX`) {
 				return "", r.Fail("expected a name")
 			}
-			c, n = rune(v), 6
+			if n > len(`\uXXXX`) { // no name has a pair of surrogates
+				c = utf8.RuneError
+			}
 		}
 		if !nameRune(c, name.Len() == 0) {
 			break
@@ -106,13 +109,12 @@ func (r *Reader) lenientEscape(buf []byte) []byte {
 	case '0' <= c && c <= '9':
 		r.Fail("unknown escape sequence")
 	case c == 'x':
-		v, ok := hexDigits(rest, 1, 2)
-		if !ok {
+		if len(rest) < 3 || wire.HexDigit(rest[1]) < 0 || wire.HexDigit(rest[2]) < 0 {
 			r.Fail("expected two hexadecimal digits")
 			break
 		}
 		r.Pos += 4
-		buf = utf8.AppendRune(buf, rune(v))
+		buf = utf8.AppendRune(buf, rune(wire.HexDigit(rest[1])<<4|wire.HexDigit(rest[2])))
 	default: // the character itself, which the caller reads next
 		r.Pos++
 		// The caller's loop copies the next character, but would end the string at an apostrophe.
@@ -190,7 +192,7 @@ func (r *Reader) lenientNumber() (number, bool) {
 // hexNumber reads the digits of a hexadecimal integer at src[i:].
 func (r *Reader) hexNumber(i int, negative bool) (number, bool) {
 	start := i
-	for i < len(r.Src) && HexDigit(r.Src[i]) >= 0 {
+	for i < len(r.Src) && wire.HexDigit(r.Src[i]) >= 0 {
 		i++
 	}
 	if i == start {

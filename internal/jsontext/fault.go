@@ -1,9 +1,10 @@
-package wire
+package jsontext
 
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Fault describes an error in a JSON text and its position.
@@ -36,7 +37,7 @@ func (f *Fault) Where() string {
 			b.WriteString("…")
 			break
 		}
-		b.WriteString(Shorten(f.Path[i], 64))
+		b.WriteString(wire.Shorten(f.Path[i], 64))
 		if i > 0 {
 			b.WriteByte('.')
 		}
@@ -44,25 +45,12 @@ func (f *Fault) Where() string {
 	return b.String()
 }
 
-// Shorten cuts s to at most limit bytes, without splitting a character, and appends an ellipsis if
-// it cut something. It is for messages that people read.
-func Shorten(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	// Move back to the beginning of a character.
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
-
 // faultText has two messages for one fault: for readers of values, and for readers with Spans set.
 type faultText [2]string
 
 // The faults whose messages differ between the two kinds of readers.
 var (
-	tooDeep     = faultText{"nested deeper than " + strconv.Itoa(MaxDepth) + " levels", "nested too deep"}
+	tooDeep     = faultText{"nested deeper than " + strconv.Itoa(maxDepth) + " levels", "nested too deep"}
 	noName      = faultText{"expected a name in double quotes", "expected a name in quotes"}
 	noColon     = faultText{"expected ':'", "expected a colon"}
 	objectNext  = faultText{"expected ',' or '}'", "expected a comma or the end of the object"}

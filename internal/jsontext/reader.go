@@ -1,4 +1,4 @@
-package wire
+package jsontext
 
 import (
 	"strconv"
@@ -8,7 +8,7 @@ import (
 
 // Limits of one JSON text.
 const (
-	MaxDepth   = 128     // nested objects and lists; deeper texts are refused
+	maxDepth   = 128     // nested objects and lists; deeper texts are refused
 	maxMembers = 1 << 20 // members of objects plus elements of lists, in total
 	maxObject  = 1 << 16 // members of one object that is read into a map
 
@@ -21,7 +21,7 @@ const (
 // Reader reads one JSON text from front to back. It is strict (RFC 8259) unless Lenient is set (see
 // lenient.go). Values have the types that serde_json distinguishes: nil, bool, string, int64,
 // uint64 (above the largest int64), float64 (numbers with a point or an exponent, numbers that fit
-// no integer, and -0; see [Decimal]), []any, and map[string]any, in which the last of several equal
+// no integer, and -0; see [wire.Decimal]), []any, and map[string]any, in which the last of several equal
 // keys wins. Bytes that are not UTF-8 become U+FFFD, one for each maximal part of a sequence.
 //
 // Strings without escapes are slices of Src and keep it in memory.
@@ -225,9 +225,9 @@ func (r *Reader) List(each func() bool) bool {
 	return r.Fault == nil
 }
 
-// Enter skips an opening bracket. It fails if the nesting exceeds MaxDepth.
+// Enter skips an opening bracket. It fails if the nesting exceeds maxDepth.
 func (r *Reader) Enter() bool {
-	if r.depth == MaxDepth {
+	if r.depth == maxDepth {
 		return r.failText(tooDeep)
 	}
 	r.depth++

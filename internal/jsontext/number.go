@@ -1,9 +1,11 @@
-package wire
+package jsontext
 
 import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // number is a number as read, before its conversion to an interface value.
@@ -31,7 +33,7 @@ func (n number) value() any {
 	case asUint:
 		return n.u
 	case asFloat:
-		return Decimal(n.f)
+		return wire.Decimal(n.f)
 	}
 	return nil
 }
@@ -182,7 +184,7 @@ func (r *Reader) float(start, end int) (number, bool) {
 }
 
 // NumberText reads a number and returns it as serde_json writes it: integers in decimal, other
-// numbers like [AppendFloat]. NaN and the infinities are null.
+// numbers like [wire.AppendFloat]. NaN and the infinities are null.
 func (r *Reader) NumberText() (string, bool) {
 	start := r.Pos
 	n, ok := r.number()
@@ -194,7 +196,7 @@ func (r *Reader) NumberText() (string, bool) {
 	case n.kind == asUint:
 		return strconv.FormatUint(n.u, 10), ok
 	case n.kind == asFloat:
-		return string(AppendFloat(nil, n.f)), ok
+		return string(wire.AppendFloat(nil, n.f)), ok
 	}
 	return "null", ok
 }
