@@ -3,10 +3,10 @@ package main
 // These bounds miss their goals. Each is the figure of the commit that changed it last, and may only
 // be tightened.
 const (
-	mostFiles      = 81
-	leastTests     = 0.69
+	mostFiles      = 70
+	leastTests     = 0.70
 	mostStable     = 771
-	mostOthers     = 1069
+	mostOthers     = 1064
 	mostBackwards  = 17
 	mostExceptions = 9
 	mostComplex    = 0

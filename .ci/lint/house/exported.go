@@ -38,8 +38,8 @@ var mostExported = map[string]int{
 	"flags/wire":               31,
 	"geoip":                    21,
 	"management":               279,
-	"management/batchexports":  60,
-	"management/dashboards":    75,
+	"management/batchexports":  58,
+	"management/dashboards":    73,
 	"management/errortracking": 21,
 	"management/changes":       20,
 	"management/cohorts":       35,
@@ -49,7 +49,7 @@ var mostExported = map[string]int{
 	"management/rollouts":      16,
 	"management/surveys":       15,
 	"management/files":         11,
-	"management/organizations": 173,
+	"management/organizations": 172,
 	"management/rooms":         5,
 }
 

@@ -53,12 +53,18 @@ var promises = map[string]promise{
 	"flags/sdklint":            unstable,
 	"management":               unstable,
 	"management/batchexports":  unstable,
+	"management/changes":       unstable,
+	"management/cohorts":       unstable,
 	"management/dashboards":    unstable,
+	"management/earlyaccess":   unstable,
 	"management/errortracking": unstable,
+	"management/experiments":   unstable,
 	"management/featureflags":  unstable,
 	"management/files":         unstable,
 	"management/organizations": unstable,
+	"management/rollouts":      unstable,
 	"management/rooms":         unstable,
+	"management/surveys":       unstable,
 }
 
 // isImportable reports whether programs can import a package of the table of imports, and would:
