@@ -4,26 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
-	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
-	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // openParts opens all parts, in the order of their dependencies. Their background work ends with
@@ -179,50 +169,6 @@ func (s *Server) openScripts() (err error) {
 	return nil
 }
 
-// Open opens a server. Its background work runs until Close. The context limits only the start:
-// when it ends during the start, Open fails soon, even while it waits for the database.
-func Open(ctx context.Context, o Options) (*Server, error) {
-	ctx = wire.Context(ctx)
-	if err := o.checkParts(); err != nil {
-		return nil, err
-	}
-	s := &Server{options: o.withDefaults(), recovered: make(chan struct{}), ended: make(chan struct{})}
-	s.jobs = newJobs(s.options.Logger)
-	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
-	}
-	return s, nil
-}
-
-func (s *Server) open(ctx context.Context) error {
-	var watching context.Context // until Close
-	watching, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	// The address is bound first: a first start that cannot bind it must not create keys, because
-	// its output would be lost.
-	if err := s.listen(ctx); err != nil {
-		return err
-	}
-	if err := s.openGeo(watching); err != nil {
-		return err
-	}
-	if err := s.openScripts(); err != nil {
-		return err
-	}
-	if err := s.openShadow(); err != nil {
-		return err
-	}
-	s.openCopies()
-	if s.copies != nil && s.copies.Len() > 0 {
-		return s.openSoon(ctx, watching)
-	}
-	p, err := s.openParts(ctx, watching)
-	if err != nil {
-		return err
-	}
-	s.activate(p)
-	return nil
-}
-
 // openQueries creates the service for queries over events, if the server has both Capture and
 // Management.
 func (p *parts) openQueries() (err error) {
@@ -258,61 +204,4 @@ func (p *parts) openQueries() (err error) {
 		},
 	})
 	return err
-}
-
-// parts are the components of a server that use its database, and their background work.
-type parts struct {
-	*Options
-	server *Server
-	log    *slog.Logger
-	jobs   *jobs
-
-	store     *sqlstore.Store        // nil if only flags of files are served
-	recorder  *capture.Recorder      // nil without Capture
-	source    *filesource.Source     // nil without Options.Definitions
-	keeper    *fallbacksource.Keeper // nil without copies
-	stream    *natsstream.Stream     // nil without Options.Stream
-	processor *capture.Processor     // nil without Options.Stream
-	intake    *capture.Intake        // nil without Capture
-	decider   *serving.Decider
-	deciding  atomic.Pointer[serving.Decider] // the same as decider, for goroutines that may run before it is set
-	manager   *rooms.Rooms                    // nil without a store
-	rooms     *rooms.Rooms                    // the packages that are served; nil without Management
-	queries   *queries.Service                // nil without Capture and Management
-	handler   *httpapi.Handler
-	health    *health // nil without Management
-
-	mailQueued chan struct{} // nil if no mails are sent
-	applying   sync.Mutex    // locked while files are applied to the store
-	warnOnce   sync.Once
-	stop       context.CancelFunc
-	background sync.WaitGroup
-}
-
-// close closes everything that was opened. It returns the error of closing the store.
-func (p *parts) close() error {
-	if p.handler != nil {
-		p.handler.CloseStreams() // streams read the store
-	}
-	p.stop()
-	if p.queries != nil {
-		p.queries.Close()
-	}
-	if p.source != nil {
-		_ = p.source.Close()
-	}
-	p.background.Wait()
-	if p.keeper != nil {
-		p.keeper.Close()
-	}
-	if p.stream != nil {
-		p.stream.Close()
-	}
-	if p.recorder != nil {
-		p.recorder.Close()
-	}
-	if p.store != nil {
-		return p.store.Close()
-	}
-	return nil
 }

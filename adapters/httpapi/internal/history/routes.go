@@ -1,14 +1,11 @@
 package history
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/streams"
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -105,17 +102,4 @@ func withReadLimits[S any](rows []frame.Row[S]) []frame.Row[S] {
 		rows[i].Reads = rows[i].Method == http.MethodGet
 	}
 	return rows
-}
-
-// Reader serves persons, groups and events.
-type Reader struct {
-	History    capture.History
-	people     *capture.People // if nil, the data cannot be changed
-	management *rooms.Rooms
-	now        func() time.Time
-	log        *slog.Logger
-}
-
-func readerOf(s *frame.Server) *Reader {
-	return &Reader{s.History, s.People, s.Management, s.Decider.Now, s.Logger}
 }

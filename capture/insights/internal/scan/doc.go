@@ -5,7 +5,7 @@
 //	run.go                                   kinds of queries, and one run          §1, §5.4
 //	binder.go, row.go                        the needs of a query, one event        §3.2.2
 //	extract.go                               properties in JSON objects             §3.2.2
-//	people.go, session.go                    persons, groups and sessions of events §3.3
+//	people.go, session.go, sessions.go       persons, groups and sessions of events §3.3
 //	period.go                                the range of a query, and the previous §3.1
 //	actors.go, sets.go, chains.go            actors, and the values stored for them
 //	answer.go                                numbers and options of results
