@@ -172,12 +172,8 @@ func (s Scheduled) Overdue(ctx context.Context, age time.Duration) (int, error) 
 // is due. A fault of the change is stored with it; any other error rolls the transaction back, and
 // the change stays due.
 func (s Scheduled) runNext(tx storeTx) (*management.JobDone, error) {
-	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
-	if err != nil || len(due) == 0 {
-		return nil, err
-	}
-	c, err := management.Decode[storedChange](&due[0])
-	if err != nil {
+	c, err := management.NextDue[storedChange](tx, management.Query{Kind: kindScheduled, Other: pendingChanges}, s.Env.Now())
+	if err != nil || c == nil {
 		return nil, err
 	}
 	now, done := management.NewStamp(s.Env.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}

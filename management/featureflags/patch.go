@@ -54,12 +54,8 @@ func (s Flags) Members(v *view, f *storedflags.Flag) (map[string]json.RawMessage
 
 // MembersAt returns the members of a flag at a version, or nil if that is not stored.
 func (s Flags) MembersAt(v *view, f *storedflags.Flag, version int64) (map[string]json.RawMessage, error) {
-	record, err := v.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(version, 10))
-	if err != nil || record == nil {
-		return nil, err
-	}
-	stored, err := management.Decode[storedflags.Version](record)
-	if err != nil {
+	stored, err := management.Found[storedflags.Version](v.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(version, 10)))
+	if err != nil || stored == nil {
 		return nil, err
 	}
 	old, err := stored.FlagAt(f)

@@ -23,10 +23,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 	// The flag is evaluated like in a preview of its conditions.
 	p := &preview{people: s.People, core: s.core}
 	f, err := management.Read(ctx, &s.Env, func(tx storeTx) (*storedflags.Flag, error) {
-		f, err := s.stored.Find(tx, scope, id)
-		if err == nil && f == nil {
-			err = management.ErrNotFound()
-		}
+		f, err := management.Existing(s.stored.Find(tx, scope, id))
 		if err == nil {
 			err = scope.RequireAccess(management.Viewer, f.AccessObject())
 		}

@@ -43,14 +43,7 @@ func showVersion(v *storedflags.Version, reader *view, f *storedflags.Flag) (*Fl
 // Version returns one version of a flag (spec/clients.md §7.2).
 func (s Flags) Version(ctx context.Context, scope *management.Scope, id, number int64) (*FlagVersion, error) {
 	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (*FlagVersion, error) {
-		record, err := reader.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))
-		if err == nil && record == nil {
-			err = management.ErrNotFound()
-		}
-		if err != nil {
-			return nil, err
-		}
-		v, err := management.Decode[storedflags.Version](record)
+		v, err := management.Existing(management.Found[storedflags.Version](reader.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))))
 		if err != nil {
 			return nil, err
 		}

@@ -23,8 +23,6 @@ const (
 )
 
 const (
-	// evaluationBatch limits the evaluations of one call of EvaluateDue.
-	evaluationBatch = 100
 	// evaluationTimeout limits the query of one evaluation. evaluationClaimTime is the time after
 	// which a claimed rollout is due again; by then, the evaluation has ended or its server has
 	// stopped.
@@ -72,25 +70,7 @@ func (s Service) EvaluateDue(ctx context.Context) (more bool, err error) {
 	if s.Measure == nil {
 		return false, nil
 	}
-	var failed []error
-	for range evaluationBatch {
-		j, hasMore, err := s.claim(ctx)
-		switch {
-		case err != nil:
-			return false, errors.Join(append(failed, fmt.Errorf("finding due rollouts: %w", err))...)
-		case j == nil && !hasMore:
-			return false, errors.Join(failed...)
-		case j == nil:
-			continue
-		}
-		if err := s.judge(ctx, j); err != nil {
-			failed = append(failed, fmt.Errorf("rollout %d: %w", j.rollout.ID, err))
-		}
-		if ctx.Err() != nil {
-			return false, errors.Join(failed...)
-		}
-	}
-	return true, errors.Join(failed...)
+	return management.RunDue(ctx, "rollout", s.claim, s.judge, func(j *rolloutSnapshot) string { return strconv.FormatInt(j.rollout.ID, 10) })
 }
 
 // claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
@@ -99,21 +79,17 @@ func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, e
 	err = s.Env.Store.Write(ctx, func(tx storeTx) error {
 		j, hasMore = nil, false
 		now := s.Env.Now()
-		list, _, err := tx.List(management.Query{Kind: kindRolloutTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
-		if err != nil || len(list) == 0 {
+		t, err := management.NextDue[rolloutTask](tx, management.Query{Kind: kindRolloutTask}, now)
+		if err != nil || t == nil {
 			return err
 		}
 		hasMore = true
-		t, err := management.Decode[rolloutTask](&list[0])
-		if err != nil {
-			return err
-		}
 		p, x, err := s.loadTask(tx, t)
 		if err != nil {
 			return err
 		}
 		if x == nil || !x.Status.isLive() {
-			return tx.Delete(kindRolloutTask, "", list[0].ID)
+			return tx.Delete(kindRolloutTask, "", strconv.FormatInt(t.ID, 10))
 		}
 		if err := s.schedule(tx, t.Project, x, now.Add(evaluationClaimTime)); err != nil {
 			return err

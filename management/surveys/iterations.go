@@ -3,7 +3,6 @@ package surveys
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
@@ -35,11 +34,7 @@ func (s Service) StartDueIterations(ctx context.Context) (done int, err error) {
 // nextIteration returns the survey whose iteration has been due for the longest time, or nil if no
 // iteration is due.
 func (s Service) nextIteration(tx storeTx) (*surveyIteration, error) {
-	due, _, err := tx.List(management.Query{Kind: kindSurveyIteration, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
-	if err != nil || len(due) == 0 {
-		return nil, err
-	}
-	return management.Decode[surveyIteration](&due[0])
+	return management.NextDue[surveyIteration](tx, management.Query{Kind: kindSurveyIteration}, s.Env.Now())
 }
 
 // startNextIteration starts the iteration that has been due for the longest time. Several servers

@@ -35,11 +35,7 @@ type Version struct {
 func saveVersion(tx management.DefinitionTx, f *Flag) error {
 	v := Version{f.Version, f.UpdatedAt, f.ModifiedBy, f.Record(), management.Encode(f.Meta), f.Note}
 	if v.Note == "" && f.Before != nil && f.Before.Version == f.Version { // keep the note if the version is the same
-		r, err := tx.Get(KindVersion, VersionsParent(f), strconv.FormatInt(f.Version, 10))
-		if err != nil {
-			return err
-		}
-		previous, err := management.Decode[Version](r)
+		previous, err := management.Found[Version](tx.Get(KindVersion, VersionsParent(f), strconv.FormatInt(f.Version, 10)))
 		if err != nil {
 			return err
 		}
