@@ -29,6 +29,7 @@ var mostExported = map[string]int{
 	"capture/experiments":      48,
 	"capture/insights":         5,
 	"capture/insights/port":    29,
+	"capture/jsontext":         29,
 	"capture/queries":          39,
 	"flags":                    260,
 	"flags/flagshttp":          3,

@@ -47,6 +47,7 @@ var promises = map[string]promise{
 	"adapters/smtptest":        unstable,
 	"adapters/sqlstore":        unstable,
 	"capture/experiments":      unstable,
+	"capture/jsontext":         unstable,
 	"capture/insights":         unstable,
 	"capture/insights/port":    unstable,
 	"capture/queries":          unstable,

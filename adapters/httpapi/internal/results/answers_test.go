@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/dashboards"
-	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/experiments"
 )
 
 // Errors of a query and of running it (spec/insights.md §1.7): their status, type and code, and the
@@ -105,7 +105,7 @@ func TestCSV_Cells(t *testing.T) {
 // fingerprint changes with the metric.
 func TestFingerprintOf(t *testing.T) {
 	t.Parallel()
-	x := &featureflags.Experiment{}
+	x := &experiments.Experiment{}
 	x.Metrics = json.RawMessage(`[{"uuid":"a","fingerprint":"1"},{"uuid":"b"}]`)
 	x.MetricsSecondary = json.RawMessage(`[{"uuid":"c","fingerprint":"3"},{"uuid":"a","fingerprint":"x"}]`)
 	for uuid, want := range map[string]string{"a": "1 true", "b": " true", "c": "3 true", "d": " false", "A": " false"} {
@@ -114,7 +114,7 @@ func TestFingerprintOf(t *testing.T) {
 			t.Errorf("%s: %s, want %s", uuid, got, want)
 		}
 	}
-	if _, exists := fingerprintOf(&featureflags.Experiment{}, "a"); exists {
+	if _, exists := fingerprintOf(&experiments.Experiment{}, "a"); exists {
 		t.Error("an experiment without metrics has one")
 	}
 }
@@ -137,7 +137,7 @@ func TestExperimentSeries_Fill(t *testing.T) {
 // A run that recomputes the days of a metric has a name of the experiment and the metric.
 func TestSeriesRequest_Recalculation(t *testing.T) {
 	t.Parallel()
-	x := &featureflags.Experiment{}
+	x := &experiments.Experiment{}
 	x.ID = 7
 	series := &seriesRequest{x, "u", "f"}
 	start, fault := "T", "no"
@@ -212,7 +212,9 @@ func TestSharedPage_States(t *testing.T) {
 	name := "query__kind"
 	refreshed := "2026-03-31T12:00:00Z"
 	fault := func(kind, code string, attr *string) *dashboards.Insight {
-		return &dashboards.Insight{InsightResult: dashboards.InsightResult{Error: &dashboards.InsightError{Type: kind, Code: code, Attr: attr, Detail: "secret"}}}
+		i := &dashboards.Insight{}
+		i.Error = &dashboards.InsightError{Type: kind, Code: code, Attr: attr, Detail: "secret"}
+		return i
 	}
 	ran := &resultRun{project: &port.Project{Location: time.FixedZone("CEST", 2*3600)}}
 	for _, c := range []struct {

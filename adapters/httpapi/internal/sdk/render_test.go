@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // §9.5: the path and the parameters v and config select the shape of a response.
@@ -45,8 +46,8 @@ func TestFlags_9_5_Formats(t *testing.T) {
 
 // renderedAnswer is a response with one flag of each kind: with a variant and a payload, on, off,
 // and failed.
-func renderedAnswer() *flags.Answer {
-	return &flags.Answer{
+func renderedAnswer() *serving.Answer {
+	return &serving.Answer{
 		At: time.UnixMilli(1767225600000),
 		Decisions: flags.Decisions{List: []flags.Decision{
 			{Key: "checkout-layout", Enabled: true, Variant: "two-column", Payload: json.RawMessage(`"{\"cols\":2}"`), ID: 17, Version: 3, Reason: flags.Reason{Code: flags.ConditionMatch}},

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // jsonFunctions are the functions for JSON text (§2.9.8).

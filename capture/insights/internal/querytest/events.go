@@ -106,7 +106,7 @@ func (r reader) fill(b *port.Batch, c port.Columns, e event, id int64) {
 	put(c, port.CreatedAt, &b.CreatedAt, e.at)
 	put(c, port.People, &b.Person, r.numbers[e.distinctID])
 	put(c, port.PeopleAtEvent, &b.PersonAtEvent, capture.PersonID(1, e.distinctID))
-	put(c, port.Modes, &b.Mode, capture.PersonMode(""))
+	put(c, port.Modes, &b.Mode, capture.PersonMode(0))
 	put(c, port.Elements, &b.Elements, "")
 	put(c, port.Properties, &b.Properties, e.properties)
 	put(c, port.PersonProperties, &b.PersonProperties, e.personal)
