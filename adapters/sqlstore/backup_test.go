@@ -8,19 +8,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
 func noProgress(string, int64, int64) {}
 
 // newBackedUpStore returns a store on disk with n events, its path, and a backup of it.
-func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done CopyResult) {
+func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done copies.CopyResult) {
 	t.Helper()
 	path, file = filepath.Join(t.TempDir(), "bunting.db"), filepath.Join(t.TempDir(), "copy.db")
 	s = openStore(t, "sqlite:"+path)
 	if err := commitEvents(s, 0, n); err != nil {
 		t.Fatal(err)
 	}
-	done, err := Backup(context.Background(), path, file, noProgress)
+	done, err := copies.Backup(context.Background(), path, file, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +36,8 @@ func TestBackup_HasTheLog(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "bunting.db")
 	s := openStore(t, "sqlite:"+path)
-	if err := s.checkpoints.close(); err != nil { // now everything stays in the log
-		t.Fatal(err)
-	}
-	s.checkpoints = nil
+	s.db.Checkpoints.Close() // now everything stays in the log
+	s.db.Checkpoints = nil
 	if err := commitEvents(s, 0, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestBackup_HasTheLog(t *testing.T) {
 // A backup can be read without further files, even in a folder that is not writable.
 func TestBackup_IsOneFile(t *testing.T) {
 	_, _, file, done := newBackedUpStore(t, 50)
-	if done.Events != 50 || done.Schema != newestSchema() || done.Schema < 5 || len(done.SHA256) != 64 {
+	if done.Events != 50 || done.Schema != database.NewestSchema() || done.Schema < 5 || len(done.SHA256) != 64 {
 		t.Errorf("%+v", done)
 	}
 	names, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*"))
@@ -108,7 +109,7 @@ func TestBackup_Rejects(t *testing.T) {
 	if err := os.WriteFile(foreign, []byte("not a database, but long enough to look at"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.write.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
+	if _, err := s.db.Write.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ from, to, want string }{
@@ -120,7 +121,7 @@ func TestBackup_Rejects(t *testing.T) {
 		"a newer version": {path, filepath.Join(t.TempDir(), "b.db"), "schema 999"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Backup(ctx, tt.from, tt.to, noProgress)
+			_, err := copies.Backup(ctx, tt.from, tt.to, noProgress)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -130,7 +131,7 @@ func TestBackup_Rejects(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]*Store{"memory": sqliteStores["memory"](t), "postgres": postgresStore(t)} {
-		if _, err := s.Snapshot(ctx); !errors.Is(err, ErrNoSnapshot) || s.HasFile() {
+		if _, err := s.Snapshot(ctx); !errors.Is(err, errNoSnapshot) || s.HasFile() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -150,24 +151,24 @@ func TestBackup_LogGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = snapshot.Close() }()
-	if snapshot.logLimit <= snapshot.logSize() {
-		t.Errorf("the log may become %d bytes long and is %d", snapshot.logLimit, snapshot.logSize())
+	if snapshot.LogLimit <= snapshot.LogSize() {
+		t.Errorf("the log may become %d bytes long and is %d", snapshot.LogLimit, snapshot.LogSize())
 	}
-	snapshot.logLimit = snapshot.logSize()
+	snapshot.LogLimit = snapshot.LogSize()
 	n := 100
 	err = snapshot.Copy(context.Background(), slowWriter{func() error {
 		n += 1000
 		return commitEvents(s, n, 1000)
 	}}, nil)
-	if !errors.Is(err, ErrLogGrows) {
-		t.Errorf("%v, want %v", err, ErrLogGrows)
+	if !errors.Is(err, copies.ErrLogGrows) {
+		t.Errorf("%v, want %v", err, copies.ErrLogGrows)
 	}
 }
 
 func TestRestore(t *testing.T) {
 	ctx := context.Background()
 	s, path, file, _ := newBackedUpStore(t, 30)
-	if _, _, err := Restore(ctx, file, path, true, noProgress); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, _, err := copies.Restore(ctx, file, path, true, noProgress); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("under a running server: %v", err)
 	}
 	if err := commitEvents(s, 100, 5); err != nil {
@@ -176,10 +177,10 @@ func TestRestore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Restore(ctx, file, path, false, noProgress); err == nil || !strings.Contains(err.Error(), "--replace") {
+	if _, _, err := copies.Restore(ctx, file, path, false, noProgress); err == nil || !strings.Contains(err.Error(), "--replace") {
 		t.Errorf("over a database: %v", err)
 	}
-	done, oldPath, err := Restore(ctx, file, path, true, noProgress)
+	done, oldPath, err := copies.Restore(ctx, file, path, true, noProgress)
 	if err != nil || done.Events != 30 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -198,7 +199,7 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, oldPath, err := Restore(ctx, file, other, false, noProgress); err != nil || oldPath != "" {
+	if _, oldPath, err := copies.Restore(ctx, file, other, false, noProgress); err != nil || oldPath != "" {
 		t.Fatal(oldPath, err)
 	}
 	if n := countRows(t, openStore(t, "sqlite:"+other), "events"); n != 30 {
@@ -211,7 +212,7 @@ func TestBackup_Stopped(t *testing.T) {
 	_, path, _, _ := newBackedUpStore(t, 10)
 	to := filepath.Join(t.TempDir(), "b.db")
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Backup(ctx, path, to, func(what string, _, _ int64) {
+	_, err := copies.Backup(ctx, path, to, func(what string, _, _ int64) {
 		if what == "checking" {
 			cancel()
 		}
@@ -247,7 +248,7 @@ func TestRestore_NeverWithoutADatabase(t *testing.T) {
 			}
 		}
 	}()
-	_, oldPath, err := Restore(context.Background(), file, path, true, noProgress)
+	_, oldPath, err := copies.Restore(context.Background(), file, path, true, noProgress)
 	close(ended)
 	if n := <-missing; err != nil || n > 0 {
 		t.Errorf("%v; the database was seen missing %d times", err, n)

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -56,7 +56,7 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 	if out.PersonalKey == "" {
 		out.PersonalKey = organizations.NewPersonalKey()
 	}
-	err := s.inWrite(ctx, func(tx *sql.Tx) error {
+	err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 			out = nil
 			return nil
 		}
-		now := micros(s.now())
+		now := database.Micros(s.now())
 		if _, err := tx.ExecContext(ctx, `INSERT INTO organizations (id, name, created_at) VALUES ($1, $2, $3)
 			ON CONFLICT DO NOTHING`, out.OrganizationID, "Default organization", now); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 		label = string([]rune(label)[:min(len([]rune(label)), maxLabel)])
 		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (hash, kind, mask, label, scopes, created_at)
 			VALUES ($1, $2, $3, $4, $5, $6)`,
-			management.HashKey(out.PersonalKey), PersonalKey, management.MaskKey(out.PersonalKey), label, `["*"]`, now)
+			management.HashKey(out.PersonalKey), personalKey, management.MaskKey(out.PersonalKey), label, `["*"]`, now)
 		if err != nil || first.Show == nil {
 			return err
 		}
@@ -92,10 +92,4 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 		return nil, err
 	}
 	return out, nil
-}
-
-// jsonText returns the JSON form of a value that can always be encoded.
-func jsonText(v any) string {
-	text, _ := json.Marshal(v)
-	return string(text)
 }

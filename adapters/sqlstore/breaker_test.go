@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
@@ -109,8 +108,8 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	i := &instance{Store: s}
 	i.apply(t, sharedFile{}.String())
 	var behind atomic.Int64 // pings in the background
-	try := s.breaker.ping
-	s.breaker.ping = func(ctx context.Context) error {
+	try := s.db.Breaker.Ping
+	s.db.Breaker.Ping = func(ctx context.Context) error {
 		behind.Add(1)
 		return try(ctx)
 	}
@@ -130,7 +129,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	storetest.Concurrently(t, 4, func(int) error {
 		for ; behind.Load() < 2; time.Sleep(time.Millisecond) {
-			if err := ask("again"); !errors.Is(err, errBreakerOpen) {
+			if err := ask("again"); !errors.Is(err, database.ErrBreakerOpen) {
 				return fmt.Errorf("a look-up is not told at once: %v", err)
 			}
 			if time.Now().After(deadline) {
@@ -139,7 +138,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := s.Projects(context.Background()); !errors.Is(err, errBreakerOpen) {
+	if _, err := s.Projects(context.Background()); !errors.Is(err, database.ErrBreakerOpen) {
 		t.Errorf("the list of projects, which readiness wants: %v", err)
 	}
 	h.setOpen(true)
@@ -166,66 +165,44 @@ func TestBreaker_WhatCounts(t *testing.T) {
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, ctx := range map[string]context.Context{"a caller who has gone": canceled, "an error that is an answer": t.Context()} {
-		err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-			_, err := s.read.ExecContext(ctx, `SELECT nothing`)
+		err := s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
+			_, err := s.db.Read.ExecContext(ctx, `SELECT nothing`)
 			return err
 		})
-		if err == nil || errors.Is(err, errBreakerOpen) {
+		if err == nil || errors.Is(err, database.ErrBreakerOpen) {
 			t.Fatal(err)
 		}
-		if err := s.lookUp(t.Context(), lookupTime, func(context.Context) error { return nil }); err != nil {
+		if err := s.db.LookUp(t.Context(), database.LookupTime, func(context.Context) error { return nil }); err != nil {
 			t.Errorf("after %s: %v", name, err)
 		}
 	}
 }
 
-// Callers that cancel before the end of lookupTime open the breaker too if the database
+// Callers that cancel before the end of database.LookupTime open the breaker too if the database
 // hangs.
 func TestBreaker_ImpatientCallers(t *testing.T) {
 	s := postgresStore(t)
-	impatient, cancel := context.WithTimeout(t.Context(), slowLookUp)
+	impatient, cancel := context.WithTimeout(t.Context(), database.SlowLookUp)
 	defer cancel()
 	hangs := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	try, pinged := s.breaker.ping, make(chan struct{})
-	s.breaker.ping = func(ctx context.Context) error { // it may run before the next statement
+	try, pinged := s.db.Breaker.Ping, make(chan struct{})
+	s.db.Breaker.Ping = func(ctx context.Context) error { // it may run before the next statement
 		<-pinged
 		return try(ctx)
 	}
-	if err := s.lookUp(impatient, lookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.db.LookUp(impatient, database.LookupTime, hangs); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-	if err := s.lookUp(t.Context(), lookupTime, hangs); !errors.Is(err, errBreakerOpen) {
+	if err := s.db.LookUp(t.Context(), database.LookupTime, hangs); !errors.Is(err, database.ErrBreakerOpen) {
 		t.Errorf("the next one: %v", err)
 	}
 	close(pinged)
-	for deadline := time.Now().Add(time.Minute); s.breaker.open.Load(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); s.db.Breaker.Open.Load(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not find out that the database answers")
 		}
-	}
-}
-
-// An open breaker pings in the background, in one goroutine however often it is
-// tripped, until the store is closed.
-func TestBreaker_Close(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	tries := make(chan struct{})
-	b := breaker{ping: func(ctx context.Context) error {
-		tries <- struct{}{}
-		<-ctx.Done()
-		return ctx.Err()
-	}}
-	storetest.Concurrently(t, 8, func(int) error { b.trip(); return nil })
-	<-tries
-	b.close()
-	b.close()
-	b.trip()
-	select {
-	case <-tries:
-		t.Error("tried after the end")
-	default:
 	}
 }

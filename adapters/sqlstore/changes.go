@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
 // Servers on one PostgreSQL database notify each other of projects whose definitions
@@ -30,9 +32,7 @@ const (
 	anyProject  = "*"
 
 	// listenCheck is the time without a message after which the connection is pinged.
-	// connectTime limits connecting and pings.
 	listenCheck = 10 * time.Second
-	connectTime = 5 * time.Second
 	// The wait before a new connection doubles from firstListenWait to lastListenWait,
 	// with random jitter, so that servers do not reconnect at the same moment.
 	firstListenWait = 50 * time.Millisecond
@@ -43,8 +43,8 @@ const (
 func serverName() string { return rand.Text() }
 
 // notifyServers notifies the other servers of changed projects when tx commits.
-func (s *Store) notifyServers(ctx context.Context, tx querier, projects []int64) error {
-	if s.dialect.singleWriter || len(projects) == 0 {
+func (s *Store) notifyServers(ctx context.Context, tx database.Querier, projects []int64) error {
+	if s.db.Dialect.SingleWriter || len(projects) == 0 {
 		return nil
 	}
 	var message strings.Builder
@@ -78,14 +78,14 @@ func (s *Store) handleNotification(message string) {
 		projects = append(projects, id)
 	}
 	for _, id := range projects {
-		s.people.forgetProject(id)
+		s.people.ForgetProject(id)
 		s.changed(id)
 	}
 }
 
 // forgetAll empties the cache of persons and reports that any project may have changed.
 func (s *Store) forgetAll() {
-	s.people.forgetAll()
+	s.people.ForgetAll()
 	s.changed(0)
 }
 
@@ -120,7 +120,7 @@ func (l *listener) run(ctx context.Context) {
 
 // listen receives notifications until the connection is lost, and returns the error.
 func (l *listener) listen(ctx context.Context) error {
-	withTimeout := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, connectTime) }
+	withTimeout := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, database.ConnectTime) }
 	connecting, cancel := withTimeout()
 	defer cancel()
 	conn, err := pgx.ConnectConfig(connecting, l.config)

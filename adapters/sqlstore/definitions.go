@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 )
@@ -21,8 +22,8 @@ func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project,
 	var quotas sql.NullString
 	err := sql.ErrNoRows
 	if strings.IndexByte(apiKey, 0) < 0 { // PostgreSQL does not accept U+0000 in strings
-		err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-			return s.quick.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, p.browser, o.quotas
+		err = s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
+			return s.db.Quick.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, p.browser, o.quotas
 				FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
 				WHERE p.api_key = $1 AND p.deleted = 0`, apiKey).
 				Scan(&p.ID, &p.Name, &p.OrganizationID, &p.Revision, &paused, &p.Browser, &quotas)
@@ -32,7 +33,7 @@ func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project,
 	case errors.Is(err, sql.ErrNoRows):
 		return flags.Project{}, fmt.Errorf("%w: no project has it", flags.ErrUnknownKey)
 	case err != nil:
-		return flags.Project{}, fmt.Errorf("looking for a project: %w", s.dialect.explain(err))
+		return flags.Project{}, fmt.Errorf("looking for a project: %w", s.db.Dialect.Explain(err))
 	}
 	limits, err := readQuotas(quotas.String)
 	if err == nil {
@@ -95,18 +96,18 @@ func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definit
 // DefinitionsText returns the definitions of a project as a JSON document for
 // flags.ParseDefinitions.
 func (s *Store) DefinitionsText(ctx context.Context, projectID int64) (text []byte, err error) {
-	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many definitions
+	err = s.db.LookUp(ctx, 5*database.LookupTime, func(ctx context.Context) error { // there may be many definitions
 		text, err = s.definitionsJSON(ctx, projectID)
 		return err
 	})
-	return text, s.readError(fmt.Sprintf("the definitions of project %d", projectID), err)
+	return text, s.db.ReadError(fmt.Sprintf("the definitions of project %d", projectID), err)
 }
 
 // definitionsJSON reads and assembles the document of DefinitionsText.
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
 	out := map[string]json.RawMessage{}
 	list, cohorts, types := []json.RawMessage{}, map[string]json.RawMessage{}, map[string]string{}
-	err := query(ctx, s.quick, func(rows *sql.Rows) error {
+	err := database.Query(ctx, s.db.Quick, func(rows *sql.Rows) error {
 		var kind int
 		var id int64
 		var text string
@@ -115,7 +116,7 @@ func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, e
 		}
 		switch kind {
 		case rowSettings:
-			return wrapError("settings", json.Unmarshal([]byte(text), &out))
+			return database.WrapError("settings", json.Unmarshal([]byte(text), &out))
 		case rowGroupType:
 			types[strconv.FormatInt(id, 10)] = text
 		case rowFlag:

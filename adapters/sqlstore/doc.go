@@ -6,12 +6,17 @@
 // inspects a database, [Backup] and [Restore] copy SQLite files, and [Move] copies the
 // data of one database into another.
 //
+// This package has the ledger, which stores accepted events and their effects on
+// persons, and the objects of management. The packages below internal have the rest:
+// database runs statements, people reads persons, events owns stored events, and copies
+// copies databases. A Store embeds the readers of people and events.
+//
 // # One text, two dialects
 //
 // Each statement is written for both databases, with $1 placeholders. Times are
 // microseconds since 1970 in UTC, UUIDs are their 16 bytes, and JSON is text. The
-// remaining differences are in dialect.go. The schema is in the folder migrations, with
-// words in double braces that the dialect replaces.
+// remaining differences are in internal/database/dialect.go. The schema is in the folder
+// internal/database/migrations, with words in double braces that the dialect replaces.
 //
 // # Durability
 //
@@ -51,7 +56,8 @@
 //
 // Lookups for requests wait at most two seconds. After a lookup without a response,
 // further lookups fail immediately, and the database is pinged every second in the
-// background (breaker.go). Meanwhile flags are evaluated with the data in memory.
+// background (internal/database/breaker.go). Meanwhile flags are evaluated with the data
+// in memory.
 //
 // # Connection poolers
 //

@@ -14,14 +14,14 @@ import (
 func TestCommit_ErrStore(t *testing.T) {
 	fails := func(s *Store, ctx context.Context, text string) error {
 		return s.Commit(ctx, nil, func(tx capture.Tx) error {
-			_, err := tx.(*ledgerTx).exec(text)
+			_, err := tx.(*ledgerTx).Exec(text)
 			return err
 		})
 	}
 	late, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	full := openStore(t, "sqlite:"+t.TempDir()+"/full.db")
-	if _, err := full.write.Exec(`PRAGMA max_page_count = 1`); err != nil {
+	if _, err := full.db.Write.Exec(`PRAGMA max_page_count = 1`); err != nil {
 		t.Fatal(err)
 	}
 	file, server := openStore(t, "sqlite:"+t.TempDir()+"/a.db"), postgresStore(t)

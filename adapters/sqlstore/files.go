@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/people"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -39,7 +41,7 @@ func (s *Store) applyFile(ctx context.Context, origin string, f *files.File) err
 		return errors.New("sqlstore: a definitions file needs a path as its origin")
 	}
 	var changed []int64
-	err := s.inWrite(ctx, func(tx *sql.Tx) (err error) {
+	err := s.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
 		// Before reading: another server may be applying the same file.
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
@@ -53,7 +55,7 @@ func (s *Store) applyFile(ctx context.Context, origin string, f *files.File) err
 		return err
 	}
 	for _, id := range changed {
-		s.people.forgetProject(id)
+		s.people.ForgetProject(id)
 		s.changed(id)
 	}
 	return nil
@@ -75,28 +77,19 @@ func (t *fileTx) exec(text string, args ...any) error {
 	return err
 }
 
-// first reads the first row of a query as a T, or nil if there is none. into returns the
-// destinations of the columns.
-func first[T any](t *fileTx, into func(*T) []any, text string, args ...any) (*T, error) {
-	rows, err := list(t.ctx, t.tx, into, text, args...)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return &rows[0], nil
-}
-
 // Text implements files.Tx, as do the methods below.
-func (t *fileTx) Text(s string) string { return cleanText(s) }
+func (t *fileTx) Text(s string) string { return database.CleanText(s) }
 
 func (t *fileTx) Organization(id string) (*files.Organization, error) {
-	return first(t, func(o *files.Organization) []any { return []any{&o.ID, &o.Name, &o.Quotas, &o.Origin} },
+	found, err := database.List(t.ctx, t.tx, func(o *files.Organization) []any { return []any{&o.ID, &o.Name, &o.Quotas, &o.Origin} },
 		`SELECT id, name, quotas, origin FROM organizations WHERE id = $1`, id)
+	return database.FirstOrNil(found), err
 }
 
 func (t *fileTx) PutOrganization(o *files.Organization) error {
 	return t.exec(`INSERT INTO organizations (id, name, quotas, origin, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, quotas = excluded.quotas, origin = excluded.origin`,
-		o.ID, o.Name, o.Quotas, o.Origin, micros(t.store.now()))
+		o.ID, o.Name, o.Quotas, o.Origin, database.Micros(t.store.now()))
 }
 
 func (t *fileTx) ReleaseOrganizations(origin, except string) error {
@@ -104,14 +97,13 @@ func (t *fileTx) ReleaseOrganizations(origin, except string) error {
 }
 
 func (t *fileTx) Projects() ([]files.Project, error) {
-	return list(t.ctx, t.tx, func(p *files.Project) []any {
-		return []any{&p.ID, &p.Organization, &p.Name, &p.APIKey, &p.Settings, scanJSON(&p.Paused), &p.Origin, &p.Deleted}
+	return database.List(t.ctx, t.tx, func(p *files.Project) []any {
+		return []any{&p.ID, &p.Organization, &p.Name, &p.APIKey, &p.Settings, database.ScanJSON(&p.Paused), &p.Origin, &p.Deleted}
 	}, `SELECT id, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
 }
 
 func (t *fileTx) Lock(ids []int64) error {
-	l := ledgerTx{store: t.store, ctx: t.ctx, tx: t.tx}
-	return l.lock(ids)
+	return t.store.db.LockProjects(t.ctx, t.tx, ids)
 }
 
 func (t *fileTx) PutProject(p *files.Project, newRevision bool) error {
@@ -119,22 +111,22 @@ func (t *fileTx) PutProject(p *files.Project, newRevision bool) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET organization_id = excluded.organization_id, name = excluded.name, settings = excluded.settings,
 			paused = excluded.paused, origin = excluded.origin, deleted = excluded.deleted, revision = projects.revision + $10`,
-		p.ID, p.Organization, p.Name, p.APIKey, p.Settings, jsonList(p.Paused), p.Origin, boolToInt(p.Deleted), micros(t.store.now()), boolToInt(newRevision))
+		p.ID, p.Organization, p.Name, p.APIKey, p.Settings, database.JSONList(p.Paused), p.Origin, database.BoolToInt(p.Deleted), database.Micros(t.store.now()), database.BoolToInt(newRevision))
 }
 
 func (t *fileTx) GroupTypes(project int64) ([]string, error) {
-	return readGroupTypes(t.ctx, t.tx, project)
+	return people.ReadGroupTypes(t.ctx, t.tx, project)
 }
 
 func (t *fileTx) AddGroupType(project int64, number int, name string) error {
 	return t.exec(`INSERT INTO group_types (project_id, type_index, name, created_at) VALUES ($1, $2, $3, $4)`,
-		project, number, name, micros(t.store.now()))
+		project, number, name, database.Micros(t.store.now()))
 }
 
 func (t *fileTx) Records(kind files.Kind, project int64) (map[int64]files.Record, error) {
 	out := map[int64]files.Record{}
 	d := definitionTables[recordKinds[kind]]
-	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
+	err := database.Query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var id int64
 		var r files.Record
 		err := rows.Scan(&id, &r.Key, &r.Text, &r.Origin, &r.Deleted)
@@ -164,7 +156,7 @@ func (t *fileTx) DeleteRecord(kind files.Kind, project, id int64) error {
 }
 
 func (t *fileTx) SetMembers(project, cohort int64, distinctIDs []string) (changed bool, err error) {
-	stored, err := column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, project, cohort)
+	stored, err := database.Column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, project, cohort)
 	if err != nil {
 		return false, err
 	}
@@ -181,11 +173,11 @@ func (t *fileTx) SetMembers(project, cohort int64, distinctIDs []string) (change
 		added = append(added, id)
 	}
 	slices.Sort(added)
-	err = insertMembers.run(&t.store.dialect, nil, len(added), func(args []any, i int) []any { return append(args, project, added[i], cohort) }, t.exec)
+	err = insertMembers.Run(&t.store.db.Dialect, nil, len(added), func(args []any, i int) []any { return append(args, project, added[i], cohort) }, t.exec)
 	if err != nil {
 		return false, err
 	}
-	err = deleteMembers.run(&t.store.dialect, []any{project, cohort}, len(removed), func(args []any, i int) []any { return append(args, removed[i]) }, t.exec)
+	err = deleteMembers.Run(&t.store.db.Dialect, []any{project, cohort}, len(removed), func(args []any, i int) []any { return append(args, removed[i]) }, t.exec)
 	return len(added)+len(removed) > 0, err
 }
 
@@ -193,26 +185,27 @@ func (t *fileTx) SetMembers(project, cohort int64, distinctIDs []string) (change
 const fileKeys = `SELECT hash, mask, kind = 'secret', scopes, projects, organizations, origin FROM api_keys WHERE `
 
 func keyOfFile(k *files.Key) []any {
-	return []any{&k.Hash, &k.Mask, &k.Secret, scanJSON(&k.Scopes), scanJSON(&k.Projects), scanJSON(&k.Organizations), &k.Origin}
+	return []any{&k.Hash, &k.Mask, &k.Secret, database.ScanJSON(&k.Scopes), database.ScanJSON(&k.Projects), database.ScanJSON(&k.Organizations), &k.Origin}
 }
 
 func (t *fileTx) Keys() ([]files.Key, error) {
-	return list(t.ctx, t.tx, keyOfFile, fileKeys+`origin <> ''`)
+	return database.List(t.ctx, t.tx, keyOfFile, fileKeys+`origin <> ''`)
 }
 
 func (t *fileTx) Key(hash string) (*files.Key, error) {
-	return first(t, keyOfFile, fileKeys+`hash = $1`, hash)
+	found, err := database.List(t.ctx, t.tx, keyOfFile, fileKeys+`hash = $1`, hash)
+	return database.FirstOrNil(found), err
 }
 
 func (t *fileTx) PutKey(k *files.Key) error {
-	kind := PersonalKey
+	kind := personalKey
 	if k.Secret {
 		kind = SecretKey
 	}
 	return t.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, organizations, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (hash) DO UPDATE SET kind = excluded.kind, mask = excluded.mask, scopes = excluded.scopes, projects = excluded.projects,
 			organizations = excluded.organizations, origin = excluded.origin, user_id = CASE WHEN $9 = 1 THEN 0 ELSE api_keys.user_id END`,
-		k.Hash, kind, k.Mask, jsonList(k.Scopes), jsonList(k.Projects), jsonList(k.Organizations), k.Origin, micros(t.store.now()), boolToInt(k.WithoutUser))
+		k.Hash, kind, k.Mask, database.JSONList(k.Scopes), database.JSONList(k.Projects), database.JSONList(k.Organizations), k.Origin, database.Micros(t.store.now()), database.BoolToInt(k.WithoutUser))
 }
 
 func (t *fileTx) DeleteKey(hash string) error {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
@@ -22,13 +24,13 @@ func TestInsights_OwnersByID(t *testing.T) {
 	s := sqliteStores["memory"](t)
 	for _, created := range []bool{false, true} {
 		plan := ""
-		err := query(t.Context(), s.read, func(rows *sql.Rows) error {
+		err := database.Query(t.Context(), s.db.Read, func(rows *sql.Rows) error {
 			var id, parent, unused int
 			var detail string
 			err := rows.Scan(&id, &parent, &unused, &detail)
 			plan += detail + "\n"
 			return err
-		}, `EXPLAIN QUERY PLAN `+s.dialect.ownersQuery(created), 1, `["a","b"]`)
+		}, `EXPLAIN QUERY PLAN `+events.OwnersQuery(&s.db.Dialect, created), 1, `["a","b"]`)
 		if err != nil || !strings.HasPrefix(plan, "SCAN j VIRTUAL TABLE INDEX 1:\nSEARCH d USING PRIMARY KEY (project_id=? AND distinct_id=?)\n") {
 			t.Errorf("created %t: %v\n%s", created, err, plan)
 		}

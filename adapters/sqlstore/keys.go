@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
@@ -19,13 +20,13 @@ type keyKind string
 
 // The kinds of keys of which only the hash is stored.
 const (
-	PersonalKey keyKind = "personal"
+	personalKey keyKind = "personal"
 	SecretKey   keyKind = "secret"
 )
 
 // KeyRecord describes the access of a personal or secret key.
 type KeyRecord struct {
-	// Kind is PersonalKey or SecretKey.
+	// Kind is personalKey or SecretKey.
 	Kind   keyKind
 	Label  string
 	Scopes []string // of a personal key; "*" means all scopes
@@ -46,15 +47,15 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	var k KeyRecord
 	var ids []int64
 	var organizations []string
-	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return s.quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-			Scan(&k.Kind, &k.Label, scanJSON(&k.Scopes), scanJSON(&ids), scanJSON(&organizations))
+	err := s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
+		return s.db.Quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
+			Scan(&k.Kind, &k.Label, database.ScanJSON(&k.Scopes), database.ScanJSON(&ids), database.ScanJSON(&organizations))
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return KeyRecord{}, flags.ErrUnknownKey
 	case err != nil:
-		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.dialect.explain(err))
+		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.db.Dialect.Explain(err))
 	}
 	all, err := s.Projects(ctx)
 	if err != nil {
@@ -76,11 +77,11 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 // Projects returns the projects ordered by id, with only their names, API keys and
 // organizations.
 func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
-	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		out, err = list(ctx, s.quick, func(p *flags.Project) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
+	err = s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
+		out, err = database.List(ctx, s.db.Quick, func(p *flags.Project) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
 		return err
 	})
-	return out, wrapError("listing projects", s.dialect.explain(err))
+	return out, database.WrapError("listing projects", s.db.Dialect.Explain(err))
 }
 
 // CaptureKeys implements capture.Keys on a Store.
@@ -88,16 +89,16 @@ type CaptureKeys struct{ *Store }
 
 // Project implements capture.Keys.
 func (k CaptureKeys) Project(ctx context.Context, token string) (capture.Project, error) {
-	return k.CaptureProject(ctx, token)
+	return k.projectByToken(ctx, token)
 }
 
 // captureProject selects a project with its limits. A condition must follow.
 const captureProject = `SELECT p.id, p.api_key, p.organization_id, p.paused, p.anonymize_ips, o.quotas
 	FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id WHERE p.deleted = 0 AND `
 
-// CaptureProject returns the project of a public key or a secret key. The error is
+// projectByToken returns the project of a public key or a secret key. The error is
 // capture.ErrUnknownKey if there is none.
-func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Project, error) {
+func (s *Store) projectByToken(ctx context.Context, token string) (capture.Project, error) {
 	if token == "" || strings.IndexByte(token, 0) >= 0 {
 		return capture.Project{}, capture.ErrUnknownKey
 	}
@@ -123,14 +124,14 @@ func (s *Store) captureProject(ctx context.Context, text string, arg any) (captu
 	var p capture.Project
 	var paused string
 	var quotas sql.NullString
-	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
-		return s.quick.QueryRowContext(ctx, text, arg).Scan(&p.ID, &p.APIKey, &p.OrganizationID, &paused, &p.AnonymizeIPs, &quotas)
+	err := s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
+		return s.db.Quick.QueryRowContext(ctx, text, arg).Scan(&p.ID, &p.APIKey, &p.OrganizationID, &paused, &p.AnonymizeIPs, &quotas)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return capture.Project{}, capture.ErrUnknownKey
 	case err != nil:
-		return capture.Project{}, fmt.Errorf("looking for a project: %w", s.dialect.explain(err))
+		return capture.Project{}, fmt.Errorf("looking for a project: %w", s.db.Dialect.Explain(err))
 	}
 	limits, err := readQuotas(quotas.String)
 	if err == nil {

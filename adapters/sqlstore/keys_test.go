@@ -48,15 +48,15 @@ func TestStore_Key(t *testing.T) {
 	}
 	scopes := []string{"*", "flag:read"}
 	check("first", map[string]KeyRecord{
-		"phx_1": {PersonalKey, "", scopes, []KeyProject{a, b, c}},
-		"phx_2": {PersonalKey, "", []string{}, []KeyProject{b}},
+		"phx_1": {personalKey, "", scopes, []KeyProject{a, b, c}},
+		"phx_2": {personalKey, "", []string{}, []KeyProject{b}},
 		"phs_a": {SecretKey, "", []string{}, []KeyProject{a}},
 		"phc_a": {}, "": {}, "x\x00": {},
 	})
 	// A key that was removed from one file has access to the projects of the other
 	// file.
 	applyText(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a"},{"id":2,"api_key":"phc_b"}]}`)
-	check("then", map[string]KeyRecord{"phx_1": {PersonalKey, "", scopes, []KeyProject{c}}, "phx_2": {}, "phs_a": {}})
+	check("then", map[string]KeyRecord{"phx_1": {personalKey, "", scopes, []KeyProject{c}}, "phx_2": {}, "phs_a": {}})
 	if err := s.ForgetFile(ctx, "b.json"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestCapture_3_6_Keys(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"", "phx_a", "phc_b", "a\x00b"} {
-		if p, err := s.CaptureProject(context.Background(), token); !errors.Is(err, capture.ErrUnknownKey) {
+		if p, err := s.projectByToken(context.Background(), token); !errors.Is(err, capture.ErrUnknownKey) {
 			t.Errorf("%q: %+v, %v", token, p, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestBootstrap(t *testing.T) { // decision 21
 		t.Errorf("keys %q and %q", b.APIKey, b.PersonalKey)
 	}
 	got, err := s.Key(ctx, b.PersonalKey)
-	want := KeyRecord{PersonalKey, "First key of me@example.com", []string{"*"}, []KeyProject{{1, b.APIKey}}}
+	want := KeyRecord{personalKey, "First key of me@example.com", []string{"*"}, []KeyProject{{1, b.APIKey}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

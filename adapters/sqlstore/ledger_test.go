@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -65,31 +64,6 @@ func TestLedger_13_2_OneAtATime(t *testing.T) {
 	}
 }
 
-func TestLedger_13_3_Key(t *testing.T) {
-	base := capture.EventKey{ProjectID: 1, UUID: capture.UUID{1, 15: 2}, Name: "ab", DistinctID: "cd"}
-	other := func(change func(*capture.EventKey)) capture.EventKey {
-		k := base
-		change(&k)
-		return k
-	}
-	key, _ := appendKey(nil, nil, &base)
-	if len(key) != keySize || !bytes.HasPrefix(key, base.UUID[:]) {
-		t.Errorf("%x, want the uuid and 8 bytes", key)
-	}
-	for i, k := range []capture.EventKey{
-		other(func(k *capture.EventKey) { k.ProjectID = 2 }),
-		other(func(k *capture.EventKey) { k.UUID[7] = 1 }),
-		other(func(k *capture.EventKey) { k.Name = "ac" }),
-		other(func(k *capture.EventKey) { k.DistinctID = "ce" }),
-		other(func(k *capture.EventKey) { k.Name, k.DistinctID = "abc", "d" }),
-		other(func(k *capture.EventKey) { k.Name, k.DistinctID = "", "abcd" }),
-	} {
-		if got, _ := appendKey(nil, nil, &k); bytes.Equal(got, key) {
-			t.Errorf("%d: %+v and %+v have the same key", i, k, base)
-		}
-	}
-}
-
 // Ids are not reused after the newest events were erased: readers that follow the
 // ledger would miss the new events.
 func TestLedger_IDsGrow(t *testing.T) {
@@ -104,13 +78,13 @@ func TestLedger_IDsGrow(t *testing.T) {
 			t.Fatal(err)
 		}
 		var first, highest int64
-		err = s.read.QueryRow(`SELECT MIN(id), MAX(id) FROM events`).Scan(&first, &highest)
+		err = s.db.Read.QueryRow(`SELECT MIN(id), MAX(id) FROM events`).Scan(&first, &highest)
 		if err != nil || first <= last || highest != first+49 {
 			t.Errorf("round %d: events %d to %d, %v, want 50 above %d", i, first, highest, err, last)
 		}
 		last = highest
 		for _, table := range []string{"events", "event_keys"} {
-			if _, err := s.write.Exec(`DELETE FROM ` + table); err != nil {
+			if _, err := s.db.Write.Exec(`DELETE FROM ` + table); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,7 +96,7 @@ func TestLedger_IDsGrow(t *testing.T) {
 
 // The indexes contain exactly the events of a full scan.
 func TestLedger_Index(t *testing.T) {
-	const total = 2*indexChunk + 300 + 1<<epochBits
+	const total = 2*events.IndexChunk + 300 + 1<<events.EpochBits
 	const blocks = 2 // calls: one builds the only complete epoch, the next finds no further one
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +113,7 @@ func TestLedger_Index(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if want := (total+indexChunk-1)/indexChunk + blocks; s.dialect.indexesLater && calls != want {
+			if want := (total+events.IndexChunk-1)/events.IndexChunk + blocks; s.db.Dialect.IndexesLater && calls != want {
 				t.Errorf("%d calls of Index, want %d", calls, want)
 			}
 			for table, key := range map[string]string{
@@ -147,16 +121,16 @@ func TestLedger_Index(t *testing.T) {
 			} {
 				var scanned, indexed, differing int
 				// Rows of one table without a row of the other.
-				err := s.read.QueryRow(fmt.Sprintf(`SELECT (SELECT COUNT(*) FROM events), (SELECT COUNT(*) FROM %[1]s), (SELECT COUNT(*) FROM
+				err := s.db.Read.QueryRow(fmt.Sprintf(`SELECT (SELECT COUNT(*) FROM events), (SELECT COUNT(*) FROM %[1]s), (SELECT COUNT(*) FROM
 					(SELECT id >> %[3]d, project_id, %[2]s, id FROM events EXCEPT SELECT epoch, project_id, %[2]s, id FROM %[1]s) x)`,
-					table, key, epochBits)).Scan(&scanned, &indexed, &differing)
+					table, key, events.EpochBits)).Scan(&scanned, &indexed, &differing)
 				if err != nil || scanned != total || indexed != total || differing != 0 {
 					t.Errorf("%s: %d rows for %d events, %d differ, %v; want %d", table, indexed, scanned, differing, err, total)
 				}
 			}
 			var differing int
-			err := s.read.QueryRow(fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT project_id, id >> %d, MIN(timestamp), MAX(timestamp) FROM events GROUP BY 1, 2
-				EXCEPT SELECT project_id, epoch, first_time, last_time FROM event_epochs) x`, epochBits)).Scan(&differing)
+			err := s.db.Read.QueryRow(fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT project_id, id >> %d, MIN(timestamp), MAX(timestamp) FROM events GROUP BY 1, 2
+				EXCEPT SELECT project_id, epoch, first_time, last_time FROM event_epochs) x`, events.EpochBits)).Scan(&differing)
 			if err != nil || differing != 0 || countRows(t, s, "event_epochs") != 2 {
 				t.Errorf("%d epochs differ, %v, of %d; want 0 of 2", differing, err, countRows(t, s, "event_epochs"))
 			}
@@ -169,19 +143,19 @@ func TestLedger_IndexWaitsForAChunk(t *testing.T) {
 	if more, err := s.Index(ctx, true); more || err != nil {
 		t.Errorf("nothing to do: %t, %v", more, err)
 	}
-	if err := commitEvents(s, 0, indexChunk-1); err != nil {
+	if err := commitEvents(s, 0, events.IndexChunk-1); err != nil {
 		t.Fatal(err)
 	}
 	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != 0 {
 		t.Errorf("too few: %t, %v, %d rows; want more and none yet", more, err, countRows(t, s, "events_by_time"))
 	}
-	if err := commitEvents(s, indexChunk, 2); err != nil {
+	if err := commitEvents(s, events.IndexChunk, 2); err != nil {
 		t.Fatal(err)
 	}
-	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != indexChunk {
-		t.Errorf("a chunk: %t, %v, %d rows; want more and %d", more, err, countRows(t, s, "events_by_time"), indexChunk)
+	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != events.IndexChunk {
+		t.Errorf("a chunk: %t, %v, %d rows; want more and %d", more, err, countRows(t, s, "events_by_time"), events.IndexChunk)
 	}
-	if more, err := s.Index(ctx, true); more || err != nil || countRows(t, s, "events_by_time") != indexChunk+1 {
+	if more, err := s.Index(ctx, true); more || err != nil || countRows(t, s, "events_by_time") != events.IndexChunk+1 {
 		t.Errorf("the rest: %t, %v, %d rows; want all", more, err, countRows(t, s, "events_by_time"))
 	}
 }
@@ -289,7 +263,7 @@ func TestLedger_Bounds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			when := fromMicros(1e15)
+			when := database.FromMicros(1e15)
 			var c capture.Changes
 			for i := range maxSeen {
 				c.Seen = append(c.Seen, capture.SeenName{ProjectID: 1, Kind: capture.SeenEvent, Name: fmt.Sprintf("name %05d", i), At: when})
@@ -308,7 +282,7 @@ func TestLedger_Bounds(t *testing.T) {
 			}
 			for flag, want := range map[string]int64{"a": 10, "b": 6} {
 				var calls int64
-				err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = $1 AND value = '(others)'`, flag).Scan(&calls)
+				err := s.db.Read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = $1 AND value = '(others)'`, flag).Scan(&calls)
 				if err != nil || calls != want {
 					t.Errorf("other values of %s: %d calls, %v, want %d", flag, calls, err, want)
 				}
@@ -319,13 +293,13 @@ func TestLedger_Bounds(t *testing.T) {
 			}
 			save(&c)
 			var others int64
-			err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = '(others)'`).Scan(&others)
+			err := s.db.Read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = '(others)'`).Scan(&others)
 			if n := countRows(t, s, "flag_calls"); err != nil || n != 2*maxFlagCalls+1 || others != 7 {
 				t.Errorf("%d pairs of flag and value, %d calls of other flags, %v; want %d and 7", n, others, err, 2*maxFlagCalls+1)
 			}
 
 			// Values that a flag of the project can have are counted nevertheless.
-			if _, err := s.write.Exec(`INSERT INTO flag_records (project_id, id, key, record) VALUES (1, 1, 'real', '{"filters":{"multivariate":{"variants":[{"key":"control"}]}}}')`); err != nil {
+			if _, err := s.db.Write.Exec(`INSERT INTO flag_records (project_id, id, key, record) VALUES (1, 1, 'real', '{"filters":{"multivariate":{"variants":[{"key":"control"}]}}}')`); err != nil {
 				t.Fatal(err)
 			}
 			c = capture.Changes{}
@@ -335,14 +309,14 @@ func TestLedger_Bounds(t *testing.T) {
 			save(&c)
 			for value, want := range map[string]int64{"true": 2, "control": 3, "(others)": 12} {
 				var calls int64
-				if err := s.read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = 'real' AND value = $1`, value).Scan(&calls); err != nil || calls != want {
+				if err := s.db.Read.QueryRow(`SELECT calls FROM flag_calls WHERE flag_key = 'real' AND value = $1`, value).Scan(&calls); err != nil || calls != want {
 					t.Errorf("%s of a flag of the project: %d calls, %v, want %d", value, calls, err, want)
 				}
 			}
 
 			// New names replace the names that were not seen for the longest time.
 			seen := func(name string) (n int) {
-				if err := s.read.QueryRow(`SELECT COUNT(*) FROM seen_names WHERE name = $1`, name).Scan(&n); err != nil {
+				if err := s.db.Read.QueryRow(`SELECT COUNT(*) FROM seen_names WHERE name = $1`, name).Scan(&n); err != nil {
 					t.Error(err)
 				}
 				return n
@@ -369,7 +343,7 @@ func TestLedger_Bounds(t *testing.T) {
 				for i := range maxWarningsOfType + 1 {
 					c.Warnings = append(c.Warnings, capture.Warning{
 						ProjectID: 1, Type: capture.WarningType(fmt.Sprintf("type %02d", kind)), DistinctID: fmt.Sprintf("id %04d", i), Count: 1,
-						At: when.AddDate(0, 0, kind).Add(-fromMicros(int64(i)).Sub(fromMicros(0))),
+						At: when.AddDate(0, 0, kind).Add(-database.FromMicros(int64(i)).Sub(database.FromMicros(0))),
 					})
 				}
 				save(&c)
@@ -383,28 +357,10 @@ func TestLedger_Bounds(t *testing.T) {
 				`SELECT COUNT(*) FROM (SELECT DISTINCT type FROM warnings) AS types`: 20,
 			} {
 				var n int
-				if err := s.read.QueryRow(text).Scan(&n); err != nil || n != want {
+				if err := s.db.Read.QueryRow(text).Scan(&n); err != nil || n != want {
 					t.Errorf("%s: %d, %v, want %d", text, n, err, want)
 				}
 			}
 		})
-	}
-}
-
-func TestBulk_Chunks(t *testing.T) {
-	for _, d := range []*dialect{&sqlite, &postgres} {
-		b := newInsert("INSERT INTO x", 2, "DO")
-		var got []string
-		err := b.chunks(d, 163, func(text string, from, rows int) error {
-			got = append(got, fmt.Sprint(from, "+", rows))
-			if n := strings.Count(text, "("); n != rows {
-				t.Errorf("%d rows in the statement for %d", n, rows)
-			}
-			return nil
-		})
-		want := []string{"0+64", "64+64", "128+32", "160+2", "162+1"}
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Error(diff, err)
-		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -36,8 +36,8 @@ const managementLock int64 = 0x42554e55 << 32
 
 // lockManagement acquires managementLock until the end of the transaction. It must be
 // acquired before the locks of projects.
-func (s *Store) lockManagement(ctx context.Context, tx querier) error {
-	if s.dialect.singleWriter {
+func (s *Store) lockManagement(ctx context.Context, tx database.Querier) error {
+	if s.db.Dialect.SingleWriter {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, managementLock)
@@ -49,12 +49,12 @@ func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) er
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	options := &sql.TxOptions{ReadOnly: true}
-	if !s.dialect.singleWriter {
+	if !s.db.Dialect.SingleWriter {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	tx, err := s.read.BeginTx(ctx, options)
+	tx, err := s.db.Read.BeginTx(ctx, options)
 	if err != nil {
-		return fmt.Errorf("reading for management: %w", s.dialect.explain(err))
+		return fmt.Errorf("reading for management: %w", s.db.Dialect.Explain(err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	return s.translateError(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
@@ -74,7 +74,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 	}
 	defer func() { <-s.managing }()
 	t := &manageTx{store: s.Store, ctx: ctx, canWrite: true}
-	err := s.inWrite(ctx, func(tx *sql.Tx) error {
+	err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
 		t.tx, t.changed, t.totals = tx, map[int64]bool{}, nil
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 		return s.translateError(err)
 	}
 	for id := range t.changed {
-		s.people.forgetProject(id)
+		s.people.ForgetProject(id)
 		s.changed(id)
 	}
 	return nil
@@ -108,10 +108,10 @@ func (s ManagementStore) translateError(err error) error {
 	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrDuplicate) {
 		return err
 	}
-	if isDatabaseFailure(err) {
-		return fmt.Errorf("%w: %w", flags.ErrUnavailable, s.dialect.explain(err))
+	if database.IsDatabaseFailure(err) {
+		return fmt.Errorf("%w: %w", flags.ErrUnavailable, s.db.Dialect.Explain(err))
 	}
-	return s.dialect.explain(err)
+	return s.db.Dialect.Explain(err)
 }
 
 // manageTx implements rooms.Tx.
@@ -137,7 +137,7 @@ func (t *manageTx) exec(what, text string, args ...any) error {
 		return errReadOnly
 	}
 	_, err := t.tx.ExecContext(t.ctx, text, args...)
-	return wrapError(what, err)
+	return database.WrapError(what, err)
 }
 
 // queryRow reads one row into to. It returns false if there is none.
@@ -146,13 +146,13 @@ func (t *manageTx) queryRow(what, text string, args []any, to ...any) (bool, err
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, wrapError(what, err)
+	return err == nil, database.WrapError(what, err)
 }
 
 // listRows is like list, in a transaction of management.
 func listRows[T any](t *manageTx, what string, into func(*T) []any, text string, args ...any) ([]T, error) {
-	out, err := list(t.ctx, t.tx, into, text, args...)
-	return out, wrapError(what, err)
+	out, err := database.List(t.ctx, t.tx, into, text, args...)
+	return out, database.WrapError(what, err)
 }
 
 // markChanged increments the revision of the project at the end of the transaction.
@@ -167,31 +167,6 @@ func (t *manageTx) raiseRevisions() error {
 		}
 	}
 	return nil
-}
-
-// Next implements rooms.Tx.
-func (t *manageTx) Next(name string) (n int64, err error) { return t.NextMany(name, 1) }
-
-// nullIfEmpty returns NULL for an empty string.
-func nullIfEmpty(text string) sql.NullString {
-	return sql.NullString{String: cleanText(text), Valid: text != ""}
-}
-
-// optionalMicros is like micros with 0 for the zero time.
-func optionalMicros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return micros(t)
-}
-
-// jsonOrDefault returns a JSON text in a form that PostgreSQL accepts, or fallback if
-// it is empty.
-func jsonOrDefault(raw []byte, fallback string) string {
-	if len(raw) == 0 {
-		return fallback
-	}
-	return strings.ToValidUTF8(string(raw), "\uFFFD")
 }
 
 var (

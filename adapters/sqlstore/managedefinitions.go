@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -14,27 +15,22 @@ import (
 // their key and the statement that writes them. Cohorts have no key.
 var definitionTables = [...]struct {
 	table, key string
-	put        *bulk
+	put        *database.Bulk
 }{
 	management.FlagDefinition:   {"flag_records", "key", &putFlags},
 	management.CohortDefinition: {"cohort_records", "''", &putCohorts},
 }
 
-var (
-	insertMembers = newInsert(`INSERT INTO cohort_members (project_id, distinct_id, cohort_id)`, 3, `ON CONFLICT DO NOTHING`)
-	deleteMembers = newLookup(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
-)
-
 // definitions calls visit for each definition that a condition selects.
 func (t *manageTx) definitions(kind management.DefinitionKind, visit func(management.Definition), where string, args ...any) error {
 	d := definitionTables[kind]
-	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
+	err := database.Query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var x management.Definition
-		err := rows.Scan(&x.ID, &x.Key, scanRawJSON(&x.Record), scanRawJSON(&x.Meta), &x.Origin, &x.Deleted)
+		err := rows.Scan(&x.ID, &x.Key, database.ScanRawJSON(&x.Record), database.ScanRawJSON(&x.Meta), &x.Origin, &x.Deleted)
 		visit(x)
 		return err
 	}, `SELECT id, `+d.key+`, record, meta, origin, deleted FROM `+d.table+` WHERE `+where, args...)
-	return wrapError("reading definitions", err)
+	return database.WrapError("reading definitions", err)
 }
 
 // Definition implements rooms.Tx. It also returns deleted definitions.
@@ -49,7 +45,7 @@ func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int
 	// all columns SQLite prefers to scan all flags of the project.
 	err = t.definitions(kind, func(d management.Definition) { found = &d },
 		`project_id = $1 AND id IN (SELECT id FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0)`,
-		projectID, cleanText(key))
+		projectID, database.CleanText(key))
 	return found, err
 }
 
@@ -57,7 +53,7 @@ func (t *manageTx) DefinitionByKey(kind management.DefinitionKind, projectID int
 // of at most management.MaxScan if the query has a filter in Go.
 func (t *manageTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
 	const condition = `project_id = $1 AND deleted = $2`
-	table, args := definitionTables[q.Kind].table, []any{q.Project, boolToInt(q.Deleted)}
+	table, args := definitionTables[q.Kind].table, []any{q.Project, database.BoolToInt(q.Deleted)}
 	// The subquery needs only an index, as in DefinitionByKey.
 	where := func(limit, offset int) string {
 		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, condition, limit, offset)
@@ -95,7 +91,7 @@ func (t *manageTx) PutDefinition(kind management.DefinitionKind, projectID int64
 	}
 	t.addToTotals(kind, projectID, before, -1)
 	if !d.Deleted {
-		t.addToTotals(kind, projectID, definitionSize{1, int64(len(jsonOrDefault(d.Record, "{}")) + len(jsonOrDefault(d.Meta, "{}")))}, 1)
+		t.addToTotals(kind, projectID, definitionSize{1, int64(len(database.JSONOrDefault(d.Record, "{}")) + len(database.JSONOrDefault(d.Meta, "{}")))}, 1)
 	}
 	return nil
 }
@@ -115,7 +111,7 @@ func (t *manageTx) DeleteDefinition(kind management.DefinitionKind, projectID, i
 func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) error {
 	t.markChanged(projectID)
 	return t.bulk("adding members", &insertMembers, nil, len(distinctIDs), func(args []any, i int) []any {
-		return append(args, projectID, cleanText(distinctIDs[i]), cohort)
+		return append(args, projectID, database.CleanText(distinctIDs[i]), cohort)
 	})
 }
 
@@ -123,19 +119,19 @@ func (t *manageTx) AddMembers(projectID, cohort int64, distinctIDs []string) err
 func (t *manageTx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error {
 	t.markChanged(projectID)
 	return t.bulk("removing members", &deleteMembers, []any{projectID, cohort}, len(distinctIDs), func(args []any, i int) []any {
-		return append(args, cleanText(distinctIDs[i]))
+		return append(args, database.CleanText(distinctIDs[i]))
 	})
 }
 
 // Members implements rooms.Tx.
 func (t *manageTx) Members(projectID, cohort int64, after string, limit int) ([]string, error) {
-	out, err := column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3
-		ORDER BY distinct_id LIMIT $4`, projectID, cohort, cleanText(after), limit)
-	return out, wrapError("listing members", err)
+	out, err := database.Column[string](t.ctx, t.tx, `SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id > $3
+		ORDER BY distinct_id LIMIT $4`, projectID, cohort, database.CleanText(after), limit)
+	return out, database.WrapError("listing members", err)
 }
 
 // findMembers selects the members of a cohort among some distinct ids.
-var findMembers = newLookup(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
+var findMembers = database.NewLookup(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 
 // FilterMembers implements rooms.Tx. The result is sorted.
 func (t *manageTx) FilterMembers(projectID, cohort int64, distinctIDs []string) ([]string, error) {
@@ -156,21 +152,21 @@ func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
 // GroupTypes implements rooms.Tx.
 func (t *manageTx) GroupTypes(projectID int64) (map[int]string, error) {
 	out := map[int]string{}
-	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
+	err := database.Query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var index int
 		var name string
 		err := rows.Scan(&index, &name)
 		out[index] = name
 		return err
 	}, `SELECT type_index, name FROM group_types WHERE project_id = $1`, projectID)
-	return out, wrapError("reading group types", err)
+	return out, database.WrapError("reading group types", err)
 }
 
 // FlagCalls implements rooms.Tx.
 func (t *manageTx) FlagCalls(projectID int64, key string) ([]management.FlagCall, error) {
 	return listRows(t, "reading calls of a flag", func(c *management.FlagCall) []any {
-		return []any{&c.Value, &c.Calls, scanTime(&c.First), scanTime(&c.Last)}
-	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, cleanText(key))
+		return []any{&c.Value, &c.Calls, database.ScanTime(&c.First), database.ScanTime(&c.Last)}
+	}, `SELECT value, calls, first_called_at, last_called_at FROM flag_calls WHERE project_id = $1 AND flag_key = $2 ORDER BY value`, projectID, database.CleanText(key))
 }
 
 // LastCalls implements rooms.Tx.
@@ -179,7 +175,7 @@ func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
 		flag string
 		at   time.Time
 	}
-	rows, err := listRows(t, "reading when flags were called", func(l *last) []any { return []any{&l.flag, scanTime(&l.at)} },
+	rows, err := listRows(t, "reading when flags were called", func(l *last) []any { return []any{&l.flag, database.ScanTime(&l.at)} },
 		`SELECT flag_key, MAX(last_called_at) FROM flag_calls WHERE project_id = $1 GROUP BY flag_key`, projectID)
 	out := make(map[string]time.Time, len(rows))
 	for _, l := range rows {
@@ -190,7 +186,7 @@ func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
 
 // Usage implements rooms.Tx.
 func (t *manageTx) Usage(organizationID, resource string, since time.Time) ([]organizations.DayUsage, error) {
-	return listRows(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{scanDay(&u.Day), &u.Project, &u.N} },
+	return listRows(t, "reading usage", func(u *organizations.DayUsage) []any { return []any{database.ScanDay(&u.Day), &u.Project, &u.N} },
 		`SELECT day, project_id, n FROM usage WHERE organization_id = $1 AND resource = $2 AND day >= $3 ORDER BY day, project_id`,
-		cleanText(organizationID), resource, dayOf(since))
+		database.CleanText(organizationID), resource, dayOf(since))
 }

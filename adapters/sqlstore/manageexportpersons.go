@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
@@ -33,7 +34,7 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexp
 		var changed map[capture.UUID]bool
 		var err error
 		if changed, width, err = s.findChanged(ctx, projectID, &span, low, width); err != nil {
-			return s.Store.readError("persons", err)
+			return s.Store.db.ReadError("persons", err)
 		}
 		ids := slices.SortedFunc(maps.Keys(changed), func(a, b capture.UUID) int { return bytes.Compare(a[:], b[:]) })
 		for chunk := range slices.Chunk(ids, changedChunk) {
@@ -55,9 +56,9 @@ func (s ExportStore) findChanged(ctx context.Context, projectID int64, span *bat
 	}
 	for after := span.After; after < span.UpTo; {
 		upTo := min(after+scanStep, span.UpTo)
-		err := query(ctx, s.Store.read, func(rows *sql.Rows) error {
+		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error {
 			var id capture.UUID
-			err := rows.Scan(scanUUID(&id))
+			err := rows.Scan(database.ScanUUID(&id))
 			if err == nil && contains(id) {
 				found[id] = true
 			}
@@ -103,7 +104,7 @@ func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []cap
 		for i := range ids {
 			args = append(args, ids[i][:])
 		}
-		return exportPersonQuery + ` AND p.uuid IN (` + placeholders(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
+		return exportPersonQuery + ` AND p.uuid IN (` + database.Placeholders(4, len(ids)) + `) AND (p.id > $2 OR p.id = $2 AND d.distinct_id > $3)
 			ORDER BY p.id, d.distinct_id`, args
 	})
 }
@@ -115,14 +116,14 @@ func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Pe
 	for position, full := (personPosition{}), true; full; {
 		var err error
 		text, args := statement(position)
-		page, full, err = exportPage(ctx, s.Store.read, page[:0], func(rows *sql.Rows, p *batchexports.Person) (int, error) {
+		page, full, err = exportPage(ctx, s.Store.db.Read, page[:0], func(rows *sql.Rows, p *batchexports.Person) (int, error) {
 			var uuid capture.UUID
-			err := rows.Scan(&position.id, scanUUID(&uuid), &p.Properties, &p.Version, &p.Identified, scanTime(&p.CreatedAt), &position.distinctID)
+			err := rows.Scan(&position.id, database.ScanUUID(&uuid), &p.Properties, &p.Version, &p.Identified, database.ScanTime(&p.CreatedAt), &position.distinctID)
 			p.UUID, p.DistinctID = uuid.String(), position.distinctID
 			return len(p.Properties), err
 		}, text, args...)
 		if err != nil {
-			return s.Store.readError("persons", err)
+			return s.Store.db.ReadError("persons", err)
 		}
 		for i := range page {
 			if err := visit(&page[i]); err != nil {
@@ -133,7 +134,7 @@ func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Pe
 	return nil
 }
 
-var insertChanged = newInsert(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
+var insertChanged = database.NewInsert(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
 
 // savePersonChanges stores which persons have changed, in their own fields or in their
 // distinct ids, with an id of the ledger's sequence. It must run before saveEvents,
@@ -169,18 +170,18 @@ func (t *ledgerTx) savePersonChanges(c *capture.Changes) error {
 	if n := len(t.claimed); n > 0 {
 		id = t.claimed[n-1]
 	} else {
-		ids, err := t.nextIDs(1)
+		ids, err := t.store.events.NextIDs(&t.Tx, 1)
 		if err != nil {
 			return err
 		}
 		id = ids[0]
-		if t.store.dialect.singleWriter {
-			if _, err := t.exec(`UPDATE places SET id = $2 WHERE name = $1`, positionEventID, id); err != nil {
+		if t.store.db.Dialect.SingleWriter {
+			if _, err := t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, id); err != nil {
 				return err
 			}
 		}
 	}
-	return t.insert(&insertChanged, len(list), func(args []any, i int) []any {
+	return t.Insert(&insertChanged, len(list), func(args []any, i int) []any {
 		k := &list[i]
 		return append(args, id, k.project, k.person[:])
 	})

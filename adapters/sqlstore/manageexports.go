@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
@@ -28,17 +30,17 @@ const (
 // lock of the project from taking ids until they commit; while Horizon holds the lock,
 // all assigned ids of the project are committed.
 func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
-	if s.Store.dialect.singleWriter {
-		id, err = s.Store.horizon(ctx)
-		return id, s.Store.readError("the end of the ledger", err)
+	if s.Store.db.Dialect.SingleWriter {
+		id, err = s.Store.events.Horizon(ctx)
+		return id, s.Store.db.ReadError("the end of the ledger", err)
 	}
-	err = s.Store.inWrite(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, projectLocks+projectID); err != nil {
+	err = s.Store.db.InWrite(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.ProjectLocks+projectID); err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&id)
 	})
-	return id, s.Store.readError("the end of the ledger", err)
+	return id, s.Store.db.ReadError("the end of the ledger", err)
 }
 
 // Boundary implements batchexports.Rows. Times of arrival ascend with the ids, except
@@ -48,15 +50,15 @@ func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (
 	for low, high := int64(0), horizon+1; low+1 < high; {
 		middle := low + (high-low)/2
 		id, created := int64(0), int64(0)
-		err := query(ctx, s.Store.read, func(rows *sql.Rows) error { return rows.Scan(&id, &created) },
+		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error { return rows.Scan(&id, &created) },
 			`SELECT id, created_at FROM events WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1`, middle, high)
 		switch {
 		case err != nil:
-			return 0, s.Store.readError("events", err)
+			return 0, s.Store.db.ReadError("events", err)
 		// There is no event in the upper part.
 		case id == 0:
 			high = middle
-		case created < micros(t):
+		case created < database.Micros(t):
 			low = id
 		default:
 			first, high = id, middle
@@ -72,10 +74,10 @@ const scanStep = 1 << 17
 func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
 	for after < upTo {
 		to, found := min(after+scanStep, upTo), int64(0)
-		err := query(ctx, s.Store.read, func(rows *sql.Rows) error { return rows.Scan(&found) },
-			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, micros(t))
+		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error { return rows.Scan(&found) },
+			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, database.Micros(t))
 		if err != nil {
-			return 0, s.Store.readError("events", err)
+			return 0, s.Store.db.ReadError("events", err)
 		}
 		if found > 0 {
 			return found - 1, nil
@@ -87,9 +89,9 @@ func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t
 
 // FirstEvent implements batchexports.Rows.
 func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
-	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
+	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
 	if err != nil {
-		return time.Time{}, false, s.Store.readError("events", err)
+		return time.Time{}, false, s.Store.db.ReadError("events", err)
 	}
 	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_epochs WHERE project_id = $1
 		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
@@ -103,11 +105,11 @@ func (s ExportStore) FirstPerson(ctx context.Context, projectID int64) (time.Tim
 // earliest returns the time that a query selects, and false if it is NULL.
 func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
 	var t sql.NullInt64
-	err := s.Store.read.QueryRowContext(ctx, text, args...).Scan(&t)
+	err := s.Store.db.Read.QueryRowContext(ctx, text, args...).Scan(&t)
 	if err != nil || !t.Valid {
-		return time.Time{}, false, s.Store.readError("the earliest time", err)
+		return time.Time{}, false, s.Store.db.ReadError("the earliest time", err)
 	}
-	return fromMicros(t.Int64), true, nil
+	return database.FromMicros(t.Int64), true, nil
 }
 
 // exportReader reads the events of one span.
@@ -126,9 +128,9 @@ type exportReader struct {
 // them it reads the index of times, epoch by epoch, then the events that are not
 // indexed yet.
 func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
-	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
+	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
 	if err != nil {
-		return s.Store.readError("events", err)
+		return s.Store.db.ReadError("events", err)
 	}
 	r := &exportReader{store: s.Store, project: projectID, span: &span, mark: mark, visit: visit}
 	person := `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`
@@ -154,16 +156,16 @@ func (r *exportReader) byID(ctx context.Context, after int64) error {
 		// Indexed events are read by epoch, so that epochs without events of the
 		// project cost nothing.
 		if after < r.mark {
-			epoch, err := r.store.nextEpoch(ctx, r.project, (after+1)>>epochBits)
+			epoch, err := r.store.events.NextEpoch(ctx, r.project, (after+1)>>events.EpochBits)
 			if err != nil {
-				return r.store.readError("events", err)
+				return r.store.db.ReadError("events", err)
 			}
-			if !epoch.Valid || epoch.Int64<<epochBits > r.mark {
+			if !epoch.Valid || epoch.Int64<<events.EpochBits > r.mark {
 				after = r.mark
 				continue
 			}
-			after = max(after, epoch.Int64<<epochBits-1)
-			upTo = min(upTo, (epoch.Int64+1)<<epochBits-1, r.mark)
+			after = max(after, epoch.Int64<<events.EpochBits-1)
+			upTo = min(upTo, (epoch.Int64+1)<<events.EpochBits-1, r.mark)
 		}
 		last, err := r.read(ctx, ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
 			ORDER BY e.id`, after, upTo, r.project, from, to)
@@ -181,10 +183,10 @@ func (r *exportReader) byID(ctx context.Context, after int64) error {
 func (r *exportReader) times() (from, to int64) {
 	from, to = math.MinInt64, math.MaxInt64
 	if !r.span.From.IsZero() {
-		from = micros(r.span.From)
+		from = database.Micros(r.span.From)
 	}
 	if !r.span.To.IsZero() {
-		to = micros(r.span.To)
+		to = database.Micros(r.span.To)
 	}
 	return from, to
 }
@@ -192,9 +194,9 @@ func (r *exportReader) times() (from, to int64) {
 // byTime reads the indexed events, epoch by epoch, in the order of times within each.
 func (r *exportReader) byTime(ctx context.Context) error {
 	from, to := r.times()
-	epochs, err := column[int64](ctx, r.store.read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
+	epochs, err := database.Column[int64](ctx, r.store.db.Read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
 	if err != nil {
-		return r.store.readError("events", err)
+		return r.store.db.ReadError("events", err)
 	}
 	upTo := min(r.mark, r.span.UpTo)
 	for _, epoch := range epochs {
@@ -210,7 +212,7 @@ func (r *exportReader) byTime(ctx context.Context) error {
 			if last == nil {
 				break
 			}
-			t, id = micros(last.Timestamp), last.ID
+			t, id = database.Micros(last.Timestamp), last.ID
 		}
 	}
 	return nil
@@ -219,9 +221,9 @@ func (r *exportReader) byTime(ctx context.Context) error {
 // read visits the first page of a query and returns its last event, or nil if the query
 // has no further rows.
 func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
-	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExportEvent, `SELECT `+r.columns+from, args...)
+	page, full, err := exportPage(ctx, r.store.db.Read, r.page[:0], scanExportEvent, `SELECT `+r.columns+from, args...)
 	if r.page = page; err != nil {
-		return nil, r.store.readError("events", err)
+		return nil, r.store.db.ReadError("events", err)
 	}
 	for i := range r.page {
 		if !r.span.Contains(&r.page[i]) {
@@ -239,7 +241,7 @@ func (r *exportReader) read(ctx context.Context, from string, args ...any) (*bat
 
 // exportPage appends rows to a page until it has exportRows rows or exportBytes bytes,
 // and reports whether there may be more. scan reads a row and returns its size.
-func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql.Rows, *T) (int, error), text string, args ...any) (_ []T, full bool, err error) {
+func exportPage[T any](ctx context.Context, db database.Querier, page []T, scan func(*sql.Rows, *T) (int, error), text string, args ...any) (_ []T, full bool, err error) {
 	rows, err := db.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
 	if err != nil {
 		return page, false, err
@@ -263,7 +265,7 @@ func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql
 // scanExportEvent reads an event and returns the size of its long columns.
 func scanExportEvent(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
 	var event, owner capture.UUID
-	err = rows.Scan(&e.ID, scanUUID(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, scanTime(&e.Timestamp), scanTime(&e.CreatedAt), scanUUID(&owner), &e.PersonProperties)
+	err = rows.Scan(&e.ID, database.ScanUUID(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt), database.ScanUUID(&owner), &e.PersonProperties)
 	e.UUID, e.PersonID = event.String(), owner.String()
 	return len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain), err
 }

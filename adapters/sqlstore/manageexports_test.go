@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
@@ -26,10 +27,10 @@ func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportS
 	ctx := context.Background()
 	var all []capture.Record
 	for first := 0; first < total; first += 500 {
-		keys, events := eventsFrom(first+1, min(500, total-first))
+		keys, recorded := eventsFrom(first+1, min(500, total-first))
 		var projects []int64
-		for i := range events {
-			e := &events[i]
+		for i := range recorded {
+			e := &recorded[i]
 			e.ProjectID = int64(1 + random.Intn(2))
 			keys[i].ProjectID = e.ProjectID
 			e.CreatedAt = exportTime(int64(first + i - random.Intn(5)))
@@ -43,19 +44,19 @@ func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportS
 			if _, err := tx.Claim(keys); err != nil {
 				return err
 			}
-			return tx.Save(&capture.Changes{Events: events})
+			return tx.Save(&capture.Changes{Events: recorded})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, events...)
+		all = append(all, recorded...)
 		if first < total-1000 {
 			for more := true; more; {
 				var err error
 				if more, err = s.Store.Index(ctx, false); err != nil {
 					t.Fatal(err)
 				}
-				if s.Store.ledger.last.Load()-s.Store.ledger.indexed.Load() < indexChunk {
+				if s.Store.events.Last.Load()-s.Store.events.Indexed.Load() < events.IndexChunk {
 					break
 				}
 			}
@@ -66,7 +67,7 @@ func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportS
 
 // A span contains each of its events exactly once.
 func TestExportStore_Events(t *testing.T) {
-	const total = 1<<epochBits + 3000
+	const total = 1<<events.EpochBits + 3000
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
 			s, all := exportStore(t, open, total)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -23,7 +24,7 @@ func hourOf(t time.Time) int64 {
 
 // upsertHours adds to counts by flag, hour and value. The column evaluations is 0 for
 // reported calls, 1 for evaluations by servers.
-var upsertHours = newInsert(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
+var upsertHours = database.NewInsert(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
 	`ON CONFLICT (project_id, evaluations, flag_key, hour, value) DO UPDATE SET n = flag_hours.n + excluded.n`)
 
 // flagHour is the key of a row of flag_hours within a project.
@@ -43,7 +44,7 @@ func sortedHours(sums map[flagHour]int64) []flagHour {
 // upsertCallHours adds to the counts of reported calls of flags.
 func (t *ledgerTx) upsertCallHours(project int64, sums map[flagHour]int64) error {
 	rows := sortedHours(sums)
-	return t.insert(&upsertHours, len(rows), func(args []any, i int) []any {
+	return t.Insert(&upsertHours, len(rows), func(args []any, i int) []any {
 		return append(args, project, 0, rows[i].flag, rows[i].hour, rows[i].value, sums[rows[i]])
 	})
 }
@@ -71,13 +72,13 @@ func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evalu
 		if projects[id] == nil {
 			projects[id] = map[flagHour]int64{}
 		}
-		projects[id][flagHour{flagValue{cleanText(e.Flag), cleanText(e.Value)}, hourOf(when)}] += e.N
+		projects[id][flagHour{flagValue{database.CleanText(e.Flag), database.CleanText(e.Value)}, hourOf(when)}] += e.N
 	}
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		sums := projects[id]
 		for rows := range slices.Chunk(sortedHours(sums), hoursChunk) { // so that other writers run between
-			err := s.inWrite(ctx, func(tx *sql.Tx) error {
-				return upsertHours.chunks(&s.dialect, len(rows), func(text string, from, n int) error {
+			err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
+				return upsertHours.Chunks(&s.db.Dialect, len(rows), func(text string, from, n int) error {
 					args := make([]any, 0, 6*n)
 					for _, row := range rows[from : from+n] {
 						args = append(args, id, 1, row.flag, row.hour, row.value, sums[row])
@@ -87,7 +88,7 @@ func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evalu
 				})
 			})
 			if err != nil {
-				return wrapError("counting answers", err)
+				return database.WrapError("counting answers", err)
 			}
 		}
 	}
@@ -101,7 +102,7 @@ const hoursChunk = 1000
 // DeleteFlagHours deletes at most hoursChunk counts of flags from hours before the hour
 // of the given time. It reports whether there may be more.
 func (s *Store) DeleteFlagHours(ctx context.Context, before time.Time) (more bool, err error) {
-	err = s.inWrite(ctx, func(tx *sql.Tx) error {
+	err = s.db.InWrite(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM flag_hours WHERE (project_id, evaluations, flag_key, hour, value) IN (
 			SELECT project_id, evaluations, flag_key, hour, value FROM flag_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`, hourOf(before), hoursChunk)
 		if err != nil {
@@ -111,7 +112,7 @@ func (s *Store) DeleteFlagHours(ctx context.Context, before time.Time) (more boo
 		more = n == hoursChunk
 		return err
 	})
-	return more, wrapError("deleting old counts of flags", err)
+	return more, database.WrapError("deleting old counts of flags", err)
 }
 
 // FlagTotals implements rooms.Tx.
@@ -120,7 +121,7 @@ func (t *manageTx) FlagTotals(q management.HoursQuery) (map[string]int64, error)
 		value string
 		n     int64
 	}
-	args := append(hoursArgs(&q), cleanText(q.Keys[0]))
+	args := append(hoursArgs(&q), database.CleanText(q.Keys[0]))
 	rows, err := listRows(t, "reading what flags were answered", func(v *total) []any { return []any{&v.value, &v.n} },
 		`SELECT value, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4
 		AND flag_key = $5 GROUP BY value`, args...)
@@ -134,18 +135,18 @@ func (t *manageTx) FlagTotals(q management.HoursQuery) (map[string]int64, error)
 // FlagHours implements rooms.Tx.
 func (t *manageTx) FlagHours(q management.HoursQuery) ([]management.FlagHour, error) {
 	value, values, args := `''`, "", hoursArgs(&q)
-	keys := ` AND flag_key IN (` + placeholders(len(args)+1, len(q.Keys)) + `)`
+	keys := ` AND flag_key IN (` + database.Placeholders(len(args)+1, len(q.Keys)) + `)`
 	for _, key := range q.Keys {
-		args = append(args, cleanText(key))
+		args = append(args, database.CleanText(key))
 	}
 	if q.Values != nil {
-		value, values = `value`, ` AND value IN (`+placeholders(len(args)+1, len(q.Values))+`)`
+		value, values = `value`, ` AND value IN (`+database.Placeholders(len(args)+1, len(q.Values))+`)`
 		for _, v := range q.Values {
-			args = append(args, cleanText(v))
+			args = append(args, database.CleanText(v))
 		}
 	}
 	return listRows(t, "reading when flags were answered", func(h *management.FlagHour) []any {
-		return []any{&h.Flag, &h.Value, scanTime(&h.At), &h.N}
+		return []any{&h.Flag, &h.Value, database.ScanTime(&h.At), &h.N}
 	}, `SELECT flag_key, `+value+`, hour * 3600000000, CAST(SUM(n) AS BIGINT) FROM flag_hours WHERE project_id = $1 AND evaluations = $2 AND hour >= $3 AND hour < $4`+
 		keys+values+` GROUP BY 1, 2, 3`, args...)
 }

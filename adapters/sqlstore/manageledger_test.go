@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/errortracking"
@@ -22,7 +24,7 @@ func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 	s := ManagementStore{Store: open(t)}
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		for id := int64(1); id <= 2; id++ {
-			if err := tx.PutProject(&management.ProjectRecord{ID: id, Name: "p", APIKey: fmt.Sprint("phc_", id), CreatedAt: fromMicros(1)}); err != nil {
+			if err := tx.PutProject(&management.ProjectRecord{ID: id, Name: "p", APIKey: fmt.Sprint("phc_", id), CreatedAt: database.FromMicros(1)}); err != nil {
 				return err
 			}
 		}
@@ -60,7 +62,7 @@ func followLog(t testing.TB, s ManagementStore, name string, after int64, limit 
 
 func idsOf(t testing.TB, s ManagementStore, where string) (ids []int64) {
 	t.Helper()
-	err := query(context.Background(), s.read, func(rows *sql.Rows) error {
+	err := database.Query(context.Background(), s.db.Read, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -74,7 +76,7 @@ func idsOf(t testing.TB, s ManagementStore, where string) (ids []int64) {
 
 // Every event with the name is returned exactly once and in order, indexed or not.
 func TestEventsAfter(t *testing.T) {
-	const total = 1<<epochBits + 2*indexChunk + 300
+	const total = 1<<events.EpochBits + 2*events.IndexChunk + 300
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
 			s, ctx := loggedStore(t, open), context.Background()
@@ -155,7 +157,7 @@ func TestEventsAfter_LateCommit(t *testing.T) {
 			}
 			between()
 			return tx.Save(&capture.Changes{Events: []capture.Record{{
-				ProjectID: project, UUID: key.UUID, Name: "e", DistinctID: name, Properties: "{}", PersonProperties: "{}", Timestamp: fromMicros(1), CreatedAt: fromMicros(1),
+				ProjectID: project, UUID: key.UUID, Name: "e", DistinctID: name, Properties: "{}", PersonProperties: "{}", Timestamp: database.FromMicros(1), CreatedAt: database.FromMicros(1),
 			}}})
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/people"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
@@ -75,7 +76,7 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 			return err
 		}
 		for i := range page {
-			properties, err := parseProperties(page[i].Properties.AppendJSON(nil))
+			properties, err := people.ParseProperties(page[i].Properties.AppendJSON(nil))
 			if err != nil {
 				return fmt.Errorf("the stored properties of group %q: %w", page[i].Key, err)
 			}
@@ -92,7 +93,7 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 
 // convertPerson converts a stored person to the type of package management.
 func convertPerson(p *capture.StoredPerson) (*management.Person, error) {
-	properties, err := parseProperties(p.Properties.AppendJSON(nil))
+	properties, err := people.ParseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	sqlitedriver "modernc.org/sqlite"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -58,12 +59,12 @@ func newRecordingStore(t testing.TB, r *statementRecorder) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := openStore(t, "sqlite:"+path)
-	r.dsn = sqliteDSN(path)
-	db, read, write := sql.OpenDB(r), s.read, s.write
+	r.dsn = database.SQLiteDSN(path)
+	db, read, write := sql.OpenDB(r), s.db.Read, s.db.Write
 	db.SetMaxOpenConns(1)
-	s.read, s.write = db, db
+	s.db.Read, s.db.Write = db, db
 	t.Cleanup(func() {
-		s.read, s.write = read, write
+		s.db.Read, s.db.Write = read, write
 		_ = db.Close()
 	})
 	return s
@@ -149,7 +150,7 @@ func planOf(t testing.TB, s *Store, text string) string {
 	t.Helper()
 	args := make([]any, 0, 8)
 	highest := strings.Count(text, "?")
-	for _, n := range numbered.FindAllString(text, -1) {
+	for _, n := range database.Numbered.FindAllString(text, -1) {
 		number, err := strconv.Atoi(n[1:])
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +161,7 @@ func planOf(t testing.TB, s *Store, text string) string {
 		args = append(args, nil)
 	}
 	var plan strings.Builder
-	err := query(context.Background(), s.read, func(rows *sql.Rows) error {
+	err := database.Query(context.Background(), s.db.Read, func(rows *sql.Rows) error {
 		var id, parent, unused int
 		var line string
 		err := rows.Scan(&id, &parent, &unused, &line)

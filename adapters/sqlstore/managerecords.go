@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -13,18 +14,18 @@ const recordColumns = `kind, parent, id, COALESCE(other, ''), sort, COALESCE(nam
 
 // recordFields returns the destinations of recordColumns.
 func recordFields(r *management.Record) []any {
-	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, scanRawJSON(&r.Data)}
+	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, database.ScanRawJSON(&r.Data)}
 }
 
 // record returns the record that a condition selects, or nil.
 func (t *manageTx) record(where string, args ...any) (*management.Record, error) {
 	found, err := listRows(t, "reading a record", recordFields, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
-	return firstOrNil(found), err
+	return database.FirstOrNil(found), err
 }
 
 // Get implements rooms.Tx.
 func (t *manageTx) Get(kind, parent, id string) (*management.Record, error) {
-	return t.record(`kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id))
+	return t.record(`kind = $1 AND parent = $2 AND id = $3`, kind, database.CleanText(parent), database.CleanText(id))
 }
 
 // Find implements rooms.Tx.
@@ -32,7 +33,7 @@ func (t *manageTx) Find(kind, unique string) (*management.Record, error) {
 	if unique == "" {
 		return nil, nil
 	}
-	return t.record(`kind = $1 AND name = $2`, kind, cleanText(unique))
+	return t.record(`kind = $1 AND name = $2`, kind, database.CleanText(unique))
 }
 
 // The values of record_counts.place: the column by which the records of a list are
@@ -45,9 +46,9 @@ const (
 // List implements rooms.Tx. Without bounds and without a filter in Go, the total count
 // is read from record_counts instead of counting rows.
 func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
-	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, boolToInt(q.Hidden)}
+	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, database.BoolToInt(q.Hidden)}
 	add := func(condition, value string) {
-		args = append(args, cleanText(value))
+		args = append(args, database.CleanText(value))
 		where = append(where, fmt.Sprintf(condition, len(args)))
 	}
 	index, parent := indexParent, q.Parent
@@ -72,7 +73,7 @@ func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	if q.Match != nil {
 		return t.search(q, `SELECT `+recordColumns+text+order, args)
 	}
-	countText, countArgs := `SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`, []any{q.Kind, index, cleanText(parent), boolToInt(q.Hidden)}
+	countText, countArgs := `SELECT n FROM record_counts WHERE kind = $1 AND place = $2 AND parent = $3 AND hidden = $4`, []any{q.Kind, index, database.CleanText(parent), database.BoolToInt(q.Hidden)}
 	if q.From != "" || q.To != "" {
 		countText, countArgs = `SELECT COUNT(*)`+text, args
 	}
@@ -97,7 +98,7 @@ func pageLimit(limit int) int {
 // search applies the filter of a query to the records of a statement, at most
 // management.MaxScan. The count is the number of all matches.
 func (t *manageTx) search(q management.Query, text string, args []any) (page []management.Record, count int, err error) {
-	err = query(t.ctx, t.tx, func(rows *sql.Rows) error {
+	err = database.Query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var r management.Record
 		if err := rows.Scan(recordFields(&r)...); err != nil || !q.Match(&r) {
 			return err
@@ -108,7 +109,7 @@ func (t *manageTx) search(q management.Query, text string, args []any) (page []m
 		count++
 		return nil
 	}, fmt.Sprintf(`%s LIMIT %d`, text, management.MaxScan), args...)
-	return page, count, wrapError("searching records", err)
+	return page, count, database.WrapError("searching records", err)
 }
 
 // Put implements rooms.Tx. The error is management.ErrDuplicate if another record of
@@ -119,7 +120,7 @@ func (t *manageTx) Put(r *management.Record) error {
 		if err != nil {
 			return err
 		}
-		if other != nil && (other.Parent != cleanText(r.Parent) || other.ID != cleanText(r.ID)) {
+		if other != nil && (other.Parent != database.CleanText(r.Parent) || other.ID != database.CleanText(r.ID)) {
 			return management.ErrDuplicate
 		}
 	}
@@ -156,14 +157,14 @@ func (t *manageTx) Delete(kind, parent, id string) error {
 	if err := t.saveCounts(counts); err != nil {
 		return err
 	}
-	return t.exec("deleting a record", `DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, cleanText(parent), cleanText(id))
+	return t.exec("deleting a record", `DELETE FROM records WHERE kind = $1 AND parent = $2 AND id = $3`, kind, database.CleanText(parent), database.CleanText(id))
 }
 
 // DeleteUnder implements rooms.Tx.
 func (t *manageTx) DeleteUnder(kind, parent string) error {
-	ids, err := column[string](t.ctx, t.tx, `SELECT id FROM records WHERE kind = $1 AND parent = $2`, kind, cleanText(parent))
+	ids, err := database.Column[string](t.ctx, t.tx, `SELECT id FROM records WHERE kind = $1 AND parent = $2`, kind, database.CleanText(parent))
 	if err != nil {
-		return wrapError("deleting records", err)
+		return database.WrapError("deleting records", err)
 	}
 	for _, id := range ids {
 		if err := t.Delete(kind, parent, id); err != nil {
@@ -171,12 +172,4 @@ func (t *manageTx) DeleteUnder(kind, parent string) error {
 		}
 	}
 	return nil
-}
-
-// boolToInt returns the stored form of a boolean.
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

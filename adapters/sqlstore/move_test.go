@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -20,10 +22,10 @@ import (
 func tablesOf(t *testing.T, s *Store) (out []string) {
 	t.Helper()
 	text := `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
-	if !s.dialect.singleWriter {
+	if !s.db.Dialect.SingleWriter {
 		text = `SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`
 	}
-	if err := query(t.Context(), s.write, func(rows *sql.Rows) error {
+	if err := database.Query(t.Context(), s.db.Write, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		out = append(out, name)
@@ -37,16 +39,16 @@ func tablesOf(t *testing.T, s *Store) (out []string) {
 // A move copies every table of the schema with every column, and every number that
 // PostgreSQL assigns by itself.
 func TestMove_HasEveryTable(t *testing.T) {
-	tables, err := readMoveTables(t.Context())
+	tables, err := copies.Tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := slices.Clone(excludedTables)
+	moved := slices.Clone(copies.ExcludedTables)
 	numbers := []string{"event_ids"}
 	for i := range tables {
-		moved = append(moved, tables[i].name)
-		if tables[i].hasSequence {
-			numbers = append(numbers, tables[i].name+"_"+tables[i].columns[tables[i].key[0]]+"_seq")
+		moved = append(moved, tables[i].Name)
+		if tables[i].HasSequence {
+			numbers = append(numbers, tables[i].Name+"_"+tables[i].Columns[tables[i].Key[0]]+"_seq")
 		}
 	}
 	slices.Sort(moved)
@@ -55,11 +57,11 @@ func TestMove_HasEveryTable(t *testing.T) {
 		if diff := cmp.Diff(tablesOf(t, s), moved); diff != "" {
 			t.Errorf("%s: tables (-schema +moved):\n%s", name, diff)
 		}
-		if s.dialect.singleWriter {
+		if s.db.Dialect.SingleWriter {
 			continue
 		}
 		var sequences []string
-		if err := query(t.Context(), s.write, func(rows *sql.Rows) error {
+		if err := database.Query(t.Context(), s.db.Write, func(rows *sql.Rows) error {
 			var name string
 			err := rows.Scan(&name)
 			sequences = append(sequences, name)
@@ -72,17 +74,17 @@ func TestMove_HasEveryTable(t *testing.T) {
 		}
 		for i := range tables {
 			var columns []string
-			if err := query(t.Context(), s.write, func(rows *sql.Rows) error {
+			if err := database.Query(t.Context(), s.db.Write, func(rows *sql.Rows) error {
 				var name string
 				err := rows.Scan(&name)
 				columns = append(columns, name)
 				return err
-			}, `SELECT column_name::text FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1`, tables[i].name); err != nil {
+			}, `SELECT column_name::text FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1`, tables[i].Name); err != nil {
 				t.Fatal(err)
 			}
 			slices.Sort(columns)
-			if diff := cmp.Diff(columns, slices.Sorted(slices.Values(tables[i].columns))); diff != "" {
-				t.Errorf("columns of %s (-schema +moved):\n%s", tables[i].name, diff)
+			if diff := cmp.Diff(columns, slices.Sorted(slices.Values(tables[i].Columns))); diff != "" {
+				t.Errorf("columns of %s (-schema +moved):\n%s", tables[i].Name, diff)
 			}
 		}
 	}
@@ -119,10 +121,10 @@ func fillDatabase(t *testing.T, address string) {
 		}
 	}
 	// The last person was deleted: its number must not be assigned again.
-	if _, err := s.write.Exec(`DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`); err != nil {
+	if _, err := s.db.Write.Exec(`DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := readMoveTables(t.Context())
+	tables, err := copies.Tables(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,16 +134,16 @@ func fillDatabase(t *testing.T, address string) {
 }
 
 // fill inserts some rows into an empty table.
-func fill(t *testing.T, s *Store, table *moveTable) {
+func fill(t *testing.T, s *Store, table *copies.Table) {
 	t.Helper()
-	if countRows(t, s, table.name) > 0 && table.exclude == "" {
+	if countRows(t, s, table.Name) > 0 && table.Exclude == "" {
 		return
 	}
-	insert := newInsert(`INSERT INTO "`+table.name+`" (`+quoteNames(table.columns)+`)`, len(table.columns), "")
-	err := insert.chunks(&s.dialect, 3, func(text string, from, rows int) error {
+	insert := database.NewInsert(`INSERT INTO "`+table.Name+`" (`+copies.QuoteNames(table.Columns)+`)`, len(table.Columns), "")
+	err := insert.Chunks(&s.db.Dialect, 3, func(text string, from, rows int) error {
 		var args []any
 		for n := from; n < from+rows; n++ {
-			for i, kind := range table.kinds {
+			for i, kind := range table.Kinds {
 				switch kind {
 				case "TEXT":
 					args = append(args, fmt.Sprintf("é%d-%d \t\"'", n, i))
@@ -152,16 +154,16 @@ func fill(t *testing.T, s *Store, table *moveTable) {
 				}
 			}
 		}
-		_, err := s.write.Exec(text, args...)
+		_, err := s.db.Write.Exec(text, args...)
 		return err
 	})
 	if err != nil {
-		t.Fatal(table.name, err)
+		t.Fatal(table.Name, err)
 	}
 }
 
-func moveOnce(ctx context.Context, from, to string) (MoveResult, error) {
-	return Move(ctx, from, to, noProgress)
+func moveOnce(ctx context.Context, from, to string) (copies.MoveResult, error) {
+	return copies.Move(ctx, from, to, noProgress)
 }
 
 // A move to PostgreSQL and back preserves all data, including assigned numbers (issue
@@ -180,14 +182,14 @@ func TestMove_RoundTrip(t *testing.T) {
 	for name, address := range map[string]string{"postgres": targetURL, "sqlite": back} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, address)
-			original, err := sql.Open("sqlite", readingDSN(strings.TrimPrefix(file, "sqlite:")))
+			original, err := sql.Open("sqlite", database.ReadingDSN(strings.TrimPrefix(file, "sqlite:")))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = original.Close() }()
 			var want, got string
 			const keys = `SELECT api_key || ' ' || (SELECT MIN(hash) FROM api_keys) FROM projects WHERE id = 1`
-			if err := errors.Join(original.QueryRow(keys).Scan(&want), s.write.QueryRow(keys).Scan(&got)); err != nil || got != want {
+			if err := errors.Join(original.QueryRow(keys).Scan(&want), s.db.Write.QueryRow(keys).Scan(&got)); err != nil || got != want {
 				t.Errorf("keys %q, want %q, %v", got, want, err)
 			}
 			var lastEvent, lastPerson, event, person int64
@@ -213,7 +215,7 @@ func TestMove_RoundTrip(t *testing.T) {
 			if err := peopleOf(s).Import(ctx, 1, added); err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(s.write.QueryRow(`SELECT MAX(id) FROM events`).Scan(&event), s.write.QueryRow(`SELECT MAX(id) FROM persons`).Scan(&person)); err != nil {
+			if err := errors.Join(s.db.Write.QueryRow(`SELECT MAX(id) FROM events`).Scan(&event), s.db.Write.QueryRow(`SELECT MAX(id) FROM persons`).Scan(&person)); err != nil {
 				t.Fatal(err)
 			}
 			if event <= lastEvent || person <= lastPerson {
@@ -238,7 +240,7 @@ func TestMove_Resumes(t *testing.T) {
 	for ; ; stops++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		batches := 0
-		done, err := Move(ctx, file, targetURL, func(what string, _, _ int64) {
+		done, err := copies.Move(ctx, file, targetURL, func(what string, _, _ int64) {
 			if batches++; batches > 7 && strings.HasPrefix(what, "moving") {
 				cancel()
 			}
@@ -253,10 +255,10 @@ func TestMove_Resumes(t *testing.T) {
 		if stops > 100 {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), targetURL, Config{}); !errors.Is(err, ErrMoving) {
+		if _, err := Open(t.Context(), targetURL, Config{}); !errors.Is(err, copies.ErrMoving) {
 			t.Fatalf("a server starts on a half moved database: %v", err)
 		}
-		if _, err := moveOnce(t.Context(), targetURL, "sqlite:"+filepath.Join(t.TempDir(), "x.db")); !errors.Is(err, ErrMoving) {
+		if _, err := moveOnce(t.Context(), targetURL, "sqlite:"+filepath.Join(t.TempDir(), "x.db")); !errors.Is(err, copies.ErrMoving) {
 			t.Errorf("a half moved database is moved on: %v", err)
 		}
 	}
@@ -289,7 +291,7 @@ func TestMove_Rejects(t *testing.T) {
 	}
 	// A move from one source does not continue with another source.
 	stopped, cancel := context.WithCancel(ctx)
-	_, err := Move(stopped, file, targetURL, func(string, int64, int64) { cancel() })
+	_, err := copies.Move(stopped, file, targetURL, func(string, int64, int64) { cancel() })
 	if err == nil {
 		t.Fatal("it was not stopped")
 	}
@@ -301,7 +303,7 @@ func TestMove_Rejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := changed.write.Exec(`UPDATE api_keys SET label = 'another'`); err != nil {
+	if _, err := changed.db.Write.Exec(`UPDATE api_keys SET label = 'another'`); err != nil {
 		t.Fatal(err)
 	}
 	if err := changed.Close(); err != nil {

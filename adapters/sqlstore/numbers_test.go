@@ -2,15 +2,14 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/pressly/goose/v3"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -21,16 +20,11 @@ import (
 func storeOfSchema8(t *testing.T, address, more string) *Store {
 	t.Helper()
 	ctx := context.Background()
-	o, err := openURL(ctx, address)
+	o, err := database.Open(ctx, address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := o.dialect.migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	provider, err := goose.NewProvider(o.dialect.goose, o.write, nil,
-		goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(list...), goose.WithLogger(goose.NopLogger()))
+	provider, err := o.Migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +35,12 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = o.write.Exec(string(written) + more); err != nil {
+	if _, err = o.Write.Exec(string(written) + more); err != nil {
 		t.Fatal(err)
 	}
-	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.checkpoints} { // some are equal
-		if db != nil {
-			_ = db.Close()
-		}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
 	}
-	_ = o.unlock()
 	return openStore(t, address)
 }
 
@@ -95,7 +86,7 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 			expectMembers(t, "its flag", request("flag", flag, err), `{"experiment_set":[1]}`)
 			created, err := r.Dashboards.Insights.Create(ctx, scope, bodyOf(t, `{"name":"New"}`))
 			expectMembers(t, "the next one", request("made", created, err), `{"id":4}`)
-			rule, err := list(ctx, store.read, func(id *string) []any { return []any{id} }, `SELECT data FROM records WHERE kind = 'access_rule' AND id = '1/insight/1/project:1/everybody'`)
+			rule, err := database.List(ctx, store.db.Read, func(id *string) []any { return []any{id} }, `SELECT data FROM records WHERE kind = 'access_rule' AND id = '1/insight/1/project:1/everybody'`)
 			if err != nil || len(rule) != 1 {
 				t.Fatalf("%d rules about the insight: %v", len(rule), err)
 			}

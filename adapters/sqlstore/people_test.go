@@ -80,7 +80,7 @@ func BenchmarkStored(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if forget {
-					s.people.forgetPersons(1, []capture.UUID{uuid})
+					s.people.ForgetPersons(1, []capture.UUID{uuid})
 				}
 				if found, err := s.Stored(ctx, q); err != nil || found.Person["plan"] != "pro" {
 					b.Fatal(found, err)

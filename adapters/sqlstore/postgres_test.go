@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
@@ -98,24 +99,24 @@ func TestPostgres_MigrateTogether(t *testing.T) {
 // them by key.
 func TestPostgres_FindsByKey(t *testing.T) {
 	s := openStore(t, postgresURL(t))
-	for name, b := range map[string]*bulk{
+	for name, b := range map[string]*database.Bulk{
 		"people": &findPeople, "groups": &findGroups, "flag calls": &findCalls, "names": &findSeen, "persons": &findPersons, "erased": &findErased,
 	} {
-		args := make([]any, b.fixed)
+		args := make([]any, b.Fixed)
 		for i := range args {
 			args[i] = "1"
 		}
-		rows := bulkSizes[1]
+		rows := database.BulkSizes[1]
 		for range rows {
 			args = append(args, []byte("some key"))
 		}
 		var plan strings.Builder
-		err := query(context.Background(), s.read, func(rows *sql.Rows) error {
+		err := database.Query(context.Background(), s.db.Read, func(rows *sql.Rows) error {
 			var line string
 			err := rows.Scan(&line)
 			plan.WriteString(line + "\n")
 			return err
-		}, "EXPLAIN "+b.texts()[1], args...)
+		}, "EXPLAIN "+b.Texts()[1], args...)
 		if err != nil || !regexp.MustCompile(`Index Cond: .*column1`).MatchString(plan.String()) {
 			t.Errorf("%s, %v: not by key:\n%s", name, err, &plan)
 		}

@@ -1,10 +1,11 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -36,34 +37,12 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 	return nil
 }
 
-// lastByKey returns the list with only the last of several elements with equal keys, in
-// order: one statement must not write a row twice.
-func lastByKey[T any, K comparable](list []T, key func(*T) K) []T {
-	if len(list) < 2 {
-		return list
-	}
-	lastIndex := make(map[K]int, len(list))
-	for i := range list {
-		lastIndex[key(&list[i])] = i
-	}
-	if len(lastIndex) == len(list) {
-		return list
-	}
-	out := make([]T, 0, len(lastIndex))
-	for i := range list {
-		if lastIndex[key(&list[i])] == i {
-			out = append(out, list[i])
-		}
-	}
-	return out
-}
-
-var insertGroupTypes = newInsert(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
+var insertGroupTypes = database.NewInsert(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
 
 // saveGroupTypes inserts new group types, and increments the revision of their
 // projects.
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
-	now := micros(t.store.now())
+	now := database.Micros(t.store.now())
 	var changed []int64
 	for i := range c.GroupTypes {
 		changed = append(changed, c.GroupTypes[i].ProjectID)
@@ -71,20 +50,20 @@ func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	slices.Sort(changed) // the order in which every transaction locks projects
 	changed = slices.Compact(changed)
 	for _, project := range changed { // group types are part of the compiled definitions
-		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
+		if _, err := t.Exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
 			return err
 		}
 	}
-	if err := t.store.notifyServers(t.ctx, t.tx, changed); err != nil {
+	if err := t.store.notifyServers(t.Ctx, t.SQL, changed); err != nil {
 		return err
 	}
-	return t.insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
+	return t.Insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
 		g := &c.GroupTypes[i]
 		return append(args, g.ProjectID, g.Index, g.Name, now)
 	})
 }
 
-var upsertGroups = newInsert(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
+var upsertGroups = database.NewInsert(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
 	`ON CONFLICT (project_id, type_index, key) DO UPDATE SET created_at = excluded.created_at, properties = excluded.properties`)
 
 // saveGroups inserts or replaces groups.
@@ -94,9 +73,9 @@ func (t *ledgerTx) saveGroups(c *capture.Changes) error {
 		id      capture.GroupID
 	}
 	list := lastByKey(c.Groups, func(g *capture.ProjectGroup) key { return key{g.ProjectID, g.GroupID} })
-	return t.insert(&upsertGroups, len(list), func(args []any, i int) []any {
+	return t.Insert(&upsertGroups, len(list), func(args []any, i int) []any {
 		g := &list[i]
-		return append(args, g.ProjectID, g.Type, g.Key, micros(g.CreatedAt), g.Properties.String())
+		return append(args, g.ProjectID, g.Type, g.Key, database.Micros(g.CreatedAt), g.Properties.String())
 	})
 }
 
@@ -113,16 +92,16 @@ func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 		if m.From == m.Into {
 			return fmt.Errorf("person %s cannot be merged into itself", m.From)
 		}
-		if _, err := t.exec(`UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from, into); err != nil {
+		if _, err := t.Exec(`UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from, into); err != nil {
 			return err
 		}
-		if _, err := t.exec(moveOverrides, m.ProjectID, from, into); err != nil {
+		if _, err := t.Exec(moveOverrides, m.ProjectID, from, into); err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
+		if _, err := t.Exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
 			return err
 		}
-		result, err := t.exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
+		result, err := t.Exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
 		if err != nil {
 			return err
 		}
@@ -130,7 +109,7 @@ func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 		if err != nil {
 			return err
 		}
-		if err := t.count(m.ProjectID, counterPersons, -n); err != nil {
+		if err := t.Count(m.ProjectID, database.CounterPersons, -n); err != nil {
 			return err
 		}
 	}
@@ -138,9 +117,9 @@ func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 }
 
 var (
-	upsertIDs = newInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
+	upsertIDs = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
 		`ON CONFLICT (project_id, distinct_id) DO UPDATE SET person_uuid = excluded.person_uuid`)
-	insertPersonless = newInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
+	insertPersonless = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
 )
 
 // saveIDs assigns distinct ids to persons, and inserts distinct ids without a person.
@@ -153,19 +132,19 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 	if err := t.markMoved(list); err != nil {
 		return err
 	}
-	err := t.insert(&upsertIDs, len(list), func(args []any, i int) []any {
+	err := t.Insert(&upsertIDs, len(list), func(args []any, i int) []any {
 		d := &list[i]
 		return append(args, d.ProjectID, d.DistinctID, d.Person[:])
 	})
 	if err != nil {
 		return err
 	}
-	return t.insert(&insertPersonless, len(c.Personless), func(args []any, i int) []any {
+	return t.Insert(&insertPersonless, len(c.Personless), func(args []any, i int) []any {
 		return append(args, c.Personless[i].ProjectID, c.Personless[i].DistinctID)
 	})
 }
 
-var insertEvents = newInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
+var insertEvents = database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
 	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
 
 // saveEvents stores the events with the ids that Claim assigned to their keys.
@@ -183,11 +162,11 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err != nil {
 		return err
 	}
-	err = t.insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
+	err = t.Insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
 		e := &c.Events[i]
 		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
-			micros(e.Timestamp), micros(e.CreatedAt), e.PersonID[:], micros(e.PersonCreatedAt), stateIDs[i],
-			int(e.PersonMode), boolToInt(e.Historical))
+			database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], database.Micros(e.PersonCreatedAt), stateIDs[i],
+			int(e.PersonMode), database.BoolToInt(e.Historical))
 	})
 	if err != nil {
 		return err
@@ -197,35 +176,9 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err := t.countEvents(c.Events); err != nil {
 		return err
 	}
-	if t.store.dialect.indexesLater {
-		_, err = t.exec(`UPDATE places SET id = $2 WHERE name = $1`, positionEventID, last)
+	if t.store.db.Dialect.IndexesLater {
+		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
 		return err
 	}
-	return t.indexProjects(c.Events, first, last)
-}
-
-// The names of rows of the table counters. They are counted by project.
-const (
-	counterPersons   = "persons"
-	counterFlagCalls = "flag_calls"
-	counterErasures  = "erasures"    // erasures of events
-	counterEvents    = "events"      // events ever recorded
-	counterRewritten = "rewritten"   // changes of stored data that make cached answers of queries wrong
-	counterSeen      = "seen_names_" // followed by the number of the kind
-)
-
-// count adds n to a counter of a project.
-func (t *ledgerTx) count(projectID int64, name string, n int64) error {
-	if n == 0 {
-		return nil
-	}
-	_, err := t.exec(`INSERT INTO counters (project_id, name, n) VALUES ($1, $2, $3)
-		ON CONFLICT (project_id, name) DO UPDATE SET n = counters.n + excluded.n`, projectID, name, n)
-	return err
-}
-
-// readCounter returns a counter of a project, 0 if it has no row.
-func (t *ledgerTx) readCounter(projectID int64, name string) (n int64, err error) {
-	err = t.each(func(rows *sql.Rows) error { return rows.Scan(&n) }, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
-	return n, err
+	return events.IndexProjects(&t.Tx, c.Events, first, last)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -55,11 +56,11 @@ func forEachProject[T any](projects map[int64][]*T, do func(project int64, list 
 type flagValue struct{ flag, value string }
 
 var (
-	upsertCalls = newInsert(`INSERT INTO flag_calls (project_id, flag_key, value, calls, first_called_at, last_called_at)`, 6,
+	upsertCalls = database.NewInsert(`INSERT INTO flag_calls (project_id, flag_key, value, calls, first_called_at, last_called_at)`, 6,
 		`ON CONFLICT (project_id, flag_key, value) DO UPDATE SET calls = flag_calls.calls + excluded.calls,
 		first_called_at = CASE WHEN excluded.first_called_at < flag_calls.first_called_at THEN excluded.first_called_at ELSE flag_calls.first_called_at END,
 		last_called_at = CASE WHEN excluded.last_called_at > flag_calls.last_called_at THEN excluded.last_called_at ELSE flag_calls.last_called_at END`)
-	findCalls = newFind(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, textKey, 2)
+	findCalls = database.NewFind(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, database.TextKey, 2)
 )
 
 // saveCalls adds to the counts of calls of flags.
@@ -81,7 +82,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	if err != nil {
 		return err
 	}
-	total, err := t.readCounter(project, counterFlagCalls)
+	total, err := t.ReadCounter(project, database.CounterFlagCalls)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	if err := cmp.Or(t.upsertSums(project, sums), t.upsertCallHours(project, hours)); err != nil {
 		return err
 	}
-	return t.count(project, counterFlagCalls, total-before)
+	return t.Count(project, database.CounterFlagCalls, total-before)
 }
 
 // addCalls adds calls to the sum for a flag and value.
@@ -139,7 +140,7 @@ func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.Flag
 func (t *ledgerTx) findExistingCalls(project int64, requested map[string][]string) (map[flagValue]bool, error) {
 	existing := map[flagValue]bool{}
 	for _, flag := range slices.Sorted(maps.Keys(requested)) {
-		values, err := t.findExisting(&findCalls, requested[flag], project, flag)
+		values, err := t.FindExisting(&findCalls, requested[flag], project, flag)
 		if err != nil {
 			return nil, err
 		}
@@ -155,19 +156,19 @@ func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCall
 	rows := slices.SortedFunc(maps.Keys(sums), func(a, b flagValue) int {
 		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.value, b.value))
 	})
-	return t.insert(&upsertCalls, len(rows), func(args []any, i int) []any {
+	return t.Insert(&upsertCalls, len(rows), func(args []any, i int) []any {
 		sum := sums[rows[i]]
-		return append(args, project, rows[i].flag, rows[i].value, sum.Calls, micros(sum.First), micros(sum.Last))
+		return append(args, project, rows[i].flag, rows[i].value, sum.Calls, database.Micros(sum.First), database.Micros(sum.Last))
 	})
 }
 
-var findFlags = newFind(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)
+var findFlags = database.NewFind(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, database.TextKey, 1)
 
 // possibleValues returns the values that flags can have, by key, for the flags that
 // exist.
 func (t *ledgerTx) possibleValues(project int64, keys []string) (map[string][]string, error) {
 	out := map[string][]string{}
-	err := t.findTexts(&findFlags, keys, func(rows *sql.Rows) error {
+	err := t.FindTexts(&findFlags, keys, func(rows *sql.Rows) error {
 		var key, text string
 		if err := rows.Scan(&key, &text); err != nil {
 			return err
@@ -199,11 +200,11 @@ type seenName struct {
 
 var (
 	// An existing type is not changed.
-	upsertSeen = newInsert(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
+	upsertSeen = database.NewInsert(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
 		`ON CONFLICT (project_id, kind, group_index, name) DO UPDATE SET
 		type = CASE WHEN seen_names.type = '' THEN excluded.type ELSE seen_names.type END,
 		seen_at = CASE WHEN excluded.seen_at > seen_names.seen_at THEN excluded.seen_at ELSE seen_names.seen_at END`)
-	findSeen = newFind(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, textKey, 3)
+	findSeen = database.NewFind(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, database.TextKey, 3)
 )
 
 // saveSeen stores names of events and properties.
@@ -245,9 +246,9 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) erro
 			full[group.kind] = true
 		}
 	}
-	err := t.insert(&upsertSeen, len(keep), func(args []any, i int) []any {
+	err := t.Insert(&upsertSeen, len(keep), func(args []any, i int) []any {
 		k := keep[i]
-		return append(args, project, int(k.kind), k.group, k.name, sums[k].Type, micros(sums[k].At))
+		return append(args, project, int(k.kind), k.group, k.name, sums[k].Type, database.Micros(sums[k].At))
 	})
 	if err != nil {
 		return err
@@ -263,27 +264,27 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) erro
 // trimSeen deletes the names of a kind that were not seen for the longest time, until
 // maxSeen are left.
 func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
-	counter := counterSeen + strconv.Itoa(int(kind))
-	n, err := t.readCounter(project, counter)
+	counter := database.CounterSeen + strconv.Itoa(int(kind))
+	n, err := t.ReadCounter(project, counter)
 	if err != nil || n <= maxSeen {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM seen_names WHERE project_id = $1 AND kind = $2 AND (group_index, name) IN (
+	if _, err := t.Exec(`DELETE FROM seen_names WHERE project_id = $1 AND kind = $2 AND (group_index, name) IN (
 		SELECT group_index, name FROM seen_names WHERE project_id = $1 AND kind = $2 ORDER BY seen_at, group_index, name LIMIT $3)`,
 		project, int(kind), n-maxSeen); err != nil {
 		return err
 	}
-	return t.count(project, counter, maxSeen-n)
+	return t.Count(project, counter, maxSeen-n)
 }
 
 // admitSeen returns the names of one kind and group that are stored already, and at
 // most maxSeen new ones, which it counts. It reports whether trimSeen is needed.
 func (t *ledgerTx) admitSeen(project int64, group seenName, names []string) (keep []seenName, full bool, err error) {
-	existing, err := t.findExisting(&findSeen, names, project, int(group.kind), group.group)
+	existing, err := t.FindExisting(&findSeen, names, project, int(group.kind), group.group)
 	if err != nil {
 		return nil, false, err
 	}
-	counter := counterSeen + strconv.Itoa(int(group.kind))
+	counter := database.CounterSeen + strconv.Itoa(int(group.kind))
 	var added int64
 	for _, name := range names {
 		if !existing[name] {
@@ -295,16 +296,16 @@ func (t *ledgerTx) admitSeen(project int64, group seenName, names []string) (kee
 		keep = append(keep, seenName{group.kind, group.group, name})
 	}
 	if added > 0 {
-		n, err := t.readCounter(project, counter)
+		n, err := t.ReadCounter(project, counter)
 		if err != nil {
 			return nil, false, err
 		}
 		full = n+added > maxSeen+seenSlack
 	}
-	return keep, full, t.count(project, counter, added)
+	return keep, full, t.Count(project, counter, added)
 }
 
-var upsertWarnings = newInsert(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
+var upsertWarnings = database.NewInsert(`INSERT INTO warnings (project_id, type, distinct_id, event_uuid, detail, count, first_at, last_at)`, 8,
 	`ON CONFLICT (project_id, type, distinct_id) DO UPDATE SET event_uuid = excluded.event_uuid, detail = excluded.detail,
 	count = warnings.count + excluded.count,
 	first_at = CASE WHEN excluded.first_at < warnings.first_at THEN excluded.first_at ELSE warnings.first_at END,
@@ -340,19 +341,19 @@ func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) e
 			sum.At = w.At
 		}
 	}
-	err := t.insert(&upsertWarnings, len(sums), func(args []any, i int) []any {
+	err := t.Insert(&upsertWarnings, len(sums), func(args []any, i int) []any {
 		w := &sums[i]
-		return append(args, project, string(w.Type), w.DistinctID, w.EventUUID[:], w.Detail, w.Count, micros(w.First), micros(w.At))
+		return append(args, project, string(w.Type), w.DistinctID, w.EventUUID[:], w.Detail, w.Count, database.Micros(w.First), database.Micros(w.At))
 	})
 	if err != nil {
 		return err
 	}
 	for _, kind := range slices.Sorted(maps.Keys(types)) {
-		if _, err := t.exec(trimType, project, kind, maxWarningsOfType); err != nil {
+		if _, err := t.Exec(trimType, project, kind, maxWarningsOfType); err != nil {
 			return err
 		}
 	}
-	_, err = t.exec(trimWarnings, project, maxWarnings)
+	_, err = t.Exec(trimWarnings, project, maxWarnings)
 	return err
 }
 
@@ -366,7 +367,7 @@ const (
 		LIMIT (SELECT CASE WHEN COUNT(*) > $2 THEN COUNT(*) - $2 ELSE 0 END FROM warnings WHERE project_id = $1))`
 )
 
-var upsertUsage = newInsert(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
+var upsertUsage = database.NewInsert(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
 	`ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`)
 
 // saveUsage adds to the counts by organization, resource, day and project, in the order
@@ -385,7 +386,7 @@ func (t *ledgerTx) saveUsage(c *capture.Changes) error {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.organization, b.organization),
 			cmp.Compare(a.resource, b.resource), cmp.Compare(a.day, b.day))
 	})
-	return t.insert(&upsertUsage, len(rows), func(args []any, i int) []any {
+	return t.Insert(&upsertUsage, len(rows), func(args []any, i int) []any {
 		k := rows[i]
 		return append(args, k.organization, k.resource, k.day, k.project, sums[k])
 	})

@@ -1,45 +1,12 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
 	"maps"
 	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/queries"
 )
-
-// State implements queries.States. It reads three counters by key, and is cheap enough
-// for every query.
-func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, err error) {
-	err = query(ctx, s.read, func(rows *sql.Rows) error {
-		var name string
-		var n int64
-		err := rows.Scan(&name, &n)
-		// Counters have names; the row of the project has an empty one.
-		switch name {
-		case counterEvents:
-			out.Events = n
-		case counterRewritten:
-			out.Rewritten = n
-		default:
-			out.Revision = n
-		}
-		return err
-	}, `SELECT name, n FROM counters WHERE project_id = $1 AND name IN ($2, $3)
-		UNION ALL SELECT '', revision FROM projects WHERE id = $1`, projectID, counterEvents, counterRewritten)
-	return out, s.readError("how fresh answers are", err)
-}
-
-// rewritten returns only the field Rewritten of State.
-func (s *Store) rewritten(ctx context.Context, projectID int64) (n int64, err error) {
-	found, err := column[int64](ctx, s.read, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, counterRewritten)
-	if len(found) == 1 {
-		n = found[0]
-	}
-	return n, err
-}
 
 // countEvents adds the recorded events to the counters of their projects.
 func (t *ledgerTx) countEvents(events []capture.Record) error {
@@ -47,20 +14,20 @@ func (t *ledgerTx) countEvents(events []capture.Record) error {
 	for i := range events {
 		sums[events[i].ProjectID]++
 	}
-	return t.countAll(sums, counterEvents)
+	return t.countAll(sums, database.CounterEvents)
 }
 
 // countAll adds to a counter of several projects, in the order of their ids.
 func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
-		if err := t.count(id, name, sums[id]); err != nil {
+		if err := t.Count(id, name, sums[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-var findOwned = newFind(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, textKey, 1)
+var findOwned = database.NewFind(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, database.TextKey, 1)
 
 // markMoved adds to t.moved the projects of distinct ids that exist already: their
 // events belong to another person from now on.
@@ -70,7 +37,7 @@ func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
 		for i := range list {
 			distinctIDs[i] = list[i].DistinctID
 		}
-		existing, err := t.findExisting(&findOwned, distinctIDs, project)
+		existing, err := t.FindExisting(&findOwned, distinctIDs, project)
 		if len(existing) > 0 && err == nil {
 			if t.moved == nil {
 				t.moved = map[int64]bool{}
@@ -100,7 +67,5 @@ func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 		sums[id] = 1
 	}
 	clear(t.moved)
-	return t.countAll(sums, counterRewritten)
+	return t.countAll(sums, database.CounterRewritten)
 }
-
-var _ queries.States = (*Store)(nil)

@@ -253,7 +253,7 @@ func TestServers_VisibleByAge(t *testing.T) {
 			t.Parallel()
 			start, passed := time.Now(), atomic.Int64{}
 			one, other := twoInstances(t, func() time.Time { return start.Add(time.Duration(passed.Load())) })
-			other.listener.close()
+			other.listener.Close()
 			if got := tt.look(t, other); got != tt.before {
 				t.Fatalf("before: %q, want %q", got, tt.before)
 			}
@@ -292,7 +292,7 @@ func TestServers_ListensAgain(t *testing.T) {
 	waitFor(t, other, readDecision, "always cohort")
 	for range 3 {
 		// The connection is cut during the change: the notification may arrive or not.
-		if _, err := one.write.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		if _, err := one.db.Write.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND query LIKE 'LISTEN%'`); err != nil {
 			t.Fatal(err)
 		}
@@ -331,14 +331,14 @@ func TestServers_NotifiedOfMany(t *testing.T) {
 		many = append(many, 1<<62+id)
 	}
 	for n, want := range map[int]int64{1: many[0], len(many): 0} {
-		if err := one.notifyServers(t.Context(), one.write, many[:n]); err != nil {
+		if err := one.notifyServers(t.Context(), one.db.Write, many[:n]); err != nil {
 			t.Fatal(err)
 		}
 		if got := next(); got != want {
 			t.Errorf("%d projects: told of %d, want %d", n, got, want)
 		}
 	}
-	if err := one.notifyServers(t.Context(), one.write, many[:maxNotified]); err != nil {
+	if err := one.notifyServers(t.Context(), one.db.Write, many[:maxNotified]); err != nil {
 		t.Errorf("the longest message: %v", err)
 	}
 	for range maxNotified {

@@ -38,7 +38,7 @@ func BenchmarkServers_Telling(b *testing.B) {
 						if err := tx.Save(&capture.Changes{Events: events}); err != nil || !telling {
 							return err
 						}
-						return s.notifyServers(context.Background(), tx.(*ledgerTx).tx, []int64{project})
+						return s.notifyServers(context.Background(), tx.(*ledgerTx).SQL, []int64{project})
 					})
 					if err != nil {
 						b.Error(fmt.Errorf("project %d: %w", project, err))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -35,7 +36,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	<-held
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel() // before it is released
-	for range 3 * (postgresConns + quickConns) {
+	for range 3 * (database.PostgresConns + database.QuickConns) {
 		all.Go(func() {
 			if err := (ManagementStore{other.Store}).Write(ctx, func(rooms.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
 				t.Error(err)
@@ -60,12 +61,12 @@ func TestServers_LockIsHeld(t *testing.T) {
 }
 
 // PostgreSQL releases the locks of a server that stops in the middle of a transaction,
-// such as one that is disconnected, after idleTxTimeout, which is shorter here.
+// such as one that is disconnected, after database.IdleTxTimeout, which is shorter here.
 func TestServers_OneHangs(t *testing.T) {
 	address := postgresURL(t)
 	other := openStore(t, address)
 	var setting string
-	if err := other.write.QueryRow(`SHOW idle_in_transaction_session_timeout`).Scan(&setting); err != nil || setting != "1min" || manageTime >= idleTxTimeout {
+	if err := other.db.Write.QueryRow(`SHOW idle_in_transaction_session_timeout`).Scan(&setting); err != nil || setting != "1min" || manageTime >= database.IdleTxTimeout {
 		t.Errorf("a transaction may stand still for %s, %v", setting, err)
 	}
 	separator := "?"

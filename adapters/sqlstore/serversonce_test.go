@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
@@ -37,7 +38,7 @@ func openSeveral(t *testing.T, address string, n int) []*Store {
 func TestServers_MigrateOnce(t *testing.T) {
 	stores := openSeveral(t, storetest.Postgres(t), 6)
 	var versions, distinct int
-	if err := stores[0].read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
+	if err := stores[0].db.Read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
 		t.Fatal(err)
 	}
 	if versions != distinct {
@@ -54,7 +55,7 @@ func TestServers_MigrateOnce(t *testing.T) {
 // rolling upgrade; only its next start is refused.
 func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 	one, other := twoInstances(t, nil)
-	if _, err := other.write.Exec(`ALTER TABLE projects ADD COLUMN of_the_future TEXT NOT NULL DEFAULT ''; INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`); err != nil {
+	if _, err := other.db.Write.Exec(`ALTER TABLE projects ADD COLUMN of_the_future TEXT NOT NULL DEFAULT ''; INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`); err != nil {
 		t.Fatal(err)
 	}
 	if err := commitEvents(one.Store, 0, 10); err != nil {
@@ -185,7 +186,7 @@ func TestServers_RetainTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := fromMicros(int64(events/2) * 1e6)
+	before := database.FromMicros(int64(events/2) * 1e6)
 	storetest.Concurrently(t, 4, func(i int) error {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
@@ -213,7 +214,7 @@ func TestServers_ErasedStates(t *testing.T) {
 		t.Helper()
 		e := capture.Record{
 			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", n)), Name: "a", DistinctID: "ann", Properties: "{}",
-			Timestamp: fromMicros(int64(n)), CreatedAt: fromMicros(int64(n)), PersonID: id, PersonProperties: `{"plan":"gold"}`,
+			Timestamp: database.FromMicros(int64(n)), CreatedAt: database.FromMicros(int64(n)), PersonID: id, PersonProperties: `{"plan":"gold"}`,
 		}
 		p := capture.Person{UUID: id, Version: 1}
 		err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {

@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"context"
-	"os"
+	"errors"
 	"path/filepath"
+
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
 // Size is the disk space of a store in bytes. A field is -1 if it is unknown.
@@ -19,24 +22,30 @@ type Size struct {
 func (s *Store) Size(ctx context.Context) Size {
 	out := Size{-1, -1, -1}
 	switch {
-	case s.file != "":
-		out.Database, out.WAL = fileSize(s.file), max(fileSize(s.file+"-wal"), 0)
-		if free, ok := freeDisk(filepath.Dir(s.file)); ok {
+	case s.db.File != "":
+		out.Database, out.WAL = database.FileSize(s.db.File), max(database.FileSize(s.db.File+"-wal"), 0)
+		if free, ok := database.FreeDisk(filepath.Dir(s.db.File)); ok {
 			out.Free = free
 		}
-	case !s.dialect.singleWriter:
-		if err := s.quick.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&out.Database); err != nil {
+	case !s.db.Dialect.SingleWriter:
+		if err := s.db.Quick.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&out.Database); err != nil {
 			out.Database = -1
 		}
 	}
 	return out
 }
 
-// fileSize returns the size of a file in bytes, or -1.
-func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return -1
+// errNoSnapshot is the error for stores that are not a SQLite file.
+var errNoSnapshot = errors.New("sqlstore: there is no SQLite file to copy")
+
+// Snapshot returns a snapshot of the store. The error is errNoSnapshot for a store on
+// PostgreSQL or in memory. The caller must close the snapshot.
+func (s *Store) Snapshot(ctx context.Context) (*copies.Snapshot, error) {
+	if s.db.File == "" {
+		return nil, errNoSnapshot
 	}
-	return info.Size()
+	return copies.OpenSnapshot(ctx, s.db.File)
 }
+
+// HasFile reports whether the store is a SQLite file, of which snapshots can be taken.
+func (s *Store) HasFile() bool { return s.db.File != "" }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -26,14 +27,14 @@ func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending
 	if err != nil {
 		return err
 	}
-	return s.inWrite(ctx, func(tx *sql.Tx) error {
+	return s.db.InWrite(ctx, func(tx *sql.Tx) error {
 		for _, x := range list {
 			if projects[x.Token] == 0 {
 				continue
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO spent (project_id, day, resource, key, sdk, n) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (project_id, day, resource, key, sdk) DO UPDATE SET n = spent.n + excluded.n`,
-				projects[x.Token], dayOf(when), x.Resource, cleanText(x.Key), cleanText(x.SDK), x.N); err != nil {
+				projects[x.Token], dayOf(when), x.Resource, database.CleanText(x.Key), database.CleanText(x.SDK), x.N); err != nil {
 				return fmt.Errorf("counting who spends what: %w", err)
 			}
 		}
@@ -49,7 +50,7 @@ func (s *Store) projectIDsByToken(ctx context.Context, n int, token func(i int) 
 		if _, ok := projects[token(i)]; ok {
 			continue
 		}
-		p, err := s.CaptureProject(ctx, token(i))
+		p, err := s.projectByToken(ctx, token(i))
 		if err != nil && !errors.Is(err, capture.ErrUnknownKey) {
 			return nil, err
 		}
@@ -62,6 +63,6 @@ func (s *Store) projectIDsByToken(ctx context.Context, n int, token func(i int) 
 func (t *manageTx) KeyUsage(projectID int64, since time.Time) ([]organizations.KeyUsage, error) {
 	return listRows(t, "reading who spends what", func(x *organizations.KeyUsage) []any {
 		x.Project = projectID
-		return []any{scanDay(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
+		return []any{database.ScanDay(&x.Day), &x.Resource, &x.Key, &x.SDK, &x.N}
 	}, `SELECT day, resource, key, sdk, n FROM spent WHERE project_id = $1 AND day >= $2 ORDER BY day, resource, key, sdk`, projectID, dayOf(since))
 }

@@ -6,6 +6,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/spaolacci/murmur3"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -15,10 +17,6 @@ import (
 // it refer to that id.
 
 const (
-	// stateReach is the maximum distance, in ids, between an event and the state that
-	// it refers to. For later events the state is stored another time, so that old
-	// events can be deleted together with their states.
-	stateReach = 1 << 18
 	// maxCachedStates is the size of the cache of states.
 	maxCachedStates = 32768
 )
@@ -42,7 +40,7 @@ func newStates() *states {
 	return s
 }
 
-var insertStates = newInsert(`INSERT INTO person_states (event_id, properties)`, 2, "")
+var insertStates = database.NewInsert(`INSERT INTO person_states (event_id, properties)`, 2, "")
 
 // saveStates finds the state of each event, stores the new states, and returns the id
 // that each event refers to, 0 for empty properties.
@@ -71,7 +69,7 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 		}
 		ids[i] = id
 	}
-	return ids, t.insert(&insertStates, len(added), func(args []any, i int) []any {
+	return ids, t.Insert(&insertStates, len(added), func(args []any, i int) []any {
 		e := &events[added[i]]
 		return append(args, e.ID, e.PersonProperties)
 	})
@@ -85,8 +83,8 @@ func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) 
 	if id, ok := t.states[key]; ok {
 		return id, true
 	}
-	// Events refer to earlier events only, and only within stateReach.
-	if id, ok := t.store.states.Get(key); ok && id < e.ID && e.ID-id < stateReach {
+	// Events refer to earlier events only, and only within events.StateReach.
+	if id, ok := t.store.states.Get(key); ok && id < e.ID && e.ID-id < events.StateReach {
 		return id, true
 	}
 	if t.states == nil {
@@ -101,14 +99,14 @@ func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) 
 // do. On SQLite it is not needed: this process is the only writer and empties its cache
 // of states when it erases.
 func (t *ledgerTx) readErasures(project int64) (n int64, err error) {
-	if t.store.dialect.singleWriter {
+	if t.store.db.Dialect.SingleWriter {
 		return 0, nil
 	}
 	n, ok := t.erasures[project]
 	if ok {
 		return n, nil
 	}
-	if n, err = t.readCounter(project, counterErasures); err != nil {
+	if n, err = t.ReadCounter(project, database.CounterErasures); err != nil {
 		return 0, err
 	}
 	if t.erasures == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -39,7 +40,7 @@ func eventsFrom(first, n int) (keys []capture.EventKey, events []capture.Record)
 	for i := first; i < first+n; i++ {
 		e := capture.Record{
 			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", i)), Name: fmt.Sprint("name ", i%3), DistinctID: fmt.Sprint("id ", i%7),
-			Properties: "{}", Timestamp: fromMicros(int64(i*7919%1000) * 1e6), CreatedAt: fromMicros(int64(i) * 1e6), PersonProperties: "{}",
+			Properties: "{}", Timestamp: database.FromMicros(int64(i*7919%1000) * 1e6), CreatedAt: database.FromMicros(int64(i) * 1e6), PersonProperties: "{}",
 		}
 		keys = append(keys, capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
 		events = append(events, e)
@@ -59,7 +60,7 @@ func commitEvents(s *Store, first, n int) error {
 
 func countRows(t testing.TB, s *Store, table string) (n int) {
 	t.Helper()
-	if err := s.read.QueryRow(`SELECT COUNT(*) FROM ` + table).Scan(&n); err != nil {
+	if err := s.db.Read.QueryRow(`SELECT COUNT(*) FROM ` + table).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -69,7 +70,7 @@ func countRows(t testing.TB, s *Store, table string) (n int) {
 func TestDecision_13_Durable(t *testing.T) {
 	s := sqliteStores["disk"](t)
 	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal"} {
-		for name, db := range map[string]*sql.DB{"write": s.write, "read": s.read} {
+		for name, db := range map[string]*sql.DB{"write": s.db.Write, "read": s.db.Read} {
 			var got string
 			if err := db.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 				t.Errorf("%s, %s: %q, %v, want %q", name, pragma, got, err, want)
@@ -77,7 +78,7 @@ func TestDecision_13_Durable(t *testing.T) {
 		}
 	}
 	var got string
-	if err := postgresStore(t).write.QueryRow("SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
+	if err := postgresStore(t).db.Write.QueryRow("SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
 		t.Errorf("PostgreSQL's synchronous_commit: %q, %v, want on", got, err)
 	}
 }
@@ -156,7 +157,7 @@ func TestStore_NewerSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = s.write.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`)
+			_, err = s.db.Write.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`)
 			if err := errors.Join(err, s.Close()); err != nil {
 				t.Fatal(err)
 			}
@@ -175,12 +176,12 @@ func TestStore_DiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pages int
-	if err := s.write.QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
+	if err := s.db.Write.QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
 		t.Fatal(err)
 	}
 	limit := func(n int) {
 		t.Helper()
-		if _, err := s.write.Exec(fmt.Sprintf(`PRAGMA max_page_count = %d`, n)); err != nil {
+		if _, err := s.db.Write.Exec(fmt.Sprintf(`PRAGMA max_page_count = %d`, n)); err != nil {
 			t.Fatal(err)
 		}
 	}

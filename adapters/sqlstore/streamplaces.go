@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -15,15 +16,15 @@ func (s *Store) StreamPosition(ctx context.Context, stream string, partition int
 	place := capture.StreamPosition{Stream: stream, Partition: partition}
 	var seq int64
 	var id []byte
-	err := s.read.QueryRowContext(ctx, `SELECT seq, message FROM stream_places WHERE stream = $1 AND "partition" = $2`, stream, partition).Scan(&seq, &id)
+	err := s.db.Read.QueryRowContext(ctx, `SELECT seq, message FROM stream_places WHERE stream = $1 AND "partition" = $2`, stream, partition).Scan(&seq, &id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return place, nil
 	case err != nil:
-		return place, fmt.Errorf("reading the place in partition %d of the stream: %w", partition, s.dialect.explain(err))
+		return place, fmt.Errorf("reading the place in partition %d of the stream: %w", partition, s.db.Dialect.Explain(err))
 	}
 	place.Seq = uint64(seq)
-	place.ID, err = uuidOf(id)
+	place.ID, err = database.UUIDOf(id)
 	return place, err
 }
 
@@ -45,7 +46,7 @@ func (t *ledgerTx) saveMoves(c *capture.Changes) error {
 		if from.Seq > 0 {
 			text, args = updatePosition, append(args, int64(from.Seq), from.ID[:])
 		}
-		result, err := t.exec(text, args...)
+		result, err := t.Exec(text, args...)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/serving"
 )
@@ -15,10 +16,10 @@ const flagsResource = "feature_flags"
 
 // Spend implements serving.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, when time.Time, n int64) (total int64, err error) {
-	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+	err = s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
 		// Both statements run in one transaction, so that the total includes n and the
 		// row stays locked against other servers in between.
-		return s.inQuickWrite(ctx, func(tx *sql.Tx) error {
+		return s.db.InQuickWrite(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
 				ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
 				organizationID, flagsResource, dayOf(when), n)
@@ -29,20 +30,20 @@ func (s *Store) Spend(ctx context.Context, organizationID string, when time.Time
 			return err
 		})
 	})
-	return total, wrapError("counting requests for flags", err)
+	return total, database.WrapError("counting requests for flags", err)
 }
 
 // Used implements capture.UsageReader.
 func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resource, when time.Time) (n int64, err error) {
-	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
-		n, err = sumUsage(ctx, s.quick, organizationID, string(r), when)
+	err = s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) (err error) {
+		n, err = sumUsage(ctx, s.db.Quick, organizationID, string(r), when)
 		return err
 	})
-	return n, s.readError("what was counted", err)
+	return n, s.db.ReadError("what was counted", err)
 }
 
 // sumUsage returns the sum for the UTC calendar month of when, over all projects.
-func sumUsage(ctx context.Context, db querier, organizationID, resource string, when time.Time) (n int64, err error) {
+func sumUsage(ctx context.Context, db database.Querier, organizationID, resource string, when time.Time) (n int64, err error) {
 	month := dayOf(when) / 100 * 100
 	err = db.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM usage
 		WHERE organization_id = $1 AND resource = $2 AND day > $3 AND day < $4`,

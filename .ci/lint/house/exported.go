@@ -23,7 +23,7 @@ var mostExported = map[string]int{
 	"adapters/remote/lastgood": 6,
 	"adapters/server":          41,
 	"adapters/smtptest":        8,
-	"adapters/sqlstore":        91,
+	"adapters/sqlstore":        69,
 	"adapters/storetest":       35,
 	"capture":                  168,
 	"capture/experiments":      48,

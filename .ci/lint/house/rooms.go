@@ -93,9 +93,12 @@ var table = map[string]room{
 	"adapters/httpapi/internal/pages":     {},
 	"adapters/httpapi/internal/charts":    {pure: true},
 	"adapters/httpapi":                    {ours: []string{"capture/queries", "geoip", "adapters/httpapi/internal/pages", "adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission", "adapters/httpapi/internal/unpack", "adapters/httpapi/internal/frame", "adapters/httpapi/internal/streams", "adapters/httpapi/internal/openapi", "adapters/httpapi/internal/history", "adapters/httpapi/internal/sdk", "adapters/httpapi/internal/intake", "adapters/httpapi/internal/signin", "adapters/httpapi/internal/results", "adapters/httpapi/internal/manage", "flags", "flags/serving", "capture", "management", "management/rooms"}},
-	"adapters/sqlstore": {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries", "adapters/remote/lastgood"}, core...), others: []string{
-		"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock",
-		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
+	"adapters/sqlstore/internal/database": {ours: []string{"capture"}, others: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/gofrs/flock"}},
+	"adapters/sqlstore/internal/people":   {ours: []string{"adapters/sqlstore/internal/database", "capture", "flags", "flags/serving"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"adapters/sqlstore/internal/events":   {ours: []string{"adapters/sqlstore/internal/database", "adapters/sqlstore/internal/people", "capture", "capture/insights/port", "capture/queries"}, others: []string{"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3"}},
+	"adapters/sqlstore/internal/copies":   {ours: []string{"adapters/sqlstore/internal/database", "adapters/sqlstore/internal/events", "adapters/remote/lastgood"}, others: []string{"github.com/jackc/pgx/v5", "github.com/gofrs/flock"}},
+	"adapters/sqlstore": {ours: append([]string{"adapters/sqlstore/internal/database", "adapters/sqlstore/internal/people", "adapters/sqlstore/internal/events", "adapters/sqlstore/internal/copies", "capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{
+		"github.com/jackc/pgx/v5", "github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/natsstream":     {ours: []string{"capture", "adapters/internal/throttle"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files

@@ -1,0 +1,9 @@
+// Package copies copies and examines databases as a whole.
+//
+// [Backup] writes a consistent copy of a SQLite file that is in use, from a [Snapshot],
+// which is a reading transaction; [Restore] replaces a file by a backup. [Move] copies
+// all tables from one database to another, of the same or the other kind, in batches
+// after which an interrupted move continues, and compares checksums at the end. The
+// tables are those of an empty database (tables.go), so a new table is moved without a
+// change. [Examine] inspects a database without changing it.
+package copies

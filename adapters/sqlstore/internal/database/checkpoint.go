@@ -1,0 +1,96 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+const (
+	// checkpointPause is the delay between a commit and its checkpoint, so that a page
+	// that several commits have written is moved only once.
+	checkpointPause = 100 * time.Millisecond
+	// longLog is the number of pages of the log, 16 MiB, from which the rest of it is
+	// moved on the writing connection too, so that the log starts from its beginning.
+	longLog = 4000
+	// longestLog is the number of pages of the log, 128 MiB, from which a commit runs a
+	// checkpoint itself.
+	longestLog = 32000
+)
+
+// checkpointer moves pages from SQLite's write-ahead log into the database file, on a
+// connection of its own and concurrently with commits. Under steady load it never
+// reaches the end of the log; therefore it moves the last part on the connection that
+// writes, between two commits.
+type checkpointer struct {
+	db, write *sql.DB
+	logger    *slog.Logger
+	wake      chan struct{}
+	running   *Background
+}
+
+// startCheckpointer starts a checkpointer on db, the connection for checkpoints.
+func startCheckpointer(db, write *sql.DB, logger *slog.Logger) *checkpointer {
+	c := &checkpointer{db: db, write: write, logger: logger, wake: make(chan struct{}, 1)}
+	c.running = RunInBackground(c.run)
+	return c
+}
+
+// WakeUp reports that there are pages to move. It does not block, and has no effect on
+// a nil checkpointer.
+func (c *checkpointer) WakeUp() {
+	if c == nil {
+		return
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close stops the checkpointer. Pages that are still in the log stay there; they are
+// part of the database.
+func (c *checkpointer) Close() {
+	if c != nil {
+		c.running.Close()
+	}
+}
+
+// Run runs a checkpoint after each WakeUp and checkpointPause.
+func (c *checkpointer) run(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	<-pause.C
+	for {
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			return
+		}
+		pause.Reset(checkpointPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
+		pages, err := checkpoint(ctx, c.db)
+		if err == nil && pages >= longLog {
+			_, err = checkpoint(ctx, c.write)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			// No data is lost: the pages stay in the log, and the commits report errors
+			// of the disk.
+			c.logger.Debug("SQLite's log could not be checkpointed", "error", err)
+		}
+	}
+}
+
+// checkpoint moves the pages that can be moved without waiting for readers or writers,
+// and returns the length of the log in pages.
+func checkpoint(ctx context.Context, db *sql.DB) (pages int, err error) {
+	var busy, moved int
+	err = db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &pages, &moved)
+	return pages, err
+}

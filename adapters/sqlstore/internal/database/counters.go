@@ -1,0 +1,37 @@
+package database
+
+import "database/sql"
+
+// The names of rows of the table counters. They are counted by project.
+const (
+	CounterPersons   = "persons"
+	CounterFlagCalls = "flag_calls"
+	CounterErasures  = "erasures"    // erasures of events
+	CounterEvents    = "events"      // events ever recorded
+	CounterRewritten = "rewritten"   // changes of stored data that make cached answers of queries wrong
+	CounterSeen      = "seen_names_" // followed by the number of the kind
+)
+
+// The names of rows of the table places that the ledger maintains on SQLite: the
+// highest id that was assigned to an event, so that ids are not reused after the newest
+// events were erased, and the highest indexed id.
+const (
+	PositionEventID = "event_id"
+	PositionIndexed = "event_index"
+)
+
+// Count adds n to a counter of a project.
+func (t *Tx) Count(projectID int64, name string, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := t.Exec(`INSERT INTO counters (project_id, name, n) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, name) DO UPDATE SET n = counters.n + excluded.n`, projectID, name, n)
+	return err
+}
+
+// ReadCounter returns a counter of a project, 0 if it has no row.
+func (t *Tx) ReadCounter(projectID int64, name string) (n int64, err error) {
+	err = t.Each(func(rows *sql.Rows) error { return rows.Scan(&n) }, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
+	return n, err
+}

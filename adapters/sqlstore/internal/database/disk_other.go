@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !freebsd
+
+package database
+
+// FreeDisk reports that the free space cannot be determined on this system.
+func FreeDisk(string) (int64, bool) { return 0, false }

@@ -1,0 +1,83 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
+
+// insightReader implements port.Reader. It must not be used concurrently.
+type insightReader struct {
+	store   *Reader
+	project int64
+	// Last is the id of the last event of the snapshot, mark the id of the last of
+	// these events that is in the indexes.
+	last, mark int64
+
+	// owners is taken from the store's cache and returned by Close.
+	owners  *owners
+	numbers map[string]uint32 // by distinct id; the map of owners unless created is true
+	created bool              // the creation times of persons are needed, so numbers starts empty
+}
+
+// Close implements port.Reader. It returns the owners to the cache.
+func (r *insightReader) Close() error {
+	r.store.owners.put(r.project, r.owners)
+	return nil
+}
+
+// Person implements port.Reader.
+func (r *insightReader) Person(number uint32) *port.Person { return &r.owners.people[number] }
+
+// profileStep is the number of persons or groups in one lookup.
+const profileStep = 500
+
+// cancelRows is the number of rows after which plainRows checks whether the context is
+// canceled. Some drivers do not check it.
+const cancelRows = 512
+
+// plainRows runs a query directly on the driver's connection and calls visit for each
+// row. Copying and checking of all values by sql.Rows would take half of the time of
+// reading a short row. visit may retain strings of the row, but not the slice.
+func plainRows(ctx context.Context, db *sql.DB, visit func(row []driver.Value) error, text string, args ...any) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.Raw(func(driverConn any) error {
+		named := make([]driver.NamedValue, len(args))
+		for i, v := range args {
+			named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+		}
+		q, ok := driverConn.(driver.QueryerContext)
+		if !ok {
+			return fmt.Errorf("a connection that is a %T cannot be asked", driverConn)
+		}
+		rows, err := q.QueryContext(ctx, text, named)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		row := make([]driver.Value, len(rows.Columns()))
+		for n := 1; ; n++ {
+			if n%cancelRows == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			switch err := rows.Next(row); {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			}
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+	})
+}
