@@ -20,11 +20,11 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // lab is a server with the setup of cmd/bunting, a store in memory, and a clock that only a step
@@ -57,7 +57,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	l := &lab{}
 	l.setClock(labStart)
 	var err error
-	if l.store, err = sqlstore.Open(ctx, storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{Now: l.clock}); err != nil {
+	if l.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{Now: l.clock}); err != nil {
 		t.Fatal(err)
 	}
 	raw := fmt.Appendf(nil, labFile, quotas)

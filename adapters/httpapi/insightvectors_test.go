@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // insightVectors is the specification's file (spec/insights.md §4).
@@ -53,7 +53,7 @@ func TestInsights_4_Vectors(t *testing.T) { runInsightVectors(t, "sqlite::memory
 
 // The same with PostgreSQL, one case of each kind.
 func TestInsights_4_VectorsPostgres(t *testing.T) {
-	runInsightVectors(t, storetest.PostgresMigrated(t, sqlstore.Open), `^(trends-01|funnel-01|retention-01|lifecycle-01|stickiness-01|events-01|actors-01|hogql-01|wire-01)$`)
+	runInsightVectors(t, pgtest.PostgresMigrated(t, sqlstore.Open), `^(trends-01|funnel-01|retention-01|lifecycle-01|stickiness-01|events-01|actors-01|hogql-01|wire-01)$`)
 }
 
 func runInsightVectors(t *testing.T, database, only string) {

@@ -18,12 +18,12 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -79,7 +79,7 @@ func newOffice(t testing.TB, database string) *office {
 	o.clock.Store(officeStart.UnixMicro())
 	var deciding atomic.Pointer[serving.Decider] // the store reports changes before the Decider exists
 	var err error
-	o.store, err = sqlstore.Open(ctx, storetest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: o.now, Changed: func(id int64) {
+	o.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: o.now, Changed: func(id int64) {
 		if d := deciding.Load(); d != nil {
 			d.Renew(id)
 		}

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // Every case of the management API has the same responses with PostgreSQL.
 func TestManagement_PostgresCases(t *testing.T) {
-	open := func(t *testing.T) *office { return newOffice(t, storetest.PostgresMigrated(t, sqlstore.Open)) }
+	open := func(t *testing.T) *office { return newOffice(t, pgtest.PostgresMigrated(t, sqlstore.Open)) }
 	eachManageCase(t, "", func(t *testing.T, c *manageCase) { open(t).walk(t, c.Steps) })
 	t.Run("restricted", func(t *testing.T) {
 		eachManageCase(t, "restricted", func(t *testing.T, c *manageCase) {

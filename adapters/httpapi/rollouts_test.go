@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // dryRunCase is a case of experiments_vectors.json (experiments.md §5).
@@ -37,7 +37,7 @@ func TestRollouts_Vectors(t *testing.T) { runDryRuns(t, "sqlite::memory:", "") }
 
 // The same with PostgreSQL, for one that rolls back.
 func TestRollouts_VectorsPostgres(t *testing.T) {
-	runDryRuns(t, storetest.PostgresMigrated(t, sqlstore.Open), "guard-bad-a")
+	runDryRuns(t, pgtest.PostgresMigrated(t, sqlstore.Open), "guard-bad-a")
 }
 
 func runDryRuns(t *testing.T, database, only string) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // wire is the connection to a database, which can be interrupted.
@@ -73,7 +73,7 @@ func (w *wire) cut() {
 // A server whose database is unavailable at the start evaluates flags with the last good
 // definitions, responds 503 to everything else, and recovers.
 func TestServer_WithoutItsDatabase(t *testing.T) {
-	database, err := url.Parse(storetest.Postgres(t))
+	database, err := url.Parse(pgtest.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}

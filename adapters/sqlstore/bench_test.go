@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // benchProperties are properties of 800 bytes, about the size that a browser SDK sends.
@@ -87,7 +87,7 @@ func BenchmarkLedger_Commit800(b *testing.B) {
 	}
 	for _, version := range []int{7, 4} {
 		b.Run(fmt.Sprintf("postgres/v%d", version), func(b *testing.B) {
-			c := storetest.StartPostgres(b, 0, "-c shared_buffers=256MB -c max_wal_size=4GB")
+			c := pgtest.StartPostgres(b, 0, "-c shared_buffers=256MB -c max_wal_size=4GB")
 			s := openStore(b, c.Database(b))
 			benchCommits(b, s, version)
 		})

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // stallingProxy is a proxy for a PostgreSQL server. It can stop forwarding data in
@@ -98,7 +98,7 @@ func (g *proxyWriter) Write(p []byte) (int, error) {
 // A PostgreSQL server that hangs delays only the first requests; further requests fail
 // immediately. It is used again when it responds (decision 29).
 func TestBreaker_HangingDatabase(t *testing.T) {
-	server := storetest.StartPostgres(t, 0, storetest.QuickPostgres)
+	server := pgtest.StartPostgres(t, 0, pgtest.QuickPostgres)
 	u, err := url.Parse(server.Database(t))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	// Four callers send requests until the first ping has failed and the second one
 	// follows.
 	deadline := time.Now().Add(time.Minute)
-	storetest.Concurrently(t, 4, func(int) error {
+	pgtest.Concurrently(t, 4, func(int) error {
 		for ; behind.Load() < 2; time.Sleep(time.Millisecond) {
 			if err := ask("again"); !errors.Is(err, database.ErrBreakerOpen) {
 				return fmt.Errorf("a look-up is not told at once: %v", err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -24,7 +24,7 @@ INSERT INTO cohort_records (project_id, id, record, origin, deleted, meta) VALUE
 // Data of an older server is processed without a change by a user: surveys advance to
 // their next iteration, and cohorts are calculated within an hour.
 func TestStore_WhatIsDueOfBefore(t *testing.T) {
-	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": storetest.Postgres(t)} {
+	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			store := ManagementStore{storeOfSchema8(t, address, ofBefore)}
 			now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)

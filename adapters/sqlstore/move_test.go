@@ -14,8 +14,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/copies"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // tablesOf returns the tables of a database.
@@ -170,7 +170,7 @@ func moveOnce(ctx context.Context, from, to string) (copies.MoveResult, error) {
 // C2). Move itself compares every row of every table; here the moved store is used.
 func TestMove_RoundTrip(t *testing.T) {
 	ctx := t.Context()
-	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), storetest.Postgres(t)
+	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), pgtest.Postgres(t)
 	fillDatabase(t, file)
 	done, err := moveOnce(ctx, file, targetURL)
 	if err != nil || done.Rows < 3000 || done.Resumed {
@@ -234,7 +234,7 @@ func TestMove_RoundTrip(t *testing.T) {
 // A move that was interrupted after any batch continues there, and no server can open
 // the target until it is complete.
 func TestMove_Resumes(t *testing.T) {
-	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), storetest.Postgres(t)
+	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), pgtest.Postgres(t)
 	fillDatabase(t, file)
 	stops := 0
 	for ; ; stops++ {
@@ -279,7 +279,7 @@ func TestMove_Rejects(t *testing.T) {
 	if _, err := moveOnce(ctx, file, other); err == nil || !strings.Contains(err.Error(), "already contains data") {
 		t.Errorf("a target with data: %v", err)
 	}
-	targetURL := storetest.Postgres(t)
+	targetURL := pgtest.Postgres(t)
 	s := openStore(t, targetURL)
 	for _, way := range [][2]string{{file, targetURL}, {targetURL, "sqlite:" + filepath.Join(folder, "c.db")}} {
 		if _, err := moveOnce(ctx, way[0], way[1]); err == nil || !strings.Contains(err.Error(), "stop all servers first") {

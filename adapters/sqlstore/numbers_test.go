@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -47,7 +47,7 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 // Stored data is preserved, gets numbers, and is still found by its UUIDs (clients.md
 // §1.1, decision 26).
 func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
-	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": storetest.Postgres(t)} {
+	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			store := ManagementStore{storeOfSchema8(t, address, "")}
 			r, err := rooms.Open(rooms.Config{Store: store})

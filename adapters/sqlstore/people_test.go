@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // sqliteStores open a new store each time.
@@ -19,7 +20,7 @@ var sqliteStores = map[string]func(testing.TB) *Store{
 
 func openStore(t testing.TB, url string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), storetest.SQLiteMigrated(t, url, Open), Config{})
+	s, err := Open(context.Background(), pgtest.SQLiteMigrated(t, url, Open), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // postgresURL returns the URL of a database that has the tables and no rows.
 func postgresURL(t testing.TB) string {
 	t.Helper()
-	return storetest.PostgresMigrated(t, Open)
+	return pgtest.PostgresMigrated(t, Open)
 }
 
 func postgresStore(t testing.TB) *Store {
@@ -24,7 +24,7 @@ func postgresStore(t testing.TB) *Store {
 }
 
 func TestPostgres_Restart(t *testing.T) {
-	c := storetest.StartPostgres(t, 0, storetest.QuickPostgres)
+	c := pgtest.StartPostgres(t, 0, pgtest.QuickPostgres)
 	s := openStore(t, c.Database(t))
 	if err := commitEvents(s, 1, 10); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPostgres_Addresses(t *testing.T) {
 
 // Servers that start at the same time migrate one after the other.
 func TestPostgres_MigrateTogether(t *testing.T) {
-	address := storetest.Postgres(t)
+	address := pgtest.Postgres(t)
 	errs := make(chan error, 4)
 	for range cap(errs) {
 		go func() {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // The reason why changes of persons are not notified (changes.go): two servers commit
@@ -16,7 +16,7 @@ import (
 func BenchmarkServers_Telling(b *testing.B) {
 	for name, telling := range map[string]bool{"untold": false, "told": true} {
 		b.Run(name, func(b *testing.B) {
-			c := storetest.StartPostgres(b, 0, "-c shared_buffers=256MB -c max_wal_size=4GB")
+			c := pgtest.StartPostgres(b, 0, "-c shared_buffers=256MB -c max_wal_size=4GB")
 			address := c.Database(b)
 			stores := []*Store{openStore(b, address), openStore(b, address)}
 			var projects, commits atomic.Int64

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -21,7 +21,7 @@ import (
 func openSeveral(t *testing.T, address string, n int) []*Store {
 	t.Helper()
 	stores := make([]*Store, n)
-	storetest.Concurrently(t, n, func(i int) (err error) {
+	pgtest.Concurrently(t, n, func(i int) (err error) {
 		stores[i], err = Open(context.Background(), address, Config{})
 		return err
 	})
@@ -36,7 +36,7 @@ func openSeveral(t *testing.T, address string, n int) []*Store {
 // Servers that start at the same time on an empty database migrate it once: each
 // version is recorded once, and all stores work.
 func TestServers_MigrateOnce(t *testing.T) {
-	stores := openSeveral(t, storetest.Postgres(t), 6)
+	stores := openSeveral(t, pgtest.Postgres(t), 6)
 	var versions, distinct int
 	if err := stores[0].db.Read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	stores := openSeveral(t, postgresURL(t), 4)
 	made := make([]*BootstrapResult, len(stores))
-	storetest.Concurrently(t, len(stores), func(i int) (err error) {
+	pgtest.Concurrently(t, len(stores), func(i int) (err error) {
 		if made[i], err = stores[i].Bootstrap(context.Background(), BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func TestServers_SameFileOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		storetest.Concurrently(t, len(stores), func(i int) error {
+		pgtest.Concurrently(t, len(stores), func(i int) error {
 			return stores[i].ApplyFile(context.Background(), "a.json", f, text)
 		})
 		for table, want := range map[string]int{"projects": 1, "organizations": 1, "api_keys": 1, "flag_records": 5, "cohort_members": 1} {
@@ -131,7 +131,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Concurrently(t, 2, func(i int) error {
+	pgtest.Concurrently(t, 2, func(i int) error {
 		if i == 0 {
 			return stores[0].ApplyFile(context.Background(), "a.json", f, text)
 		}
@@ -160,7 +160,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	const changes = 20
 	due := schedule(t, managers[0], b.PersonalKey, changes)
 	done := make([]int, 8)
-	storetest.Concurrently(t, len(done), func(i int) (err error) {
+	pgtest.Concurrently(t, len(done), func(i int) (err error) {
 		done[i], err = managers[i%2].Changes.Scheduled.RunDue(context.Background())
 		return err
 	})
@@ -187,7 +187,7 @@ func TestServers_RetainTogether(t *testing.T) {
 		}
 	}
 	before := database.FromMicros(int64(events/2) * 1e6)
-	storetest.Concurrently(t, 4, func(i int) error {
+	pgtest.Concurrently(t, 4, func(i int) error {
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 			if _, err := stores[i%2].DeleteEventsBefore(context.Background(), before, events); err != nil {
 				return err
@@ -262,7 +262,7 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	const limit = 1234 // not a multiple of the size of a lot
 	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
 	answered := make([]int, 8)
-	storetest.Concurrently(t, len(answered), func(i int) error {
+	pgtest.Concurrently(t, len(answered), func(i int) error {
 		var out serving.Answer
 		for range 400 {
 			err := servers[i%2].decider.Decide(context.Background(), &serving.Request{APIKey: "phc_a", Subject: flags.Subject{DistinctID: "ann"}}, &out)

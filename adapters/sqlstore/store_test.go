@@ -16,6 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -85,7 +86,7 @@ func TestDecision_13_Durable(t *testing.T) {
 
 func TestStore_Reopen(t *testing.T) {
 	disk := "sqlite:" + filepath.Join(t.TempDir(), "new folder", "100% ?#.db")
-	for name, address := range map[string]string{"disk": disk, "postgres": storetest.Postgres(t)} {
+	for name, address := range map[string]string{"disk": disk, "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 3 {
 				s, err := Open(context.Background(), address, Config{})
@@ -151,7 +152,7 @@ func TestStore_OpenRejects(t *testing.T) {
 }
 
 func TestStore_NewerSchema(t *testing.T) {
-	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": storetest.Postgres(t)} {
+	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(context.Background(), address, Config{})
 			if err != nil {

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // After a move of a server to PostgreSQL and back, the project key, the personal key and the
 // responses are the same.
 func TestMove_ServerKeepsItsKeys(t *testing.T) {
-	folder, back, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), storetest.Postgres(t)
+	folder, back, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), pgtest.Postgres(t)
 	s := serve(t, time.Minute, "--data", folder)
 	key := printedKey.FindString(s.stdout.String())
 	if code, answer := s.post(s.url+"/api/projects/1/feature_flags/", key, `{"key": "new", "active": true, "filters": {"groups": [{"rollout_percentage": 100}]}}`); code != http.StatusCreated {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // runAsBunting is the environment variable with which the test binary runs as the program under
@@ -149,7 +149,7 @@ func (s *stage) createdFolder() {
 // database is like createdFolder, with an empty database in PostgreSQL.
 func (s *stage) database() {
 	s.createdFolder()
-	s.postgres = storetest.Postgres(s.T)
+	s.postgres = pgtest.Postgres(s.T)
 }
 
 // posthogJS replaces npm, which needs the network; the tests of SDKs use the real package.

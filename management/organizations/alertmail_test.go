@@ -11,7 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -194,7 +194,7 @@ func TestAlerts_MailsOfADay(t *testing.T) {
 // Servers with one PostgreSQL check each alert once, even if their clocks differ by the allowed
 // maximum.
 func TestServers_AlertOnce(t *testing.T) {
-	url := storetest.PostgresMigrated(t, sqlstore.Open)
+	url := pgtest.PostgresMigrated(t, sqlstore.Open)
 	s := smtptest.Start(t, withPassword)
 	servers := []*testServer{
 		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),
@@ -208,7 +208,7 @@ func TestServers_AlertOnce(t *testing.T) {
 	}
 	servers[0].advance(50 * time.Second)
 	servers[1].advance(50 * time.Second)
-	storetest.Concurrently(t, 6, func(i int) error {
+	pgtest.Concurrently(t, 6, func(i int) error {
 		for more := true; more; {
 			var err error
 			if more, err = servers[i%2].Dashboards.Alerts.CheckDue(context.Background()); err != nil {

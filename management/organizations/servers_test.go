@@ -9,8 +9,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -19,7 +19,7 @@ import (
 // Servers with one PostgreSQL send each mail once, even if their clocks differ by the allowed
 // maximum; the mail server distinguishes their connections.
 func TestServers_MailOnce(t *testing.T) {
-	url := storetest.PostgresMigrated(t, sqlstore.Open)
+	url := pgtest.PostgresMigrated(t, sqlstore.Open)
 	s := smtptest.Start(t, withPassword)
 	servers := []*testServer{
 		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),
@@ -31,7 +31,7 @@ func TestServers_MailOnce(t *testing.T) {
 	}
 	servers[0].advance(50 * time.Second) // mails that the other server has queued are due here, too
 	servers[1].advance(50 * time.Second)
-	storetest.Concurrently(t, 6, func(i int) error {
+	pgtest.Concurrently(t, 6, func(i int) error {
 		_, err := servers[i%2].Organizations.DeliverMail(context.Background())
 		return err
 	})
@@ -57,7 +57,7 @@ func TestServers_MailOnce(t *testing.T) {
 // Servers with one PostgreSQL that follow its log while events arrive at both count each exception
 // once.
 func TestServers_FollowOnce(t *testing.T) {
-	url := storetest.PostgresMigrated(t, sqlstore.Open)
+	url := pgtest.PostgresMigrated(t, sqlstore.Open)
 	const servers, batches, perBatch, kinds = 2, 40, 10, 3
 	var services [servers]*rooms.Rooms
 	var intakes [servers]*capture.Intake
@@ -103,7 +103,7 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 	const total = servers * batches * perBatch
 	deadline := time.Now().Add(time.Minute)
-	storetest.Concurrently(t, 3*servers, func(i int) error {
+	pgtest.Concurrently(t, 3*servers, func(i int) error {
 		server := i % servers
 		if i < servers {
 			return sendExceptions(intakes[server], first.APIKey, server, batches, perBatch, kinds)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/organizations"
@@ -65,7 +65,7 @@ func openTestServer(t *testing.T, database string, mailer organizations.Mailer, 
 	d := &testServer{}
 	d.clock.Store(start.UnixMicro())
 	if d.store = memstore.New(memstore.ExternalData{}); database != inMemory {
-		store, err := sqlstore.Open(t.Context(), storetest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: d.now})
+		store, err := sqlstore.Open(t.Context(), pgtest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: d.now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,6 +78,7 @@ var table = map[string]room{
 	"management/internal/memstore":        {pure: true, ours: append([]string{"flags"}, managementRooms...)},
 	"management/internal/flagtest":        {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest"}, managementRooms...)},
 	"management/internal/ruletest":        {pure: true, ours: []string{"management", "management/rooms"}},
+	"internal/pgtest":                     {others: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
 	"adapters/httpapi/internal/unpack":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, others: []string{"github.com/andybalholm/brotli", "github.com/klauspost/compress"}},
@@ -124,7 +125,7 @@ var table = map[string]room{
 	"adapters/otelhook":         {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
 	"adapters/promhook":         {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/internal/metrics": {ours: []string{"flags", "flags/serving", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",

@@ -12,17 +12,17 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // newBunting starts a Bunting server with an empty project 1 whose key is phc_s3cret.
 func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 	t.Helper()
 	ctx := context.Background()
-	store, err := sqlstore.Open(ctx, storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
+	store, err := sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // pgHost is a PostgreSQL server that listens on TCP and has a user ann.
 type pgHost struct {
-	*storetest.PostgresServer
+	*pgtest.PostgresServer
 	port int
 }
 
@@ -35,7 +35,7 @@ func newHost(t *testing.T) *pgHost {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
-	h := &pgHost{storetest.StartPostgres(t, port, storetest.QuickPostgres), port}
+	h := &pgHost{pgtest.StartPostgres(t, port, pgtest.QuickPostgres), port}
 	h.Admin(t, "CREATE ROLE ann_s3cret LOGIN PASSWORD '"+annPassword+"'")
 	return h
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,7 +78,7 @@ func (o *outage) DefinitionsText(ctx context.Context, id int64) ([]byte, error) 
 
 func newOutage(t *testing.T, file string) *outage {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
+	s, err := sqlstore.Open(t.Context(), pgtest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // stallingLedger is the ledger of a server that stalls during a commit, before its transaction or
@@ -56,7 +56,7 @@ func TestPostgres_StaleCommit(t *testing.T) {
 	for name, inside := range map[string]bool{"before its transaction": false, "at the end of its transaction": true} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, t.TempDir(), nil)
-			address := storetest.PostgresMigrated(t, sqlstore.Open)
+			address := pgtest.PostgresMigrated(t, sqlstore.Open)
 			l := &stallingLedger{inside: inside, stalled: make(chan struct{}), goOn: make(chan struct{})}
 			one := openWorld(t, address, func(inner capture.Ledger) capture.Ledger { l.Ledger = inner; return l })
 			two := openWorld(t, address, nil, one)
@@ -99,7 +99,7 @@ func TestPostgres_StaleCommit(t *testing.T) {
 func TestPostgres_TwoReadTheSame(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	address := storetest.PostgresMigrated(t, sqlstore.Open)
+	address := pgtest.PostgresMigrated(t, sqlstore.Open)
 	one := openWorld(t, address, nil)
 	two := openWorld(t, address, nil, one)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
@@ -120,7 +120,7 @@ func TestPostgres_TwoReadTheSame(t *testing.T) {
 func TestPostgres_FailsForReasonsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
-	address := storetest.PostgresMigrated(t, sqlstore.Open)
+	address := pgtest.PostgresMigrated(t, sqlstore.Open)
 	w := openWorld(t, address, nil)
 	s := connect(t, natsstream.Config{URL: b.ClientURL(), MaxBytes: 256 << 20})
 	conn, err := pgx.Connect(t.Context(), address)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // world is a real store and its recorder.
@@ -33,7 +33,7 @@ func newWorld(t testing.TB, ledger func(capture.Ledger) capture.Ledger) *world {
 // the first of which has created the project.
 func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture.Ledger, others ...*world) *world {
 	t.Helper()
-	s, err := sqlstore.Open(context.Background(), storetest.SQLiteMigrated(t, address, sqlstore.Open), sqlstore.Config{})
+	s, err := sqlstore.Open(context.Background(), pgtest.SQLiteMigrated(t, address, sqlstore.Open), sqlstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // An open breaker pings in the background, in one goroutine however often it is
@@ -19,7 +19,7 @@ func TestBreaker_Close(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	storetest.Concurrently(t, 8, func(int) error { b.trip(); return nil })
+	pgtest.Concurrently(t, 8, func(int) error { b.trip(); return nil })
 	<-tries
 	b.close()
 	b.close()

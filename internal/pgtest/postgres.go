@@ -1,4 +1,4 @@
-package storetest
+package pgtest
 
 import (
 	"context"
@@ -251,4 +251,11 @@ func (s *PostgresServer) write(name string, data []byte) error {
 		return err
 	}
 	return os.Chown(path, int(s.credential.Uid), int(s.credential.Gid))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

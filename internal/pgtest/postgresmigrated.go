@@ -1,4 +1,4 @@
-package storetest
+package pgtest
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 )
 
 // migratedPostgres is a pool of databases on the shared server whose tables exist. Tests use
-// them one after another, because emptying a database takes a hundredth of the time that
-// creating one takes.
+// them one after another, because emptying a database is a hundred times as fast as
+// creating one.
 type migratedPostgres struct {
 	mu   sync.Mutex
 	free []*reusableDatabase
 }
 
-// reusableDatabase is a database that somebody else may use once it is reusableDatabase.
+// reusableDatabase is a database that another test may use after it was emptied.
 type reusableDatabase struct {
 	name string
 	conn *pgx.Conn // empties it
 }
 
 // PostgresMigrated returns the URL of a PostgreSQL database on the server of Postgres in
-// which open has created the tables; they hold only what open writes. Tests of migrations
+// which open has created the tables, with only the rows that open writes. Tests of migrations
 // use Postgres instead.
 func PostgresMigrated[C any, S io.Closer](t testing.TB, open func(ctx context.Context, url string, c C) (S, error)) string {
 	t.Helper()
@@ -36,7 +36,7 @@ func PostgresMigrated[C any, S io.Closer](t testing.TB, open func(ctx context.Co
 		migrate(t, s.URL(d.name), open)
 		d.prepare(t, s.URL(d.name))
 	}
-	t.Cleanup(func() { // after what the test has opened is closed
+	t.Cleanup(func() { // after the stores of the test are closed
 		if d.empty() {
 			s.migrated.put(d)
 			return
@@ -85,8 +85,8 @@ func (d *reusableDatabase) empty() (done bool) {
 	return done
 }
 
-// postgresEmptying prepares a new database for being reusableDatabase: it puts aside what the
-// tables hold, makes a function emptying.empty that leaves just that, and notes changes of
+// postgresEmptying prepares a new database for use by several tests: it copies the rows of
+// the tables, creates a function emptying.empty that restores exactly these rows, and notes changes of
 // the schema, after which that function returns false.
 const postgresEmptying = `
 CREATE SCHEMA emptying;

@@ -1,4 +1,4 @@
-package storetest
+package pgtest
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // SQLiteMigrated prepares the database at url so that it has the tables that open creates,
-// and returns url. The tables are copied from a template, which takes a tenth of the time
+// and returns url. The tables are copied from a template, in a tenth of the time
 // of the migrations. url is one of
 //
 //	sqlite:PATH        a file, which is created if it does not exist
