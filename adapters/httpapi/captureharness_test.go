@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/geoip"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // lab is a server with the setup of cmd/bunting, a store in memory, and a clock that only a step

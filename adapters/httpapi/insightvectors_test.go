@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // insightVectors is the specification's file (spec/insights.md §4).

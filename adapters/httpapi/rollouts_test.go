@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // dryRunCase is a case of experiments_vectors.json (experiments.md §5).

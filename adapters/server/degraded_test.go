@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/server"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // wire is the connection to a database, which can be interrupted.

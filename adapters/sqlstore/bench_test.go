@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // benchProperties are properties of 800 bytes, about the size that a browser SDK sends.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // stallingProxy is a proxy for a PostgreSQL server. It can stop forwarding data in

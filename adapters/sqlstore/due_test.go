@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/rooms"

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/copies"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // tablesOf returns the tables of a database.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // postgresURL returns the URL of a database that has the tables and no rows.

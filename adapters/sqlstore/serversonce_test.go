@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 )
 
 // After a move of a server to PostgreSQL and back, the project key, the personal key and the

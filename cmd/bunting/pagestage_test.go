@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // runAsBunting is the environment variable with which the test binary runs as the program under

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"

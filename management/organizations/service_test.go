@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/organizations"

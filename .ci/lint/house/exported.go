@@ -19,6 +19,7 @@ var mostExported = map[string]int{
 	"adapters/ofprovider":      19,
 	"adapters/otelhook":        2,
 	"adapters/promhook":        2,
+	"adapters/pgtest":          13,
 	"adapters/remote":          56,
 	"adapters/remote/lastgood": 6,
 	"adapters/server":          41,

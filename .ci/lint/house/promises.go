@@ -43,6 +43,7 @@ var promises = map[string]promise{
 
 	"adapters/console":         unstable,
 	"adapters/flaglint":        unstable,
+	"adapters/pgtest":          unstable,
 	"adapters/remote/lastgood": unstable,
 	"adapters/smtptest":        unstable,
 	"adapters/sqlstore":        unstable,

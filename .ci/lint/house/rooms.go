@@ -78,7 +78,7 @@ var table = map[string]room{
 	"management/internal/memstore":        {pure: true, ours: append([]string{"flags"}, managementRooms...)},
 	"management/internal/flagtest":        {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest"}, managementRooms...)},
 	"management/internal/ruletest":        {pure: true, ours: []string{"management", "management/rooms"}},
-	"internal/pgtest":                     {others: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
+	"adapters/pgtest":                     {others: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
 	"adapters/httpapi/internal/unpack":    {ours: []string{"adapters/httpapi/internal/problem", "adapters/httpapi/internal/admission"}, others: []string{"github.com/andybalholm/brotli", "github.com/klauspost/compress"}},

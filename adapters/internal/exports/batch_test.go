@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // newBunting starts a Bunting server with an empty project 1 whose key is phc_s3cret.

@@ -17,11 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -216,6 +216,14 @@ func TestSharedPage_States(t *testing.T) {
 		i.Error = &dashboards.InsightError{Type: kind, Code: code, Attr: attr, Detail: "secret"}
 		return i
 	}
+	running := func(result string, last *string) *dashboards.Insight {
+		i := &dashboards.Insight{}
+		i.QueryStatus, i.LastRefresh = json.RawMessage(`{}`), last
+		if result != "" {
+			i.Result = json.RawMessage(result)
+		}
+		return i
+	}
 	ran := &resultRun{project: &port.Project{Location: time.FixedZone("CEST", 2*3600)}}
 	for _, c := range []struct {
 		insight *dashboards.Insight
@@ -230,9 +238,9 @@ func TestSharedPage_States(t *testing.T) {
 		{fault("server_error", "query_timeout", nil), ran, "This takes too long to be computed."},
 		{fault("server_error", "internal_error", nil), ran, "This could not be computed: something went wrong on the server."},
 		{fault("validation_error", "invalid_input", nil), ran, "This question cannot be answered."},
-		{&dashboards.Insight{InsightResult: dashboards.InsightResult{QueryStatus: json.RawMessage(`{}`)}}, ran, "This is still being computed. Load the page again in a moment."},
-		{&dashboards.Insight{InsightResult: dashboards.InsightResult{QueryStatus: json.RawMessage(`{}`), Result: json.RawMessage("null")}}, ran, "This is still being computed. Load the page again in a moment."},
-		{&dashboards.Insight{InsightResult: dashboards.InsightResult{QueryStatus: json.RawMessage(`{}`), Result: json.RawMessage("[]"), LastRefresh: &refreshed}}, ran, "These numbers are of 2026-03-31 14:00 CEST; newer ones are being computed."},
+		{running("", nil), ran, "This is still being computed. Load the page again in a moment."},
+		{running("null", nil), ran, "This is still being computed. Load the page again in a moment."},
+		{running("[]", &refreshed), ran, "These numbers are of 2026-03-31 14:00 CEST; newer ones are being computed."},
 		{&dashboards.Insight{}, ran, "This insight has no query yet."},
 	} {
 		if got := stateOf(c.insight, c.ran); got != c.want {

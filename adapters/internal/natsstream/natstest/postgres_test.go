@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // stallingLedger is the ledger of a server that stalls during a commit, before its transaction or

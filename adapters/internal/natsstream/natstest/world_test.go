@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/internal/pgtest"
 )
 
 // world is a real store and its recorder.

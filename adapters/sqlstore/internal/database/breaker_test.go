@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 )
 
 // An open breaker pings in the background, in one goroutine however often it is
