@@ -4,10 +4,10 @@ package main
 // be tightened.
 const (
 	mostFiles      = 70
-	leastTests     = 0.70
-	mostStable     = 771
+	leastTests     = 0.73
+	mostStable     = 744
 	mostOthers     = 1064
-	mostBackwards  = 17
+	mostBackwards  = 38
 	mostExceptions = 9
 	mostComplex    = 0
 )
