@@ -21,7 +21,7 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// Files that git does not know yet are listed, ignored and deleted ones are not.
+// Files that git does not know yet are listed, ignored and deleted files are not.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.go": "package a\n", "b_test.go": "package a\n\n", "c.go": "", "d.go": "x\n", ".gitignore": "c.go\n"} {

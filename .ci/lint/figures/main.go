@@ -1,5 +1,5 @@
-// Command figures prints the figures that the repository is held to, and fails if one misses its
-// bound: the sizes of packages and files, the share of tests, what packages export, references
+// Command figures prints figures of the repository with their bounds, and fails if one misses its
+// bound: the sizes of packages and files, the share of tests, exported identifiers, references
 // between files that lead backwards, exceptions of the linters, and complex functions.
 //
 //	make house

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// promise says whether programs may rely on what a package exports.
+// promise is the degree to which programs may rely on the identifiers that a package exports.
 type promise string
 
 const (
@@ -76,7 +76,7 @@ func isImportable(dir string) bool {
 	return !slices.Contains(parts, "internal") && parts[0] != "cmd"
 }
 
-// Surface returns the numbers of identifiers that the stable packages and the others of a
+// Surface returns the numbers of identifiers that the stable packages and all other packages of a
 // repository export.
 func Surface(root string) (ofStable, ofOthers int, err error) {
 	for dir, p := range promises {
@@ -117,7 +117,7 @@ func sourceOf(dir string, mode parser.Mode) (files []*ast.File, err error) {
 	return files, nil
 }
 
-// undescribed returns the exported identifiers of a file whose comment does not make sense alone:
+// undescribed returns the exported identifiers of a file without a comment that makes sense by itself:
 // functions, methods and types whose comment does not begin with their name, and constants,
 // variables and methods of interfaces without a comment of their own or of their group. The only
 // method of an interface is described by the interface.
@@ -125,7 +125,7 @@ func undescribed(file *ast.File) (names []string) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
-			if decl.Name.IsExported() && (decl.Recv == nil || ast.IsExported(receiver(decl.Recv.List[0].Type))) && !describes(decl.Doc, decl.Name.Name) && !isWellKnown(decl) {
+			if decl.Name.IsExported() && (decl.Recv == nil || ast.IsExported(receiver(decl.Recv.List[0].Type))) && !describes(decl.Doc, decl.Name.Name) && !isStandard(decl) {
 				names = append(names, decl.Name.Name)
 			}
 		case *ast.GenDecl:
@@ -175,8 +175,7 @@ func describes(doc *ast.CommentGroup, name string) bool {
 	return len(words) > 1 && strings.TrimRight(words[0], ",") == name
 }
 
-// isWellKnown reports whether a method is of an interface of the standard library that says what it
-// does.
-func isWellKnown(f *ast.FuncDecl) bool {
+// isStandard reports whether a method has the name of a method that the standard library describes.
+func isStandard(f *ast.FuncDecl) bool {
 	return f.Recv != nil && slices.Contains([]string{"Error", "Unwrap", "Is", "String", "Format", "LogValue", "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText", "ServeHTTP"}, f.Name.Name)
 }

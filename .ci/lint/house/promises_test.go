@@ -23,22 +23,22 @@ func TestPromises_Rows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := map[string]promise{}
+	onPage := map[string]promise{}
 	for _, row := range regexp.MustCompile(`(?m)^\| \*\*(.*)\*\* \| (.*) \|$`).FindAllStringSubmatch(string(page), -1) {
 		for _, dir := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(row[2], -1) {
-			shown[dir[1]] = promise(row[1])
+			onPage[dir[1]] = promise(row[1])
 		}
 	}
 	for dir, want := range promises {
 		if _, there := table[dir]; !there {
 			t.Errorf("%s has a row in promises and none in table", dir)
 		}
-		if shown[dir] != want {
-			t.Errorf("ARCHITECTURE.md shows %s as %q, want %q", dir, shown[dir], want)
+		if onPage[dir] != want {
+			t.Errorf("ARCHITECTURE.md shows %s as %q, want %q", dir, onPage[dir], want)
 		}
-		delete(shown, dir)
+		delete(onPage, dir)
 	}
-	for dir, p := range shown {
+	for dir, p := range onPage {
 		t.Errorf("ARCHITECTURE.md shows %s as %s, and promises has no row for it", dir, p)
 	}
 }
