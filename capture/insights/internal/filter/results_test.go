@@ -60,9 +60,9 @@ func filterSuite() *querytest.Suite {
 
 // filtered are four events: two of purchases and two of views, each of a person of its own.
 func filtered(t *testing.T) *querytest.Store {
-	properties, ok := capture.ParseObject(`{"size": 10, "name": "Acme"}`)
-	if !ok {
-		t.Fatal("the group's properties are no object")
+	properties, err := capture.ParseObject(`{"size": 10, "name": "Acme"}`)
+	if err != nil {
+		t.Fatal(err)
 	}
 	store := querytest.Events(`[
 		["buy", "a", "2020-01-10T10:00:00Z", {"plan": "pro", "n": 10, "text": "10", "tags": ["x", "y"], "$current_url": "https://s.io/a/1", "$group_0": "acme", "$session_id": "s1"}, {"email": "a@acme.com", "age": 30}],
@@ -73,7 +73,7 @@ func filtered(t *testing.T) *querytest.Store {
 	return store
 }
 
-// Filters of insights.md §3.2. The answer has the letters of the events that pass.
+// Filters of insights.md §3.2, with operators as in flags (decision 40). The answer has the letters of the events that pass.
 func TestFilter_Results(t *testing.T) {
 	one := func(key, operator, value string) string {
 		return fmt.Sprintf(`{"key": %q, "operator": %q, "value": %s}`, key, operator, value)
@@ -115,10 +115,10 @@ func TestFilter_Results(t *testing.T) {
 		{"min is gte", `[` + one("n", "min", "10") + `]`, "a"},
 		{"max is lte", `[` + one("n", "max", "2.5") + `]`, "b"},
 		{"between contains its ends", `[` + one("n", "between", "[2.5, 9]") + `]`, "b"},
-		{"not_between is false for what is missing", `[` + one("n", "not_between", "[2.5, 9]") + `]`, "a"},
+		{"not_between holds for what is missing (decision 40)", `[` + one("n", "not_between", "[2.5, 9]") + `]`, "acd"},
 		{"is_set of the empty text", `[` + one("empty", "is_set", `"is_set"`) + `]`, "b"},
-		{"null is not set", `[` + one("none", "is_set", `"is_set"`) + `]`, ""},
-		{"is_not_set", `[` + one("none", "is_not_set", `"is_not_set"`) + `]`, "abcd"},
+		{"null is set (decision 40)", `[` + one("none", "is_set", `"is_set"`) + `]`, "b"},
+		{"is_not_set", `[` + one("none", "is_not_set", `"is_not_set"`) + `]`, "acd"},
 		{"is_date_before", `[` + one("when", "is_date_before", `"2020-01-06"`) + `]`, "c"},
 		{"is_date_after", `[` + one("when", "is_date_after", `"2020-01-05"`) + `]`, "d"},
 		{"is_date_exact", `[` + one("when", "is_date_exact", `"2020-01-05"`) + `]`, "c"},

@@ -62,7 +62,7 @@ func (s *Suite) Run(t testing.TB, events *Store, query string, limits port.Limit
 
 // Fault is a query with a fault: its code, its place without the leading query__, and a part of the
 // message. Of is the clause.
-type Fault struct{ Of, Query, Code, Attr, Detail string }
+type Fault = struct{ Of, Query, Code, Attr, Detail string }
 
 // CheckFaults compares the fault of each query.
 func (s *Suite) CheckFaults(t *testing.T, rows []Fault) {

@@ -34,11 +34,11 @@ func peopleOf(text string) *querytest.Store {
 			}
 			switch {
 			case name == "x" || name == "y": // y is the other variant
-				shown := variant
+				seen := variant
 				if name == "y" {
-					shown = map[string]string{"control": "test", "test": "control"}[variant]
+					seen = map[string]string{"control": "test", "test": "control"}[variant]
 				}
-				name, properties["$feature_flag"], properties["$feature_flag_response"] = "$feature_flag_called", "page", shown
+				name, properties["$feature_flag"], properties["$feature_flag_response"] = "$feature_flag_called", "page", seen
 			case strings.HasPrefix(name, "own"):
 				properties["$feature/page"] = variant
 			}
