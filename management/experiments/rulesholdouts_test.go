@@ -129,7 +129,7 @@ var holdoutLifeRows = []ruletest.Row{
 	{"experiments.md §3.10 of a deleted flag", "bob", "dropholdout 3", ``, `null`},
 }
 
-// The access rules of experiments are those of holdouts; who changes flags by a holdout must be able
+// Holdouts have the access rules of experiments; who changes flags by a holdout must be able
 // to edit them. cyd may view flag 1.
 var holdoutAccessRows = []ruletest.Row{
 	{"clients.md §11.3", "bob", "holdout", `{"name":"H",` + tenth + `}`, `{"id":1}`},

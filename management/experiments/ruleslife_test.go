@@ -41,7 +41,7 @@ var stepRows = []ruletest.Row{
 	{"experiments.md §3.7 end without a conclusion", "bob", "life <E> end", `{}`, `{"status":"stopped","conclusion":null,"conclusion_comment":null}`},
 }
 
-// notByChange proves that a change of archived asks for what the call asks for.
+// notByChange proves that a change of archived needs the same permission as the call.
 var notByChange = []ruletest.Row{
 	{"experiments.md §3.7 nor by a change", "bob", "changeexperiment <E>", `{"archived":true}`, `400 invalid_input - Experiment must be ended before it can be archived.`},
 }

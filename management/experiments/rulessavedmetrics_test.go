@@ -180,8 +180,8 @@ var savedAccessRows = []ruletest.Row{
 	{"clients.md §11.3 administrators", "gus", "savedmetrics", ``, `{"count":1,"results":[{"name":"Sales"}]}`},
 }
 
-// A fingerprint changes with everything that changes the results of a metric, and with nothing else
-// (experiments.md §3.6). The first body has the fingerprint with which the others are compared.
+// A fingerprint changes if and only if a change affects the results of a metric (experiments.md
+// §3.6). The first body has the fingerprint with which the others are compared.
 func TestExperiments_Fingerprints(t *testing.T) {
 	w := flagtest.New(t)
 	const three = `"parameters":{"feature_flag_variants":[{"key":"control","rollout_percentage":40},{"key":"a","rollout_percentage":20},{"key":"b","rollout_percentage":20},{"key":"c","rollout_percentage":20}]}`

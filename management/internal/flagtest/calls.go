@@ -16,6 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
+// ApprovalCalls returns the calls of approvals: the settings of the project, change requests with
+// their votes, and the changes of flags that can need an approval.
 func ApprovalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, c := t.Context(), w.Changes.Requests
 	with := func(do func(context.Context, Scope, string, management.Body) (*changes.ChangeRequest, error)) func(Scope, string, string) (any, error) {
@@ -158,6 +160,7 @@ func surveyCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	}}
 }
 
+// Scope is the scope of a call: the caller with the project or organization.
 type Scope = *management.Scope
 
 // GetCall returns a call that reads one object by its name.
@@ -192,26 +195,17 @@ func Number(t *testing.T, path string) int64 {
 	return id
 }
 
+// RoomCalls returns all calls of flags, cohorts, experiments, surveys and early access features.
 func RoomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	out := flagCalls(t, w)
 	for _, more := range []ruletest.Calls{
-		codeCalls(t, w), cohortCalls(t, w), linkedCalls(t, w), ruleCalls(t, w), exposureCalls(t, w), cohortPreviewCalls(t, w), surveyCalls(t, w), experimentCalls(t, w),
+		listCalls(t, w), codeCalls(t, w), cohortCalls(t, w), memberCalls(t, w), linkedCalls(t, w), surveyObjectCalls(t, w), scheduleCalls(t, w), ruleCalls(t, w), exposureCalls(t, w), cohortPreviewCalls(t, w), surveyCalls(t, w), experimentCalls(t, w),
 	} {
 		for name, call := range more {
 			out[name] = call
 		}
 	}
 	return out
-}
-
-// ruleCalls returns the call that sets an access rule (clients.md §11.1) about one object, or about
-// all objects of the kind in the body. CYD in the body is the membership of cyd.
-func ruleCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
-	return ruletest.Calls{"rule": func(scope Scope, path, b string) (any, error) {
-		kind, id, _ := strings.Cut(path, " ")
-		b = strings.ReplaceAll(b, "CYD", w.Scope(t, "cyd").Memberships[0].ID)
-		return w.SetControl(t.Context(), scope, kind, id, ruletest.Body(t, b))
-	}}
 }
 
 func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
@@ -228,31 +222,6 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"change": update(false),
 		"put":    update(true),
 		"status": func(scope Scope, path, _ string) (any, error) { return f.Status(ctx, scope, Number(t, path)) },
-		"list": func(scope Scope, _, b string) (any, error) {
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
-			ruletest.Read(t, b, &q)
-			return ruletest.List(f.List(ctx, scope, q))
-		},
-		"rows": func(scope Scope, _, b string) (any, error) {
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
-			ruletest.Read(t, b, &q)
-			return ruletest.List(f.Rows(ctx, scope, q))
-		},
-		"keys": func(scope Scope, _, b string) (any, error) { // of a list, in its order
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
-			ruletest.Read(t, b, &q)
-			list, err := f.List(ctx, scope, q)
-			keys := []string{}
-			for _, flag := range list.Results {
-				keys = append(keys, flag.Key)
-			}
-			return keys, err
-		},
-		"versions": func(scope Scope, path, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
-			ruletest.Read(t, b, &p)
-			return ruletest.List(f.Versions(ctx, scope, Number(t, path), p))
-		},
 		"restore": func(scope Scope, path, b string) (any, error) {
 			return f.Restore(ctx, scope, Number(t, path), body(b))
 		},
@@ -284,6 +253,38 @@ func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			sent.Warn = func(text string) { warnings = append(warnings, text) }
 			_, err := f.Update(ctx, scope, Number(t, path), sent, false)
 			return warnings, err
+		},
+	}
+}
+
+// listCalls returns the calls that list flags and their versions.
+func listCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	ctx, f := t.Context(), w.FeatureFlags
+	return ruletest.Calls{
+		"list": func(scope Scope, _, b string) (any, error) {
+			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			ruletest.Read(t, b, &q)
+			return ruletest.List(f.List(ctx, scope, q))
+		},
+		"rows": func(scope Scope, _, b string) (any, error) {
+			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			ruletest.Read(t, b, &q)
+			return ruletest.List(f.Rows(ctx, scope, q))
+		},
+		"keys": func(scope Scope, _, b string) (any, error) { // of a list, in its order
+			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			ruletest.Read(t, b, &q)
+			list, err := f.List(ctx, scope, q)
+			keys := []string{}
+			for _, flag := range list.Results {
+				keys = append(keys, flag.Key)
+			}
+			return keys, err
+		},
+		"versions": func(scope Scope, path, b string) (any, error) {
+			p := management.Page{Limit: management.DefaultPage}
+			ruletest.Read(t, b, &p)
+			return ruletest.List(f.Versions(ctx, scope, Number(t, path), p))
 		},
 	}
 }
@@ -349,6 +350,15 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			}
 			return c.Update(ctx, scope, path, ruletest.Body(t, ""), false, list)
 		},
+		"duplicate": GetCall(t, c.DuplicateStatic),
+		"countdue":  func(Scope, string, string) (any, error) { return c.CountDue(ctx) },
+	}
+}
+
+// memberCalls returns the calls about the persons in a cohort and their number.
+func memberCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	ctx, c := t.Context(), w.Cohorts
+	return ruletest.Calls{
 		"persons": func(scope Scope, path, _ string) (any, error) { // the cohort, the size of the page, the offset
 			id, rest, _ := strings.Cut(path, " ")
 			limit, cursor, _ := strings.Cut(rest, " ")
@@ -360,8 +370,6 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"removeperson": func(scope Scope, path, b string) (any, error) {
 			return c.RemovePerson(ctx, scope, path, ruletest.Body(t, b))
 		},
-		"duplicate": GetCall(t, c.DuplicateStatic),
-		"countdue":  func(Scope, string, string) (any, error) { return c.CountDue(ctx) },
 		"counts": func(scope Scope, path, b string) (any, error) {
 			p := management.Page{Limit: management.DefaultPage}
 			ruletest.Read(t, b, &p)

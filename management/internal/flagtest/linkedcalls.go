@@ -49,6 +49,13 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"savedmetrics": func(scope Scope, _, _ string) (any, error) {
 			return ruletest.List(w.Experiments.SavedMetrics.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
 		},
+	}
+}
+
+// surveyObjectCalls returns the calls that read and change surveys.
+func surveyObjectCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	ctx := t.Context()
+	return ruletest.Calls{
 		"survey":       CreateCall(t, w.Surveys.Create),
 		"getsurvey":    GetCall(t, w.Surveys.Get),
 		"changesurvey": UpdateCall(t, w.Surveys.Update, false),
@@ -70,6 +77,13 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			})
 			return runs, err
 		},
+	}
+}
+
+// scheduleCalls returns the calls of scheduled changes, and the clock.
+func scheduleCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	ctx := t.Context()
+	return ruletest.Calls{
 		"schedule":       CreateCall(t, w.Changes.Scheduled.Create),
 		"getschedule":    GetCall(t, w.Changes.Scheduled.Get),
 		"changeschedule": UpdateCall(t, w.Changes.Scheduled.Update, false),
@@ -90,4 +104,14 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		},
 		"due": func(Scope, string, string) (any, error) { return w.Changes.Scheduled.RunDue(ctx) },
 	}
+}
+
+// ruleCalls returns the call that sets an access rule (clients.md §11.1) about one object, or about
+// all objects of the kind in the body. CYD in the body is the membership of cyd.
+func ruleCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	return ruletest.Calls{"rule": func(scope Scope, path, b string) (any, error) {
+		kind, id, _ := strings.Cut(path, " ")
+		b = strings.ReplaceAll(b, "CYD", w.Scope(t, "cyd").Memberships[0].ID)
+		return w.SetControl(t.Context(), scope, kind, id, ruletest.Body(t, b))
+	}}
 }

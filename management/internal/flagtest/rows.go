@@ -55,8 +55,11 @@ func Document(flags, cohorts string) string {
 	return `{"flags":[` + flags + `],"cohorts":[` + cohorts + `]}`
 }
 
-// Each and Rows build the rows of tables.
-var Each, Rows = ruletest.Each, slices.Concat[[]ruletest.Row]
+// Each builds the rows of a table from a pattern and its values.
+var Each = ruletest.Each
+
+// Rows joins tables.
+var Rows = slices.Concat[[]ruletest.Row]
 
 // List returns a JSON array that repeats a value n times.
 func List(n int, item string) string {

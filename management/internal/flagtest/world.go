@@ -20,6 +20,7 @@ type People struct {
 	groups map[string]map[string]any
 }
 
+// Persons implements management.People.
 func (p *People) Persons(_ context.Context, project int64, visit func(*management.Person) bool) error {
 	for i := range p.personsIn(project) {
 		if !visit(&p.All[i]) {
@@ -36,6 +37,7 @@ func (p *People) personsIn(project int64) []management.Person {
 	return p.All
 }
 
+// PersonByUUID implements management.People.
 func (p *People) PersonByUUID(_ context.Context, project int64, uuid string) (*management.Person, error) {
 	for i, person := range p.personsIn(project) {
 		if person.UUID == uuid {
@@ -45,6 +47,7 @@ func (p *People) PersonByUUID(_ context.Context, project int64, uuid string) (*m
 	return nil, nil
 }
 
+// PersonByDistinctID implements management.People.
 func (p *People) PersonByDistinctID(_ context.Context, project int64, id string) (*management.Person, error) {
 	for i, person := range p.personsIn(project) {
 		for _, own := range person.DistinctIDs {
@@ -56,10 +59,12 @@ func (p *People) PersonByDistinctID(_ context.Context, project int64, id string)
 	return nil, nil
 }
 
+// CountPersons implements management.People.
 func (p *People) CountPersons(_ context.Context, project int64) (int, error) {
 	return len(p.personsIn(project)), nil
 }
 
+// Groups implements management.People.
 func (p *People) Groups(_ context.Context, project int64, index int, visit func(string, map[string]any) bool) error {
 	if project != ruletest.Project || index != 0 {
 		return nil
@@ -73,9 +78,15 @@ func (p *People) Groups(_ context.Context, project int64, index int, visit func(
 }
 
 // The UUIDs of the persons: una and vic have the plan pro, vic has two distinct ids, wes has no
-// Plan, xia has no properties.
-const Una, Vic, Wes, Xia = "0191f0a2-5b1c-7d3e-8f40-0000000000a1", "0191f0a2-5b1c-7d3e-8f40-0000000000a2", "0191f0a2-5b1c-7d3e-8f40-0000000000a3", "0191f0a2-5b1c-7d3e-8f40-0000000000a4"
+// plan, xia has no properties.
+const (
+	Una = "0191f0a2-5b1c-7d3e-8f40-0000000000a1"
+	Vic = "0191f0a2-5b1c-7d3e-8f40-0000000000a2"
+	Wes = "0191f0a2-5b1c-7d3e-8f40-0000000000a3"
+	Xia = "0191f0a2-5b1c-7d3e-8f40-0000000000a4"
+)
 
+// SomePeople returns four persons and two groups.
 func SomePeople() *People {
 	return &People{
 		All: []management.Person{
