@@ -22,7 +22,7 @@ func TestErrors_PageHasEveryCode(t *testing.T) {
 	}
 	examples := map[string]string{}
 	code := regexp.MustCompile(`(?:\bCode: +|\bCodedFault\(|\bnewV1Error\(|\b[Cc]ode[A-Z]\w* += |\bofrep[A-Z]\w+ += |\b(?:notSupported|tooLarge) += )"([A-Za-z_]+)"`)
-	for _, room := range []string{".", "internal/*", "../../management", "../../management/*", "../../capture", "../../capture/queries", "../../capture/insights"} {
+	for _, room := range []string{".", "internal/*", "../../management", "../../management/*", "../../management/internal/*", "../../capture", "../../capture/queries", "../../capture/insights"} {
 		files, err := filepath.Glob(filepath.Join(room, "*.go"))
 		if err != nil {
 			t.Fatal(err)
