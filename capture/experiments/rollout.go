@@ -2,6 +2,19 @@ package experiments
 
 import "math"
 
+// Decision is the outcome of evaluating a step (§4.7).
+type Decision string
+
+// The decisions.
+const (
+	Wait     Decision = "wait"
+	Hold     Decision = "hold"
+	Advance  Decision = "advance"
+	Complete Decision = "complete" // the last step has ended
+	Rollback Decision = "rollback"
+	Fail     Decision = "fail" // the flag is deleted
+)
+
 // Rollout has the parts of the definition of a guarded rollout that its evaluation depends on
 // (§4.2). Guardrails are metrics that cause a rollback if they are harmed, and Signals cause a
 // hold.

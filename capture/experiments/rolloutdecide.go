@@ -1,18 +1,5 @@
 package experiments
 
-// Decision is the outcome of evaluating a step (§4.7).
-type Decision string
-
-// The decisions.
-const (
-	Wait     Decision = "wait"
-	Hold     Decision = "hold"
-	Advance  Decision = "advance"
-	Complete Decision = "complete" // the last step has ended
-	Rollback Decision = "rollback"
-	Fail     Decision = "fail" // the flag is deleted
-)
-
 // Situation has the facts about a step that do not follow from events.
 type Situation struct {
 	FlagDeleted, FlagChanged, FlagInactive bool
