@@ -15,12 +15,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// InsightStore is the store for Insights.
-type InsightStore interface {
-	HistoryStore
-	port.Source
-}
-
 // Insights is the contract test of port.Source: its results are equal to a search
 // through a plain list, after merges, splits and erasures.
 func Insights(t *testing.T, open func(testing.TB) InsightStore) {

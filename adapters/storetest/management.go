@@ -11,16 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/serving"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
-
-// ManagementStore is the store for Management.
-type ManagementStore interface {
-	rooms.Store
-	serving.Source
-}
 
 // Management is the contract test of rooms.Store.
 func Management(t *testing.T, open func(testing.TB) ManagementStore) {
@@ -38,28 +31,6 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
-}
-
-func inWrite(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
-	t.Helper()
-	must(t, s.Write(context.Background(), work))
-}
-
-func inRead(t testing.TB, s rooms.Store, work func(rooms.Tx) error) {
-	t.Helper()
-	must(t, s.Read(context.Background(), work))
-}
-
-func put(t testing.TB, s rooms.Store, records ...management.Record) {
-	t.Helper()
-	inWrite(t, s, func(tx rooms.Tx) error {
-		for i := range records {
-			if err := tx.Put(&records[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 func managementRecords(t *testing.T, s ManagementStore) {
