@@ -15,16 +15,6 @@ const (
 // multiplied.
 const maxLinearCount = 1000
 
-// nodeFacts are the requirements of a node. As in fancy_regex, fixed and hard decide which
-// look-behinds are allowed: those that always match the same number of runes, or contain no hard
-// node.
-type nodeFacts struct {
-	min   int  // minimum number of runes consumed
-	fixed bool // consumes exactly min runes
-	hard  bool // Rust's linear engine cannot match it
-	size  int  // bytes, as estimated above; may exceed maxSize by one
-}
-
 // analyzer visits each node of a tree once and stores in it its facts and counted, the product of
 // the nested counts that package regexp will process.
 type analyzer struct {

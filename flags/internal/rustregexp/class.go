@@ -5,16 +5,6 @@ import "unicode/utf8"
 // maxClassNesting is the maximum depth of nested bracket classes.
 const maxClassNesting = 250
 
-// classItem is a character or an escape of a bracket class. classParser evaluates a class from a
-// list of items, after class has found its end.
-type classItem struct {
-	r     rune
-	set   runeSet
-	isSet bool // the item is set, not r
-	raw   bool // r is unescaped and may be an operator
-	folds bool // (?i) applies to r also outside classes, as for hexadecimal escapes
-}
-
 // classEscapes are the letters whose escapes have a meaning only outside classes; in a class each
 // is a literal character.
 var classEscapes = map[byte]rune{'b': '\b', 'B': 'B', 'A': 'A', 'z': 'z', 'k': 'k', 'K': 'K', 'G': 'G'}

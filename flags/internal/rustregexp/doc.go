@@ -15,7 +15,8 @@
 //
 // # Structure
 //
-//   - syntax.go, group.go, escape.go and class.go parse a pattern into a tree of nodes.
+//   - syntax.go, group.go, escape.go and class.go parse a pattern into a tree of nodes; parser.go has
+//     the state that they share, and node.go the nodes.
 //   - set.go and props.go compute the sets of runes of classes and properties.
 //   - analysis.go checks the limits of fancy_regex and determines the engine; cost.go has the limits
 //     of time that fancy_regex does not have.

@@ -6,6 +6,16 @@ import (
 	"unicode/utf8"
 )
 
+// classItem is a character or an escape of a bracket class. classParser evaluates a class from a
+// list of items, after class has found its end.
+type classItem struct {
+	r     rune
+	set   runeSet
+	isSet bool // the item is set, not r
+	raw   bool // r is unescaped and may be an operator
+	folds bool // (?i) applies to r also outside classes, as for hexadecimal escapes
+}
+
 // Escapes of a single rune, inside and outside classes.
 var runeEscapes = map[byte]rune{
 	'a': '\a', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v', 'e': 0x1B,
@@ -195,13 +205,6 @@ func (p *parser) hex(digits int) (classItem, error) {
 // isHex reports whether s is not empty and has only hexadecimal digits.
 func isHex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
-}
-
-// propertyName is a property as written in a pattern, with the flags and \P that change its
-// meaning.
-type propertyName struct {
-	name          string
-	fold, negated bool
 }
 
 // property reads the name after \p or \P: one rune, or a name in braces.
