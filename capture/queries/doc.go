@@ -2,9 +2,9 @@
 // computations, caches results while they are valid, and lets long queries continue in the
 // background after the request that started them.
 //
-//	Service.Execute
+//	Service.Execute (execute.go)
 //	    -> a fresh result in the cache (cache.go, fresh.go)
-//	    -> a computation, shared by all callers with the same query (computation.go)
+//	    -> a computation, shared by all callers with the same query (compute.go)
 //	       -> scheduled fairly between projects (turns.go) -> insights.Query.Run
 //	    -> a run whose status can be read and that can be canceled (runs.go), also
 //	       through other servers of the database (board.go)

@@ -11,10 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// ages are the greatest ages of a result that may be returned although new events have
-// arrived since (§5.2). lazy applies to the mode LazyAsync.
-type ages struct{ usual, lazy time.Duration }
-
 const day = 24 * time.Hour
 
 // agesByInterval has the ages by the interval of the query.

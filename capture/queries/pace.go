@@ -2,7 +2,6 @@ package queries
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,12 +74,4 @@ func (t *pacer) pause(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	t.began = time.Now()
-}
-
-// hasSpareProcessor reports whether a query may use a second processor: there was no other
-// work for a while, and not all processors are used by queries.
-func (d *Service) hasSpareProcessor() bool {
-	running, _ := d.scheduler.counts()
-	now := time.Now()
-	return runtime.GOMAXPROCS(0) > running && now.UnixNano()-d.pace.lastWork(now) > int64(quietTime)
 }

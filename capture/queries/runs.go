@@ -178,38 +178,6 @@ func (r *run) wait() (*entry, error) {
 	}
 }
 
-// Status is the status of a run (§1.5).
-type Status struct {
-	ID           string         `json:"id"`
-	Async        bool           `json:"query_async"`
-	Team         int64          `json:"team_id"`
-	Insight      *int64         `json:"insight_id"`
-	Dashboard    *int64         `json:"dashboard_id"`
-	Failed       bool           `json:"error"`
-	ErrorMessage *string        `json:"error_message"`
-	Complete     bool           `json:"complete"`
-	Results      map[string]any `json:"results"`
-	Start        *string        `json:"start_time"`
-	Pickup       *string        `json:"pickup_time"`
-	End          *string        `json:"end_time"`
-	Expiration   *string        `json:"expiration_time"`
-	Task         *string        `json:"task_id"`
-	Labels       []string       `json:"labels"`
-	Progress     *progress      `json:"query_progress"`
-
-	// ClientError reports whether the run failed because of the query or a limit.
-	ClientError bool `json:"-"`
-}
-
-// progress is the progress of a run (§5.5). Times are in milliseconds.
-type progress struct {
-	BytesRead     int64 `json:"bytes_read"`
-	RowsRead      int64 `json:"rows_read"`
-	EstimatedRows int64 `json:"estimated_rows_total"`
-	TimeElapsed   int64 `json:"time_elapsed"`
-	ActiveCPUTime int64 `json:"active_cpu_time"`
-}
-
 // optionalStamp formats a time for responses. It returns nil for the zero time.
 func optionalStamp(t time.Time) *string {
 	if t.IsZero() {

@@ -3,7 +3,6 @@ package queries
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -105,18 +104,4 @@ func outcomeOf(err error) string {
 		return "cancelled"
 	}
 	return "failed"
-}
-
-// Stats returns the current statistics. d may be nil.
-func (d *Service) Stats() Stats {
-	if d == nil {
-		return Stats{}
-	}
-	running, waiting := d.scheduler.counts()
-	d.stats.mu.Lock()
-	defer d.stats.mu.Unlock()
-	return Stats{
-		Running: running, Waiting: waiting, MemoryBytes: int64(running) * d.Limits.Memory, RowsRead: d.stats.rows,
-		Outcomes: maps.Clone(d.stats.outcomes), Seconds: maps.Clone(d.stats.seconds), Cache: maps.Clone(d.stats.cache),
-	}
 }
