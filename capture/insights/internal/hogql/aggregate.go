@@ -1,10 +1,6 @@
 package hogql
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // aggregate is an entry of the table of aggregates. Rows with a null argument are skipped.
 type aggregate struct {
@@ -53,33 +49,6 @@ type groups struct {
 	// all are the aggregates in the order of their slots.
 	all      []*aggregation
 	compiled map[int]compiled // compiled calls of aggregates by ident, so that equal calls are computed once
-}
-
-// caseInsensitiveAggregates are the aggregates whose names are not case-sensitive (§2.9.8).
-var caseInsensitiveAggregates = []string{"count", "sum", "min", "max", "avg", "any"}
-
-// aggregates is the table by name. It is filled by init.
-var aggregates = map[string]*aggregate{}
-
-func init() {
-	for i := range aggregateRows {
-		aggregates[aggregateRows[i].name] = &aggregateRows[i]
-	}
-}
-
-// findAggregate returns the aggregate with a name, or nil. conditional reports whether the
-// name has the suffix If.
-func findAggregate(name string) (a *aggregate, conditional bool) {
-	if a = aggregates[name]; a != nil {
-		return a, false
-	}
-	if lower := strings.ToLower(name); slices.Contains(caseInsensitiveAggregates, lower) {
-		return aggregates[lower], false
-	}
-	if base, ok := strings.CutSuffix(name, "If"); ok {
-		return aggregates[base], true
-	}
-	return nil, false
 }
 
 // aggregate compiles the call of an aggregate. Its value is read from the slot of the result.

@@ -4,7 +4,35 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
+
+// caseInsensitiveAggregates are the aggregates whose names are not case-sensitive (§2.9.8).
+var caseInsensitiveAggregates = []string{"count", "sum", "min", "max", "avg", "any"}
+
+// aggregates is the table by name. It is filled by init.
+var aggregates = map[string]*aggregate{}
+
+func init() {
+	for i := range aggregateRows {
+		aggregates[aggregateRows[i].name] = &aggregateRows[i]
+	}
+}
+
+// findAggregate returns the aggregate with a name, or nil. conditional reports whether the
+// name has the suffix If.
+func findAggregate(name string) (a *aggregate, conditional bool) {
+	if a = aggregates[name]; a != nil {
+		return a, false
+	}
+	if lower := strings.ToLower(name); slices.Contains(caseInsensitiveAggregates, lower) {
+		return aggregates[lower], false
+	}
+	if base, ok := strings.CutSuffix(name, "If"); ok {
+		return aggregates[base], true
+	}
+	return nil, false
+}
 
 // aggregateRows is the table of aggregates (§2.9.8).
 var aggregateRows = []aggregate{

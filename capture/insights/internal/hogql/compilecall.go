@@ -5,96 +5,6 @@ import (
 	"strings"
 )
 
-// function is an entry of the table of functions.
-//
-// The tables in the files fn*.go have one entry for each function of the language, and for
-// syntax that is implemented as a function.
-type function struct {
-	// name is the name in queries. Names that begin with $ implement syntax such as CASE, and
-	// cannot be called by queries.
-	name string
-	// args has a letter for the kind of each argument (see argumentKinds). It may be followed
-	// by ? if the argument is optional, * for any number of arguments, or + for at least one.
-	args string
-	// result returns the type of the result for the types of the arguments. It is nil if
-	// special is set.
-	result func(args []Type) Type
-	// acceptsNulls reports whether the function is called with null arguments. Otherwise its
-	// result is null if an argument is.
-	acceptsNulls bool
-	// nullable reports whether the result may be null although no argument is.
-	nullable bool
-
-	// Exactly one of one, two, all and special is set. one and two avoid the slice of
-	// arguments.
-	one func(*site, Value) Value
-	two func(*site, Value, Value) Value
-	all func(*site, []Value) Value
-	// regexp reports whether the second argument is a regular expression.
-	regexp bool
-	// special compiles the call itself, including its arguments.
-	special func(*compiler, *node) compiled
-}
-
-// functions is the table by name. It is filled by init, because entries refer to functions
-// that use the table.
-var functions = map[string]*function{}
-
-// caseInsensitiveFunctions are the functions whose names are not case-sensitive (§2.9.8).
-var caseInsensitiveFunctions = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
-
-// init fills the table. Functions that are not case-sensitive are also entered in upper case,
-// which findFunction tries after the exact name.
-func init() {
-	for _, rows := range [][]function{logicFunctions, mathFunctions, convertFunctions, textFunctions, urlFunctions, jsonFunctions, listFunctions, timeFunctions} {
-		for i := range rows {
-			functions[rows[i].name] = &rows[i]
-		}
-	}
-	for _, name := range caseInsensitiveFunctions {
-		functions[strings.ToUpper(name)] = functions[name]
-	}
-}
-
-// findFunction returns the function with a name, or nil.
-func findFunction(name string) *function {
-	if f := functions[name]; f != nil {
-		return f
-	}
-	if f := functions[strings.ToUpper(name)]; f != nil && !strings.HasPrefix(name, "$") {
-		return f
-	}
-	return nil
-}
-
-// call compiles the call of an aggregate or a function.
-func (c *compiler) call(n *node) compiled {
-	if a, conditional := findAggregate(n.name); a != nil {
-		return c.aggregate(n, a, conditional)
-	}
-	f := findFunction(n.name)
-	switch {
-	case f == nil:
-		return c.fail(n.src.fault(UnknownFunction, n.start, n.start+len(n.name), "Unknown function "+quoted(n.name), ""))
-	case n.params != nil:
-		return c.fail(n.fault(SyntaxError, "Function "+quoted(n.name)+" has one pair of parentheses", ""))
-	case n.distinct:
-		return c.fail(n.fault(SyntaxError, `Unexpected "DISTINCT" in `+quoted(n.name), ": expected an aggregate"))
-	}
-	for _, a := range n.args {
-		if a.op == opStar {
-			return c.fail(a.fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
-		}
-	}
-	if !c.checkCount(n, f.args) {
-		return constant(Value{}, nullType)
-	}
-	if f.special != nil {
-		return f.special(c, n)
-	}
-	return c.compileCall(n, f, c.compileAll(n.args))
-}
-
 // compileAll compiles a list of expressions.
 func (c *compiler) compileAll(nodes []*node) []compiled {
 	all := make([]compiled, len(nodes))
@@ -211,8 +121,8 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 	t.nullable = t.nullable || nullable
 	x := compiled{eval: s.invoke(f, evals), typ: t}
 	if folds && c.err == nil {
-		// The memory of a constant is not that of a row. It is counted by keep instead of
-		// built.
+		// The memory of a constant is not that of a row. It is counted by
+		// reserveConstant instead of built.
 		v := x.eval(nil)
 		c.env.built = 0
 		c.reserveConstant(n, v.size())
@@ -316,56 +226,4 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 		}
 		return f.all(s, s.args)
 	}
-}
-
-// The following functions compute the types of results.
-
-func constantType(t Type) func([]Type) Type { return func([]Type) Type { return t } }
-
-// likeFirst returns the type of the first argument.
-func likeFirst(args []Type) Type { return args[0] }
-
-// likeAll returns a type for the values of all arguments.
-func likeAll(args []Type) Type {
-	t := args[0]
-	for _, a := range args[1:] {
-		t = common(t, a)
-	}
-	return t
-}
-
-// numberLikeAll returns the integer type, or the float type if an argument may have a
-// fraction.
-func numberLikeAll(args []Type) Type {
-	for _, a := range args {
-		if a.any || a.json || a.kind == Float || a.kind == Null {
-			return floatType
-		}
-	}
-	return IntType
-}
-
-// listOfFirst returns the type of lists of the first argument.
-func listOfFirst(args []Type) Type { return args[0].plain().ListOf() }
-
-// plain returns the type without null.
-func (t Type) plain() Type {
-	t.nullable = false
-	return t
-}
-
-// elemOf returns the type of the elements of a list.
-func elemOf(t Type) Type {
-	if t.kind == List && t.elem != nil {
-		return *t.elem
-	}
-	return anyType
-}
-
-// boolInt returns the value of a comparison, 1 or 0.
-func boolInt(b bool) Value {
-	if b {
-		return Value{kind: Int, n: 1}
-	}
-	return Value{kind: Int}
 }

@@ -3,10 +3,11 @@
 //
 //	text -> lex.go -> parse*.go -> compile*.go -> closures over Row -> query.go
 //
-//	lex.go, parse.go, parseexpr.go   tokens, statements, expressions    §2.9.6
+//	lex.go, parse*.go, node.go       tokens, statements, expressions    §2.9.6
 //	value.go, compare.go, output.go  values, their order, their text    §2.9.7
 //	scope.go, compile*.go            names become slots, calls closures
-//	fn*.go                           the table of functions             §2.9.8
+//	env.go, site.go                  the state of a query and of a call
+//	functions.go, fn*.go             the table of functions             §2.9.8
 //	aggregate*.go                    the table of aggregates            §2.9.8
 //	query.go, grouped.go             SELECT over rows that are pushed
 //

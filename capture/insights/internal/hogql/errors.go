@@ -1,10 +1,6 @@
 package hogql
 
-import (
-	"fmt"
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // These are the codes of errors (§1.7).
 const (
@@ -39,26 +35,6 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Text }
-
-// source is a text and its tokens. Nodes refer to it.
-type source struct {
-	text   string
-	tokens []token
-}
-
-// fault returns an error about the bytes from start to end. The message is head, the position
-// and tail.
-func (s *source) fault(code string, start, end int, head, tail string) *Error {
-	start = min(start, len(s.text))
-	end = max(start, min(end, len(s.text)))
-	before := s.text[:start]
-	e := &Error{In: s.text, Code: code, Line: 1 + strings.Count(before, "\n")}
-	e.Column = 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-	e.Start = utf8.RuneCountInString(before)
-	e.End = e.Start + utf8.RuneCountInString(s.text[start:end])
-	e.Text = fmt.Sprintf("%s at line %d, column %d%s", head, e.Line, e.Column, tail)
-	return e
-}
 
 // quoted returns a word in double quotes, truncated to 100 characters.
 func quoted(word string) string {

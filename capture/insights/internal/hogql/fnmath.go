@@ -66,38 +66,6 @@ func float(f func(float64) float64) func(*site, Value) Value {
 // power implements pow.
 func power(_ *site, a, b Value) Value { return FloatOf(math.Pow(a.float(), b.float())) }
 
-// negate returns -v. The least integer becomes a float.
-func negate(v Value) Value {
-	switch {
-	case v.kind == Float:
-		return FloatOf(-v.float())
-	case v.n == math.MinInt64:
-		return FloatOf(-float64(v.n))
-	}
-	return IntOf(-v.n)
-}
-
-// truncateToInt removes the fraction of a number. The result is null if it does not fit into
-// 64 bits.
-func truncateToInt(v Value) Value {
-	if v.kind != Float {
-		return v
-	}
-	f := math.Trunc(v.float())
-	if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
-		return Value{}
-	}
-	return IntOf(int64(f))
-}
-
-// toInt converts a number without a fraction to an integer, and other numbers to null.
-func toInt(v Value) Value {
-	if v.kind == Float && v.float() != math.Trunc(v.float()) {
-		return Value{}
-	}
-	return truncateToInt(v)
-}
-
 // integerOp applies f to two integers. Division by zero is an error of the query.
 func (s *site) integerOp(a, b Value, f func(x, y int64) int64) Value {
 	switch {

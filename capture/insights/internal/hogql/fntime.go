@@ -92,16 +92,6 @@ func unitFunctions() []function {
 	return all
 }
 
-// timeLike returns the type of a time in the zone of the argument.
-func timeLike(args []Type) Type {
-	t := TimeType
-	t.nullable = args[0].kind == Text
-	if args[0].kind == Time {
-		t.zone = args[0].zone
-	}
-	return t
-}
-
 // conversionType returns the type of a conversion to a time or date. The result may be null
 // unless the argument is a time or date. A time keeps its zone unless the conversion sets
 // one.
@@ -114,15 +104,6 @@ func conversionType(t Type) func(args []Type) Type {
 		}
 		return own
 	}
-}
-
-// likeMoment returns the date type if a date is moved by days or longer units, and a time
-// type otherwise.
-func likeMoment(args []Type) Type {
-	if args[0].kind == Date && !args[1].clock {
-		return dateType
-	}
-	return timeLike(args)
 }
 
 // dateOf returns the local date of a time, moved by days.

@@ -16,17 +16,6 @@ type bounds struct {
 // newBounds returns bounds that all rows meet.
 func newBounds() bounds { return bounds{from: math.MinInt64, to: math.MaxInt64} }
 
-// Range returns bounds of [Scope.Time], in microseconds since 1970, for the rows that can
-// meet WHERE. The bounds are inclusive.
-func (q *Query) Range() (from, to int64) { return q.bounds.from, q.bounds.to }
-
-// Names returns the values of [Scope.Name] for the rows that can meet WHERE. If it is nil,
-// any value can.
-func (q *Query) Names() []string { return q.bounds.names }
-
-// HasFilters reports whether only rows that pass {filters} can meet WHERE.
-func (q *Query) HasFilters() bool { return q.bounds.filtered }
-
 // narrow restricts the bounds by a condition and, if the condition is an AND, by its
 // operands.
 func (c *compiler) narrow(f *bounds, n *node) {

@@ -222,3 +222,17 @@ func (t Type) String() string {
 	}
 	return t.plain().name("UTC")
 }
+
+// plain returns the type without null.
+func (t Type) plain() Type {
+	t.nullable = false
+	return t
+}
+
+// elemOf returns the type of the elements of a list.
+func elemOf(t Type) Type {
+	if t.kind == List && t.elem != nil {
+		return *t.elem
+	}
+	return anyType
+}

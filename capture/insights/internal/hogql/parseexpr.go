@@ -6,55 +6,6 @@ import (
 	"strings"
 )
 
-// op is the kind of a node.
-type op uint8
-
-// These are the kinds of nodes.
-const (
-	opLiteral     op = iota
-	opPath           // a field or an alias, and names below it
-	opCall           // a function or an aggregate
-	opStar           // in count(*) and SELECT *
-	opLambda         // path has the parameters
-	opPlaceholder    // path has the names in the braces
-	opCohort         // args[0] IN COHORT name
-)
-
-// node is an expression. Operators, lists, CASE, CAST and similar syntax are calls of
-// functions.
-//
-// A node refers to the part of the text that it was parsed from, so that errors have a
-// position and columns without an alias have a name.
-type node struct {
-	// op determines which of the following fields are used.
-	op         op
-	src        *source
-	start, end int // offsets in src, in bytes
-	// name is the name of a function, an aggregate or a cohort.
-	name string
-	// path are the names of a path or placeholder, or the parameters of a lambda.
-	path []string
-	// value is the value of a literal.
-	value Value
-	// args are the arguments of a call, the body of a lambda or the operand of IN COHORT.
-	args   []*node
-	params []*node // the 0.9 in quantile(0.9)(x)
-	// distinct reports whether the arguments of an aggregate are preceded by DISTINCT.
-	distinct bool
-}
-
-// node returns a new node from start to the end of the last token.
-func (p *parser) node(op op, start int) *node {
-	return &node{op: op, src: p.source, start: start, end: p.prevEnd()}
-}
-
-// call returns a call node from start to the end of the last token.
-func (p *parser) call(name string, start int, args ...*node) *node {
-	n := p.node(opCall, start)
-	n.name, n.args = name, args
-	return n
-}
-
 // expr parses an expression. From the lowest precedence, the levels are: ?:, OR, AND, NOT,
 // comparisons, sums, products, unary minus, and access to members.
 //

@@ -10,16 +10,6 @@ import (
 // maxPattern is the greatest length of a regular expression in characters (§5.4).
 const maxPattern = 1000
 
-// matcher caches the last pattern of a call and its compiled form.
-//
-// The pattern is usually the same for all rows, but need not be a constant.
-type matcher struct {
-	text     string
-	re       *boundedre.Pattern
-	like     string // the pattern of ILIKE in lower case
-	compiled bool
-}
-
 // pattern compiles a function whose second argument is a pattern. A constant pattern is
 // checked immediately.
 func pattern(f *function) func(*compiler, *node) compiled {

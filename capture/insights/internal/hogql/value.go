@@ -318,3 +318,43 @@ func ValueOf(x any) (Value, bool) {
 	}
 	return Value{}, false
 }
+
+// boolInt returns the value of a comparison, 1 or 0.
+func boolInt(b bool) Value {
+	if b {
+		return Value{kind: Int, n: 1}
+	}
+	return Value{kind: Int}
+}
+
+// negate returns -v. The least integer becomes a float.
+func negate(v Value) Value {
+	switch {
+	case v.kind == Float:
+		return FloatOf(-v.float())
+	case v.n == math.MinInt64:
+		return FloatOf(-float64(v.n))
+	}
+	return IntOf(-v.n)
+}
+
+// truncateToInt removes the fraction of a number. The result is null if it does not fit into
+// 64 bits.
+func truncateToInt(v Value) Value {
+	if v.kind != Float {
+		return v
+	}
+	f := math.Trunc(v.float())
+	if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
+		return Value{}
+	}
+	return IntOf(int64(f))
+}
+
+// toInt converts a number without a fraction to an integer, and other numbers to null.
+func toInt(v Value) Value {
+	if v.kind == Float && v.float() != math.Trunc(v.float()) {
+		return Value{}
+	}
+	return truncateToInt(v)
+}
