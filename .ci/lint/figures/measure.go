@@ -23,8 +23,6 @@ const (
 	module = "github.com/bunting-flags/bunting"
 	// complexity is the greatest cognitive complexity of a function.
 	complexity = 25
-	// fewFiles is the number of files up to which a package can be read in any order.
-	fewFiles = 10
 )
 
 // measure returns all figures.
@@ -127,7 +125,7 @@ func list(root string) (out []goFile, err error) {
 }
 
 // measureTyped returns the functions that are too complex, and the greatest share of backward
-// references in a package of more than fewFiles files.
+// references in a package of more than house.FewFiles files.
 func measureTyped(root string) (complexFunctions []string, share float64, where string, err error) {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") })
 	pkgs, err := packages.Load(&packages.Config{
@@ -146,7 +144,7 @@ func measureTyped(root string) (complexFunctions []string, share float64, where 
 		for _, file := range p.Syntax {
 			complexFunctions = append(complexFunctions, complexIn(dir, file)...)
 		}
-		if len(p.Syntax) <= fewFiles {
+		if len(p.Syntax) <= house.FewFiles {
 			continue
 		}
 		if s := house.ShareBackwards(p.Fset, p.Types, p.TypesInfo.Uses); s > share {

@@ -11,42 +11,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// mostBackwards is the maximum percentage of a package's arrows that may lead backwards; the goal
-// is 10. There is an arrow from a file to each other file of the package whose functions, types,
-// fields or methods it uses. The files are sorted into an order with few backward arrows. Packages
-// of only a few files are not checked.
-var mostBackwards = map[string]int{
-	"adapters/httpapi/internal/frame":     10,
-	"adapters/httpapi/internal/history":   10,
-	"adapters/httpapi/internal/manage":    10,
-	"adapters/httpapi/internal/results":   10,
-	"adapters/httpapi/internal/sdk":       10,
-	"adapters/internal/exports":           10,
-	"adapters/remote":                     10,
-	"adapters/server":                     10,
-	"adapters/sqlstore":                   10,
-	"adapters/sqlstore/internal/database": 10,
-	"adapters/sqlstore/internal/events":   10,
-	"capture":                             10,
-	"capture/insights/internal/filter":    10,
-	"capture/insights/internal/scan":      10,
-	"capture/insights/internal/trends":    10,
-	"capture/insights/internal/trials":    10,
-	"cmd/bunting/internal/client":         10,
-	"cmd/bunting/internal/convert":        10,
-	"flags":                               10,
-	"flags/serving":                       10,
-	"management":                          10,
-	"management/batchexports":             10,
-	"management/dashboards":               10,
-	"management/cohorts":                  10,
-	"management/experiments":              10,
-	"management/featureflags":             10,
-	"management/rollouts":                 10,
-	"management/internal/storedflags":     10,
-	"management/surveys":                  10,
-	"management/organizations":            10,
-}
+const (
+	// mostBackwards is the maximum percentage of a package's arrows that may lead backwards. There is
+	// an arrow from a file to each other file of the package whose functions, types, fields or methods
+	// it uses. The files are sorted into an order with few backward arrows.
+	mostBackwards = 10
+	// FewFiles is the number of files up to which a package can be read in any order. Only packages
+	// with more files are checked.
+	FewFiles = 10
+)
 
 // Backwards reports packages with files that depend on each other in cycles, so that no file can be
 // read before the rest. The remedy is to move shared code into a third file.
@@ -55,16 +28,12 @@ var Backwards = &analysis.Analyzer{
 	Doc:  "reports packages whose files name each other in circles",
 	Run: func(pass *analysis.Pass) (any, error) {
 		s, err := sourcesOf(pass)
-		most, counted := mostBackwards[s.dir]
-		if err != nil || !counted {
+		if err != nil || len(s.files) <= FewFiles {
 			return nil, err
 		}
-		pos := pass.Files[0].Name.Pos()
 		all, back := countBackwards(arrowsOf(pass.Fset, pass.Pkg, pass.TypesInfo.Uses))
-		if all == 0 {
-			pass.Reportf(pos, "the files of the package name nothing of each other: it needs no row in mostBackwards")
-		} else if share := (100*len(back) + all - 1) / all; share > most {
-			pass.Reportf(pos, "%d of %d arrows between files lead backwards, %d %%, want at most %d %%: %s", len(back), all, share, most, strings.Join(back, ", "))
+		if share := (100*len(back) + all - 1) / max(all, 1); share > mostBackwards {
+			pass.Reportf(pass.Files[0].Name.Pos(), "%d of %d arrows between files lead backwards, %d %%, want at most %d %%: %s", len(back), all, share, mostBackwards, strings.Join(back, ", "))
 		}
 		return nil, nil
 	},

@@ -15,7 +15,6 @@ func TestRows(t *testing.T) {
 	names := slices.Concat(
 		slices.Collect(maps.Keys(table)),
 		slices.Collect(maps.Keys(mostExported)),
-		slices.Collect(maps.Keys(mostBackwards)),
 	)
 	for _, name := range names {
 		files, err := filepath.Glob(filepath.Join(top, name, "*.go"))
