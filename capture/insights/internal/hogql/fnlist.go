@@ -239,7 +239,7 @@ func rangeList(s *site, args []Value) Value {
 		s.fail(TooLarge, fmt.Sprintf("Function %q makes at most %d numbers", s.node.name, most))
 		return Value{}
 	}
-	if count <= 0 || !s.allocate(40*int(count)) {
+	if count <= 0 || !s.fits(valueSize*int(count)) { // list counts them
 		return ListOf(nil)
 	}
 	all := make([]Value, int(count))
