@@ -170,8 +170,8 @@ func countText(b *scan.Binder, n *Numberer, text string) uint32 {
 
 // text returns a property in the form of a breakdown value; "" if it is missing.
 func (s *Split) text(raw string) string {
-	text, ok := scan.Text(raw)
-	if ok && s.normalize {
+	text, _ := scan.Text(raw)
+	if text != "" && s.normalize {
 		if text = strings.TrimRight(text, "/?#"); text == "" {
 			return "/"
 		}
