@@ -75,6 +75,7 @@ func TestIssues_Rows(t *testing.T) {
 		{"by sessions", `, "orderBy": "sessions"`, "a 3/2/2, c 1/1/1, b 2/2/0"},
 		{"by the first time ever", `, "orderBy": "first_seen"`, "b 2/2/0, c 1/1/1, a 3/2/2"},
 		{"a limit", `, "orderBy": "occurrences", "limit": 2`, "a 3/2/2, b 2/2/0 and more"},
+		{"as many rows as the limit", `, "orderBy": "occurrences", "limit": 3`, "a 3/2/2, b 2/2/0, c 1/1/1"},
 		{"the next page", `, "orderBy": "occurrences", "limit": 2, "offset": 2`, "c 1/1/1"},
 		{"a page behind the end", `, "offset": 4`, ""},
 		{"a range", `, "dateRange": {"date_from": "2020-01-18", "date_to": "2020-01-20"}`, "a 2/2/2, b 1/1/0"},
