@@ -172,8 +172,8 @@ type Stream struct {
 	URL string
 	// Creds is a file with credentials. If empty, the connection has no credentials.
 	Creds string
-	// Replicas is the number of brokers that store each event, MaxBytes the size of the stream at
-	// which further events are rejected. Zero leaves an existing stream unchanged.
+	// Replicas is the number of brokers that store each event: 1, 3 or 5. MaxBytes is the size of the
+	// stream at which further events are rejected. Zero leaves an existing stream unchanged.
 	Replicas int
 	MaxBytes int64
 }

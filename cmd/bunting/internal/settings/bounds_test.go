@@ -33,7 +33,7 @@ func TestSettings_Bounds(t *testing.T) {
 		"console":             {"on off read-only", "_ readonly", "must be on, read-only or off, not %q"},
 		"console-idle":        {"1m 12h", "59s 0 _ 12", "must be a duration of 1m or more such as 12h, not %q"},
 		"console-life":        {"1m 720h", "59999ms -1h", "must be a duration of 1m or more such as 12h, not %q"},
-		"stream-replicas":     {"0 1 3 5", "-1 6 _ many", "must be 0 to 5, not %q"},
+		"stream-replicas":     {"0 1 3 5", "-1 2 4 6 3.0 _ many", "must be 1, 3 or 5, or 0 for the replicas of the existing stream, not %q"},
 		"stream-bytes":        {"0 1048576 9223372036854775807", "1 1048575 -1 _ 8GiB", "must be 0, or 1048576 bytes or more, not %q"},
 		"shadow-sample":       {"1 0.5 1e-9", "0 -0.5 1.1 NaN Inf _ all", "must be a share above 0 and up to 1, not %q"},
 		"shadow-answer":       {"self upstream", "_ both", "must be self or upstream, not %q"},

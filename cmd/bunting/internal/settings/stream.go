@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,14 @@ var streamSettings = []setting{
 	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
 		func(c *Config, v []string) error { c.Stream.Creds = v[0]; return nil }},
 	{"stream-replicas", number, "N", []string{"0"}, "brokers that store each event: 1, 3 or 5; 0 does not change an existing stream and creates a new one with 1",
-		intInRange(func(c *Config) *int { return &c.Stream.Replicas }, 0, 5, "0 to 5")},
+		func(c *Config, v []string) error {
+			n, err := strconv.Atoi(v[0])
+			if err != nil || !slices.Contains([]int{0, 1, 3, 5}, n) { // an even number survives no more failures than the odd one below it
+				return fmt.Errorf("must be 1, 3 or 5, or 0 for the replicas of the existing stream, not %q", v[0])
+			}
+			c.Stream.Replicas = n
+			return nil
+		}},
 	{"stream-bytes", number, "BYTES", []string{"0"}, "size of the stream, above which events are refused; 0 does not change an existing stream and creates a new one with 8 GiB",
 		func(c *Config, v []string) (err error) {
 			if c.Stream.MaxBytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.MaxBytes < 0 || c.Stream.MaxBytes > 0 && c.Stream.MaxBytes < 1<<20 {
