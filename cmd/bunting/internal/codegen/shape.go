@@ -180,7 +180,7 @@ func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) 
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
 		Items      json.RawMessage            `json:"items"`
-		Enum       []any                      `json:"enum"`
+		Enum       []json.RawMessage          `json:"enum"`
 		Ref        string                     `json:"$ref"`
 	}
 	fault := func(format string, args ...any) (*shape, error) {
@@ -201,7 +201,11 @@ func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) 
 	}
 	if len(schema.Enum) > 0 && schema.Type == nil {
 		var out *shape
-		for _, v := range schema.Enum {
+		for _, raw := range schema.Enum {
+			v, err := decode(raw) // as numbers of payloads, so that integers are int64
+			if err != nil {
+				return fault("%v", err)
+			}
 			out = merge(out, shapeOf(v))
 		}
 		return out, nil
