@@ -1,5 +1,4 @@
-// Command ownstore evaluates flags with definitions and person properties from a service's own
-// storage.
+// Command ownstore evaluates flags with a service's own store of definitions and person properties.
 package main
 
 import (
