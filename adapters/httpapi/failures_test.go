@@ -134,8 +134,8 @@ func TestHTTP_AbortHandler(t *testing.T) {
 	h := w.handler(t, nil, nil)
 	w.panicked = http.ErrAbortHandler
 	defer func() {
-		if v := recover(); v != http.ErrAbortHandler {
-			t.Errorf("recovered %v", v)
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v", err)
 		}
 	}()
 	ask(h, "POST", "/flags?v=2", good)

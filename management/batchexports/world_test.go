@@ -76,7 +76,7 @@ func (l *ledger) Passed(_ context.Context, _, after, upTo int64, when time.Time)
 	return upTo, nil
 }
 
-func (l *ledger) FirstEvent(context.Context, int64) (first time.Time, any bool, err error) {
+func (l *ledger) FirstEvent(context.Context, int64) (first time.Time, found bool, err error) {
 	for _, e := range l.events {
 		if first.IsZero() || e.Timestamp.Before(first) {
 			first = e.Timestamp
@@ -85,7 +85,7 @@ func (l *ledger) FirstEvent(context.Context, int64) (first time.Time, any bool, 
 	return first, !first.IsZero(), nil
 }
 
-func (l *ledger) FirstPerson(context.Context, int64) (first time.Time, any bool, err error) {
+func (l *ledger) FirstPerson(context.Context, int64) (first time.Time, found bool, err error) {
 	for _, p := range l.persons {
 		if first.IsZero() || p.CreatedAt.Before(first) {
 			first = p.CreatedAt

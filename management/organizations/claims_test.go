@@ -110,7 +110,7 @@ func TestAccount_AddressIsPendingUntilConfirmed(t *testing.T) {
 		t.Errorf("confirming an address that is another's: %q", got)
 	}
 
-	if me, err = d.account(t, "phx_owner", `{"email": "mine@example.com"}`); err != nil {
+	if _, err = d.account(t, "phx_owner", `{"email": "mine@example.com"}`); err != nil {
 		t.Fatal(err)
 	}
 	link = confirmation.FindStringSubmatch(d.mailTo(t, s, "mine@example.com"))

@@ -23,7 +23,7 @@ func TestOutbox_ServerDown(t *testing.T) {
 	d.invite(t, `{"target_email": "new@example.com"}`)
 	waits := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
 	for _, wait := range waits {
-		if next := d.deliver(t, "connection refused"); next != d.now().Add(wait) {
+		if next := d.deliver(t, "connection refused"); !next.Equal(d.now().Add(wait)) {
 			t.Fatalf("next at %v, want %v after %v", next, wait, d.now())
 		}
 		d.advance(wait - time.Second)

@@ -8,6 +8,6 @@ const (
 	mostStable     = 731
 	mostOthers     = 1084
 	mostBackwards  = 10
-	mostExceptions = 9
+	mostExceptions = 0
 	mostComplex    = 0
 )

@@ -16,19 +16,7 @@ type exception struct {
 }
 
 // exceptions must not get new entries.
-var exceptions = []exception{
-	{"management/batchexports_test", "redefines-builtin-id", "world_test.go", "type any"},
-	{"management/organizations_test", "SA4006", "claims_test.go", "this value of me"},
-	{"management/organizations_test", "timeequal", "outbox_test.go", ""},
-	{"flags/internal/rustregexp", "errorlint", "rustregexp_test.go", "type assertion on error"},
-	{"adapters/httpapi/internal/admission", "errorlint", "budget_test.go", "fail on wrapped errors"},
-	{"adapters/httpapi_test", "errorlint", "failures_test.go", "fail on wrapped errors"},
-	{"adapters/internal/exports/s3test", "errorlint", "s3_test.go", "fail on wrapped errors"},
-	{"bench", "SA4006", "ours_test.go", "this value of set"},
-
-	// Correct as it is: a pointer is compared.
-	{"adapters/remote_test", "errorlint", "read_test.go", "fail on wrapped errors"},
-}
+var exceptions = []exception{}
 
 // Exceptions returns the number of exceptions.
 func Exceptions() int { return len(exceptions) }

@@ -1,6 +1,7 @@
 package rustregexp
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -56,8 +57,8 @@ func TestFlags_4_5_RegexInvalid(t *testing.T) {
 			t.Errorf("%q compiled", v.pattern)
 			continue
 		}
-		fault, ok := err.(*syntaxError)
-		if !ok || fault.pos != v.pos {
+		var fault *syntaxError
+		if !errors.As(err, &fault) || fault.pos != v.pos {
 			t.Errorf("%q: %v, want position %d", v.pattern, err, v.pos)
 		}
 	}

@@ -40,7 +40,7 @@ func TestBudget_NeverOver(t *testing.T) {
 			for range 300 {
 				l := b.newArrival(t, []string{oneAddress, otherAddress}[random.IntN(2)])
 				for range random.IntN(4) {
-					if err := l.Acquire(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && err != &Busy {
+					if err := l.Acquire(random.Int64N(10 << 20 >> random.IntN(8))); err != nil && !errors.Is(err, &Busy) {
 						t.Error(err)
 					}
 					if random.IntN(3) == 0 {
@@ -188,7 +188,7 @@ func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 		mustAcquire(t, one, 1600)
 		mustAcquire(t, two, 1500)
 		start := time.Now()
-		if err := two.Acquire(200); err != &Busy {
+		if err := two.Acquire(200); !errors.Is(err, &Busy) {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != 0 {
@@ -226,7 +226,7 @@ func TestBudget_ShareOfAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		fourth := acquireAsync(b.newArrival(t, oneAddress), 10<<20)
-		if err := <-fourth; err != &Busy {
+		if err := <-fourth; !errors.Is(err, &Busy) {
 			t.Error(err)
 		}
 		for _, l := range []*Lease{one, two, three, small, other} {
@@ -253,7 +253,7 @@ func TestBudget_Order(t *testing.T) {
 		behind := acquireAsync(b.newArrival(t, "192.0.2.4"), 500)
 		b.wait(t, arriveLine, 2) // 500 are free, but it is not at the front
 		giveUp()
-		if err := <-large; err != &Busy {
+		if err := <-large; !errors.Is(err, &Busy) {
 			t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
 		}
 		if err := <-behind; err != nil {
@@ -272,7 +272,7 @@ func TestBudget_Patience(t *testing.T) {
 		mustAcquire(t, b.newArrival(t, oneAddress), 1600)
 		mustAcquire(t, b.newArrival(t, otherAddress), 1600)
 		start := time.Now()
-		if err := b.newArrival(t, "192.0.2.3").Acquire(200); err != &Busy {
+		if err := b.newArrival(t, "192.0.2.3").Acquire(200); !errors.Is(err, &Busy) {
 			t.Error(err)
 		}
 		if took := time.Since(start); took != budgetWaitTimeout {

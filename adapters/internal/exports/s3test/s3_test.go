@@ -105,7 +105,7 @@ func TestLarge(t *testing.T) {
 		}
 		return broken
 	}
-	if _, err := runner().Run(t.Context(), j); err != broken {
+	if _, err := runner().Run(t.Context(), j); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the rows", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
