@@ -1,0 +1,81 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Sizes in health checks: with one decimal in the largest unit that fits.
+func TestBytesText(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0 KiB", 511: "0 KiB", 1024: "1 KiB", 1<<20 - 1: "1024 KiB", 1 << 20: "1.0 MiB", 3 << 19: "1.5 MiB", 1<<30 - 1: "1024.0 MiB", 1 << 30: "1.0 GiB", 5 << 39: "2.5 TiB",
+	} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Reasons for dropped events: the most frequent first, of equals by name, and only those of the last
+// hour.
+func TestDroppedText(t *testing.T) {
+	t.Parallel()
+	counts := func(list map[capture.DropReason]uint64) totals {
+		return totals{intake: capture.IntakeStats{Dropped: list}}
+	}
+	for name, c := range map[string]struct {
+		before, now map[capture.DropReason]uint64
+		want        string
+	}{
+		"none":            {nil, nil, "nothing dropped in the last hour"},
+		"an hour ago":     {map[capture.DropReason]uint64{"a": 5}, map[capture.DropReason]uint64{"a": 5}, "nothing dropped in the last hour"},
+		"a new reason":    {map[capture.DropReason]uint64{"a": 5}, map[capture.DropReason]uint64{"a": 5, "b": 1}, "1 dropped in the last hour (b 1)"},
+		"the frequent":    {nil, map[capture.DropReason]uint64{"a": 1, "b": 20, "c": 3}, "24 dropped in the last hour (b 20, c 3, a 1)"},
+		"equals, by name": {nil, map[capture.DropReason]uint64{"z": 2, "a": 2, "m": 2}, "6 dropped in the last hour (a 2, m 2, z 2)"},
+		"the difference":  {map[capture.DropReason]uint64{"a": 100, "b": 1}, map[capture.DropReason]uint64{"a": 101, "b": 3}, "3 dropped in the last hour (b 2, a 1)"},
+	} {
+		if got := droppedText(&healthView{hour: counts(c.before), now: counts(c.now)}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The states of a certificate at the limits of 21 and 3 days, and of a clock at 5 seconds.
+func TestHealth_Thresholds(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for remaining, want := range map[time.Duration]string{
+		21 * 24 * time.Hour: "", 21*24*time.Hour - 1: healthWarn, 3 * 24 * time.Hour: healthWarn, 3*24*time.Hour - 1: healthBad, 0: healthBad, -time.Hour: healthBad,
+	} {
+		v := &healthView{parts: &parts{server: &Server{}}, now: totals{at: now}}
+		if f := certificateUntil(now.Add(remaining))(t.Context(), v); f.state != want {
+			t.Errorf("a certificate for %s: %q, want %q", remaining, f.state, want)
+		}
+	}
+	for moved, want := range map[time.Duration]string{
+		0: "", 5*time.Second - 1: "", 1 - 5*time.Second: "", 5 * time.Second: "The clock was moved by 5s since the start.", -5 * time.Second: "The clock was moved by -5s since the start.", 25 * time.Hour: "The clock was moved by 25h0m0s since the start.",
+	} {
+		f := clockBetween(now, now.Add(time.Hour+moved), time.Hour)
+		if want == "" && (f.state != "" || f.detail != "steady") || want != "" && (f.state != healthWarn || f.detail != want) {
+			t.Errorf("moved by %s: %+v, want %q", moved, f, want)
+		}
+	}
+	for took, want := range map[time.Duration]string{250*time.Millisecond - 1: "", 250 * time.Millisecond: healthWarn, 2*time.Second - 1: healthWarn, 2 * time.Second: healthBad} {
+		v := &healthView{now: totals{recorder: capture.RecorderStats{Commits: 1, CommitTime: took}}}
+		if f := commitHealth(t.Context(), v); f.state != want {
+			t.Errorf("a commit in %s: %q, want %q", took, f.state, want)
+		}
+	}
+	timedOut := &healthView{now: totals{recorder: capture.RecorderStats{Commits: 5, TimedOut: 3, Rejected: 4}}, recent: totals{recorder: capture.RecorderStats{Rejected: 1}}}
+	if f := intakeHealth(t.Context(), timedOut); f.state != healthWarn || !strings.HasPrefix(f.detail, "0 tries to store events have failed and 6 requests were refused") {
+		t.Errorf("requests that waited too long: %+v", f)
+	}
+	if f := storeProblem(errors.New("x")); f.state != healthBad || !strings.Contains(f.detail, "x") || f.advice == "" {
+		t.Errorf("%+v", f)
+	}
+}
