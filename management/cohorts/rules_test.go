@@ -1,21 +1,17 @@
 package cohorts_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
-	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 func TestCohorts(t *testing.T) {
 	flagtest.Ask(t, map[string][]ruletest.Row{
-		"fields": cohortFieldRows, "trees": treeRows, "leaves": leafRows, "behavioral leaves": behavioralRows, "cohorts of cohorts": nestedRows,
-		"queries": cohortQueryRows, "the oldest form": legacyRows, "types": cohortTypeRows, "counts": countRows, "counted again": recountRows, "static ones": staticRows,
-		"files": fileRows, "adding and removing": memberChangeRows, "pages of persons": personPageRows, "copies of now": duplicateRows,
-		"in use": inUseRows, "lists": cohortListRows, "the log": cohortLogRows, "who is in it": membershipRows,
+		"fields": cohortFieldRows, "queries": cohortQueryRows, "types": cohortTypeRows, "copies of now": duplicateRows,
+		"in use": inUseRows, "lists": cohortListRows, "the log": cohortLogRows,
 	})
 }
 
@@ -69,157 +65,6 @@ var cohortFieldRows = flagtest.Rows(
 	},
 )
 
-var treeRows = flagtest.Rows(
-	flagtest.Each("§5.2 properties with type and values", "bob", "cohort",
-		[2]string{`{"filters":{}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-		[2]string{`{"filters":{"properties":null}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-		[2]string{`{"filters":{"properties":[]}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-		[2]string{`{"filters":{"properties":{}}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-		[2]string{`{"filters":{"properties":{"type":"AND"}}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-		[2]string{`{"filters":{"properties":{"values":[]}}}`, `400 invalid_input filters__detail Must contain a 'properties' key with type and values`},
-	),
-	flagtest.Each("§5.2 AND and OR, of groups and filters", "bob", "cohort",
-		[2]string{tree("AND", flagtest.Plan), `{"count":2}`},
-		[2]string{tree("OR", flagtest.Plan, `{"type":"person","key":"email","value":"wes@example.org","operator":"exact"}`), `{"count":3}`},
-		[2]string{tree("AND", flagtest.Plan, `{"type":"person","key":"email","value":"una@example.com","operator":"exact"}`), `{"count":1}`},
-		[2]string{tree("AND"), `{"count":4}`}, // flags.md §5.2: empty, true
-		[2]string{tree("OR"), `{"count":0}`},  // flags.md §5.2: empty, false
-		[2]string{tree("OR", `{"type":"AND","values":[`+flagtest.Plan+`]}`, `{"type":"OR","values":[]}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"AND","values":[{"type":"OR","values":[`+flagtest.Plan+`]}]}`), `{"count":2}`},
-	),
-	flagtest.Each("§5.2 trees of another form", "bob", "cohort",
-		[2]string{tree("NOT", flagtest.Plan), `400 invalid_input filters`},
-		[2]string{tree("and", flagtest.Plan), `400 invalid_input filters`},
-		[2]string{tree("AND", `7`), `400 invalid_input filters`},
-		[2]string{tree("AND", `"plan"`), `400 invalid_input filters`},
-		[2]string{tree("AND", `[`+flagtest.Plan+`]`), `400 invalid_input filters`},
-		[2]string{tree("AND", `{}`), `400 invalid_input filters`},
-		[2]string{tree("AND", `{"type":"event","key":"x"}`), `400 invalid_input filters`},
-		[2]string{tree("AND", `{"type":"AND","values":null}`), `400 invalid_input filters`},
-		[2]string{tree("AND", `{"type":"AND","values":{}}`), `400 invalid_input filters`},
-		[2]string{tree("AND", `{"type":"AND"}`), `400 invalid_input filters`},
-		[2]string{`{"filters":{"properties":{"type":"AND","values":"x"}}}`, `400 invalid_input filters`},
-	),
-	flagtest.Each("flags.md §5.2 at most 64 deep", "bob", "cohort",
-		[2]string{tree("AND", deep(60)), `{"count":2}`},
-		[2]string{tree("AND", deep(70)), `400 invalid_input filters`},
-	),
-)
-
-// deep returns a filter nested in n groups.
-func deep(n int) string {
-	return strings.Repeat(`{"type":"AND","values":[`, n) + flagtest.Plan + strings.Repeat(`]}`, n)
-}
-
-// ofPlan returns a filter of the property plan.
-func ofPlan(operator, value string) string {
-	return `{"type":"person","key":"plan","operator":"` + operator + `","value":` + value + `}`
-}
-
-var leafRows = flagtest.Rows(
-	flagtest.Each("§5.2 keys that are missing", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person"}`), `400 invalid_input filters Missing required keys for person filter: key, value, operator`},
-		[2]string{tree("AND", `{"type":"person","key":"plan"}`), `400 invalid_input filters Missing required keys for person filter: value, operator`},
-		[2]string{tree("AND", `{"type":"person","value":"pro","operator":"exact"}`), `400 invalid_input filters Missing required keys for person filter: key`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","operator":"exact"}`), `400 invalid_input filters Missing required keys for person filter: value`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":null,"operator":"exact"}`), `400 invalid_input filters Missing required keys for person filter: value`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro"}`), `400 invalid_input filters Missing required keys for person filter: operator`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":null}`), `400 invalid_input filters Missing required keys for person filter: operator`},
-		[2]string{tree("OR", flagtest.Plan, `{"type":"AND","values":[{"type":"person","key":"plan"}]}`), `400 invalid_input filters Missing required keys for person filter: value, operator`},
-		[2]string{tree("AND", `{"type":"cohort"}`), `400 invalid_input filters Missing required keys for cohort filter: key, value`},
-	),
-	flagtest.Each("§5.2 a value may be absent for is_set and is_not_set alone", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person","key":"plan","operator":"is_set"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","operator":"is_not_set"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","operator":"is_not"}`), `400 invalid_input filters Missing required keys for person filter: value`},
-	),
-	flagtest.Each("flags.md §4.5 the operators of flags", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person","key":"age","value":"25","operator":"gt"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"email","value":"@EXAMPLE.com","operator":"icontains"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"email","value":"\\.org$","operator":"regex"}`), `{"count":1}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"is_not"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":["pro","free"],"operator":"exact"}`), `{"count":2}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"equals"}`), `400 invalid_input filters`},
-	),
-	flagtest.Each("flags.md §4.5, §5.3 what nobody can match is refused, with its place", "bob", "cohort",
-		[2]string{tree("AND", ofPlan("is_date_before", `"soon"`)), `400 invalid_input filters filters.properties.values[0].value: is_date_before never matches here:`},
-		[2]string{tree("AND", flagtest.Plan, ofPlan("regex", `"("`)), `400 invalid_input filters filters.properties.values[1].value: regex never matches here: bad regular expression:`},
-		[2]string{tree("OR", `{"type":"AND","values":[`+ofPlan("not_regex", `"("`)+`]}`), `400 invalid_input filters filters.properties.values[0].values[0].value: not_regex never matches here:`},
-		[2]string{tree("AND", ofPlan("regex", `"(", "negation":true`)), `400 invalid_input filters filters.properties.values[0].value:`},
-		[2]string{tree("AND", ofPlan("gt", `"abc"`)), `400 invalid_input filters filters.properties.values[0].value: gt never matches here: the value must be a number`},
-		[2]string{tree("AND", ofPlan("between", `5`)), `400 invalid_input filters filters.properties.values[0].value: between never matches here:`},
-		[2]string{tree("AND", ofPlan("between", `[10,0]`)), `400 invalid_input filters filters.properties.values[0].value:`},
-		[2]string{tree("AND", ofPlan("not_between", `[10,0]`)), `400 invalid_input filters filters.properties.values[0].value:`},
-		[2]string{tree("AND", ofPlan("semver_gt", `"newest"`)), `400 invalid_input filters filters.properties.values[0].value:`},
-		[2]string{tree("AND", ofPlan("in", `7`)), `400 invalid_input filters filters.properties.values[0].operator: in never matches here: the operator is for cohort filters`},
-		[2]string{tree("AND", ofPlan("flag_evaluates_to", `true`)), `400 invalid_input filters filters.properties.values[0].operator:`},
-		[2]string{`{"groups":[{"properties":[` + ofPlan("gt", `"abc"`) + `]}]}`, `400 invalid_input filters filters.properties.values[0].values[0].value:`},
-	),
-	flagtest.Each("flags.md §5.2 a leaf that fails for a person is false, §4.9 and true when it is negated", "bob", "cohort",
-		[2]string{tree("AND", ofPlan("gt", `1`)), `{"count":0}`}, // plan is not a number
-		[2]string{tree("AND", ofPlan("gt", `1, "negation":true`)), `{"count":4}`},
-	),
-	flagtest.Each("flags.md §4.9 negation counts on leaves of cohorts", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"exact","negation":true}`), `{"count":2,"filters":{"properties":{"values":[{"negation":true}]}}}`},
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"exact","negation":false}`), `{"count":2}`},
-	),
-	flagtest.Each("decision 30 misspelt keys", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"person","key":"plan","value":"pro","operator":"exact","negaton":true}`), `400 unknown_key *`},
-		[2]string{`{"filters":{"propertes":{"type":"AND","values":[]}}}`, `400 unknown_key *`},
-	),
-)
-
-var behavioralRows = flagtest.Rows(
-	flagtest.Each("§5.2 filters on events", "bob", "cohort",
-		[2]string{tree("AND", flagtest.Performed), `{"cohort_type":"behavioral","filters":{"properties":{"values":[` + flagtest.Performed + `]}}}`},
-		[2]string{tree("AND", `{"type":"behavioral","key":7,"value":"performed_event_multiple","event_type":"actions","operator":"gte","operator_value":3,"time_value":"30","time_interval":"day","negation":true}`), `{"cohort_type":"behavioral"}`},
-		[2]string{tree("AND", `{"type":"behavioral","key":"e","value":"performed_event_sequence","event_type":"events","seq_event":"f","seq_event_type":"events","seq_time_value":1,"seq_time_interval":"day"}`), `{"cohort_type":"behavioral"}`},
-		[2]string{tree("AND", `{"type":"behavioral","key":"e","value":"performed_event_regularly","event_type":"events","total_periods":4,"min_periods":2,"event_filters":[],"explicit_datetime":"-30d"}`), `{"cohort_type":"behavioral"}`},
-		[2]string{tree("OR", flagtest.Plan, flagtest.Performed), `{"cohort_type":"behavioral"}`},
-	),
-	flagtest.Each("§5.2 keys that are missing", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"behavioral"}`), `400 invalid_input filters Missing required keys for behavioral filter: key, value, event_type`},
-		[2]string{tree("AND", `{"type":"behavioral","key":"e","value":"performed_event"}`), `400 invalid_input filters Missing required keys for behavioral filter: event_type`},
-		[2]string{tree("AND", `{"type":"behavioral","key":"e","event_type":"events"}`), `400 invalid_input filters Missing required keys for behavioral filter: value`},
-	),
-	flagtest.Each("§5.2 unknown keys refused", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"behavioral","key":"e","value":"performed_event","event_type":"events","how_often":3}`), `400 invalid_input filters`},
-	),
-)
-
-var nestedRows = flagtest.Rows(
-	[]ruletest.Row{
-		{"§5.2", "bob", "cohort", `{"name":"one","filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}}}`, `{"id":1,"count":2}`},
-		{"§5.2", "dan", "cohort", `{"name":"theirs","is_static":true}`, `{"id":2}`},
-	},
-	flagtest.Each("§5.2 a filter on a cohort", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":3,"count":2}`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1,"negation":true}`), `{"id":4,"count":2}`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1,"operator":"not_in"}`), `{"id":5,"count":2}`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":3}`, `{"type":"person","key":"age","value":"30","operator":"gt"}`), `{"id":6,"count":1}`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1}`, `{"type":"cohort","key":"id","value":1,"negation":true}`), `{"id":7,"count":0}`},
-	),
-	flagtest.Each("§5.2 Invalid Cohort ID", "bob", "cohort",
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":99}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":2}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":"1"}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1.5}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":[1]}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"name","value":1}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		[2]string{tree("AND", `{"type":"cohort","key":"id","value":1,"operator":"exact"}`), `400 invalid_input filters`},
-	),
-	[]ruletest.Row{
-		{"§5.2 a loop of one", "bob", "changecohort 1", tree("AND", `{"type":"cohort","key":"id","value":1}`), `400 invalid_input filters Cohorts cannot reference other cohorts in a loop.`},
-		{"§5.2 a loop of two", "bob", "changecohort 1", tree("AND", `{"type":"cohort","key":"id","value":3}`), `400 invalid_input filters Cohorts cannot reference other cohorts in a loop.`},
-		{"§5.2 a loop of three", "bob", "changecohort 1", tree("OR", flagtest.Plan, `{"type":"AND","values":[{"type":"cohort","key":"id","value":6}]}`), `400 invalid_input filters Cohorts cannot reference other cohorts in a loop.`},
-		{"§5.2 one that is deleted", "bob", "changecohort 7", `{"deleted":true}`, `{"deleted":true}`},
-		{"§5.2 one that is deleted", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":7}`), `400 invalid_input filters Invalid Cohort ID in filter`},
-		{"§5.2 a static one", "bob", `file {"name":"listed","is_static":true}`, "una", `{"id":8,"count":1}`},
-		{"§5.2 a static one", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":8}`), `{"count":1}`},
-		{"§5.2 a static one", "bob", "cohort", tree("AND", flagtest.Plan, `{"type":"cohort","key":"id","value":8,"negation":true}`), `{"count":1}`},
-	},
-)
-
 var cohortQueryRows = flagtest.Rows(
 	flagtest.Each("§5.2 queries are for static cohorts", "bob", "cohort",
 		[2]string{`{"is_static":true,"query":{"kind":"ActorsQuery"}}`, `{"id":1,"is_static":true,"cohort_type":"analytical","query":{"kind":"ActorsQuery"}}`},
@@ -241,32 +86,6 @@ var cohortQueryRows = flagtest.Rows(
 	),
 )
 
-// legacyRows prove that the oldest form is read as in flags.md §5.6 and stored in today's form.
-var legacyRows = flagtest.Rows(
-	flagtest.Each("flags.md §5.6 alternatives of requirements", "bob", "cohort",
-		[2]string{`{"groups":[{"properties":{"plan":"pro"}}]}`, `{"count":2,"groups":[],"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}]}}}`},
-		[2]string{`{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}]}]}`, `{"count":2}`},
-		[2]string{`{"groups":[{"properties":[{"key":"plan","value":"pro"}]}]}`, `{"count":2}`},
-		[2]string{`{"groups":[{"properties":[{"key":"plan","type":"event","value":"pro"}]}]}`, `{"count":2,"filters":{"properties":{"values":[{"values":[{"type":"person"}]}]}}}`},
-		[2]string{`{"groups":[{"properties":{"plan":"pro"}},{"properties":{"email":"wes@example.org"}}]}`, `{"count":3}`},
-		[2]string{`{"groups":[{"properties":{"plan":"pro","email":"una@example.com"}}]}`, `{"count":1}`},
-		[2]string{`{"groups":[{"properties":{"plan":["pro","free"]}}]}`, `{"count":2}`},
-		[2]string{`{"groups":[{}]}`, `{"count":0}`},
-		[2]string{`{"groups":[{"properties":{}}]}`, `{"count":0}`},
-		[2]string{`{"groups":[]}`, `{"filters":null,"count":0}`},
-	),
-	flagtest.Each("flags.md §5.6 about what persons did", "bob", "cohort",
-		[2]string{`{"groups":[{"event_id":"paid","days":7}]}`, `{"cohort_type":"behavioral","filters":{"properties":{"values":[{"values":[{"type":"behavioral","key":"paid","event_type":"events","value":"performed_event","time_value":7,"time_interval":"day"}]}]}}}`},
-		[2]string{`{"groups":[{"action_id":5}]}`, `{"cohort_type":"behavioral","filters":{"properties":{"values":[{"values":[{"key":5,"event_type":"actions"}]}]}}}`},
-		[2]string{`{"groups":[{"event_id":"paid","days":7,"count":3,"count_operator":"gte"}]}`, `{"filters":{"properties":{"values":[{"values":[{"value":"performed_event_multiple","operator":"gte","operator_value":3}]}]}}}`},
-	),
-	[]ruletest.Row{
-		{"§5.2 filters go before groups", "bob", "cohort", `{"groups":[{"properties":{"plan":"free"}}],"filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}}}`, `{"id":14,"count":2,"groups":[]}`},
-		{"§5.2 in a change", "bob", "changecohort 14", `{"groups":[{"properties":{"email":"wes@example.org"}}]}`, `{"count":1,"filters":{"properties":{"type":"OR"}}}`},
-		{"§5.2 no groups are no change", "bob", "changecohort 14", `{"groups":[],"name":"x"}`, `{"count":1,"name":"x","filters":{"properties":{"type":"OR"}}}`},
-	},
-)
-
 var cohortTypeRows = []ruletest.Row{
 	{"flags.md §1.6 nothing", "bob", "cohort", `{}`, `{"id":1,"cohort_type":null}`},
 	{"flags.md §1.6 by properties", "bob", "changecohort 1", tree("AND", flagtest.Plan), `{"cohort_type":"person_property"}`},
@@ -275,173 +94,6 @@ var cohortTypeRows = []ruletest.Row{
 	{"flags.md §1.6 a list", "bob", "changecohort 1", `{"is_static":true}`, `{"cohort_type":"static","is_static":true}`},
 	{"flags.md §1.6 and back", "bob", "changecohort 1", `{"is_static":false,"filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}}}`, `{"cohort_type":"person_property","is_static":false}`},
 	{"§5.2 without filters", "bob", "changecohort 1", `{"filters":null}`, `{"filters":null,"cohort_type":null}`},
-}
-
-var countRows = []ruletest.Row{
-	{"§5.2 counted when it is made", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1,"count":2,"last_calculation":"2026-01-02T12:00:01Z","is_calculating":false,"errors_calculating":0}`},
-	{"§5.2 and when it changes", "bob", "changecohort 1", tree("AND", flagtest.Plan, `{"type":"person","key":"age","value":"30","operator":"lt"}`), `{"count":1,"last_calculation":"2026-01-02T12:00:02Z"}`},
-	{"§5.2 calculation_history, newest first", "bob", "counts 1", ``, `{"count":2,"results":[
-		{"count":1,"error":null,"started_at":"2026-01-02T12:00:02Z","finished_at":"2026-01-02T12:00:02Z","filters":{"properties":{"values":[{"key":"plan"},{"key":"age"}]}}},
-		{"count":2,"error":null,"started_at":"2026-01-02T12:00:01Z"}]}`},
-	{"§3 a page", "bob", "counts 1", `{"Limit":1,"Offset":1}`, `{"count":2,"results":[{"count":2}]}`},
-	{"§5.2 of none", "bob", "counts 9", ``, `404 not_found - Not found.`},
-	{"§5.2 of another project's", "dan", "counts 1", ``, `404 not_found - Not found.`},
-	{"§5.2 static ones are not calculated", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
-	{"§5.2 static ones are not calculated", "bob", "counts 2", ``, `{"count":0,"results":[]}`},
-	{"§5.2 deleted ones are not calculated", "bob", "changecohort 1", `{"deleted":true}`, `{"count":1,"last_calculation":"2026-01-02T12:00:02Z"}`},
-	{"§5.2 deleted ones are not calculated", "bob", "counts 1", ``, `{"count":2}`},
-	{"§5.2 brought back", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false,"last_calculation":"2026-01-02T12:00:11Z"}`},
-	{"flags.md §5.5 nobody is in one of events", "bob", "cohort", tree("AND", flagtest.Performed), `{"count":0}`},
-	{"flags.md §5.3 one that it needs is deleted", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":4,"count":1}`},
-	{"flags.md §5.3 one that it needs is deleted", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"§5.2 a count that fails is noted, the one before stays", "bob", "changecohort 4", `{"name":"x"}`, `{"count":1,"errors_calculating":1}`},
-	{"§5.2 a count that fails is noted, the one before stays", "bob", "counts 4", `{"Limit":1}`, `{"count":2,"results":[{"count":null,"error":"(like) cannot be evaluated"}]}`},
-	{"§5.2 the next good one", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false}`},
-	{"§5.2 the next good one", "bob", "changecohort 4", `{"name":"y"}`, `{"count":1,"errors_calculating":0}`},
-}
-
-var recountRows = []ruletest.Row{
-	{"§5.2 counted when it is made", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1,"count":2,"last_calculation":"2026-01-02T12:00:01Z"}`},
-	{"not again within the hour", "bob", "wait 59m", ``, `null`},
-	{"not again within the hour", "bob", "countdue", ``, `false`},
-	{"not again within the hour", "bob", "getcohort 1", ``, `{"last_calculation":"2026-01-02T12:00:01Z"}`},
-	{"again after an hour, and says when", "bob", "wait 1m", ``, `null`},
-	{"again after an hour, and says when", "bob", "countdue", ``, `true`},
-	{"again after an hour, and says when", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T13:00:"}`},
-	{"once", "bob", "countdue", ``, `false`},
-	{"and every hour", "bob", "wait 1h", ``, `null`},
-	{"and every hour", "bob", "countdue", ``, `true`},
-	{"and every hour", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T14:00:"}`},
-	{"a deleted one is not counted", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"a deleted one is not counted", "bob", "wait 2h", ``, `null`},
-	{"a deleted one is not counted", "bob", "countdue", ``, `true`},
-	{"a deleted one is not counted", "bob", "countdue", ``, `false`},
-	{"a deleted one is not counted", "bob", "getcohort 1", ``, `{"last_calculation":"(like) ^2026-01-02T14:00:"}`},
-	{"static ones are counted when they are shown", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
-	{"static ones are counted when they are shown", "bob", "wait 2h", ``, `null`},
-	{"static ones are counted when they are shown", "bob", "countdue", ``, `false`},
-	{"one of a document is counted soon", "bob", "apply", `{"flags":[],"cohorts":[{"name":"applied","filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}}}]}`, `{"changes":[{"name":"applied","action":"create"}]}`},
-	{"one of a document is counted soon", "bob", "countdue", ``, `true`},
-	{"one of a document is counted soon", "bob", "getcohort 3", ``, `{"name":"applied","count":2,"last_calculation":"(like) ^2026-01-02T1"}`},
-	{"one of a document is counted soon", "bob", "countdue", ``, `false`},
-}
-
-// A static cohort that is too large to be counted on every read is counted every hour.
-func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
-	w := flagtest.New(t)
-	calls := flagtest.RoomCalls(t, w)
-	const half, many = 60_000, 120_000
-	file := func(from int) string {
-		var b strings.Builder
-		for i := range half {
-			fmt.Fprintf(&b, "id-%d\n", from+i)
-		}
-		return b.String()
-	}
-	w.Run(t, calls, []ruletest.Row{
-		{"made", "bob", `file {"name":"many","is_static":true}`, file(0), fmt.Sprintf(`{"id":1,"count":%d}`, half)},
-		{"made", "bob", "morefile 1", file(half), fmt.Sprintf(`{"count":%d}`, many)},
-	})
-	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error { return tx.RemoveMembers(ruletest.Project, 1, []string{"id-0"}) }) // like the erasure of a person
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Run(t, calls, []ruletest.Row{
-		{"as it was", "bob", "wait 1h", ``, `null`},
-		{"as it was", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d}`, many)},
-		{"after an hour", "bob", "countdue", ``, `true`},
-		{"after an hour", "bob", "countdue", ``, `false`},
-		{"after an hour", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d,"last_calculation":"(like) ^2026-01-02T13:"}`, many-1)},
-	})
-}
-
-var staticRows = []ruletest.Row{
-	{"§5.2 filters are not checked", "bob", "cohort", `{"is_static":true,"filters":{"any":"thing"}}`, `{"id":1,"is_static":true,"count":0,"cohort_type":"static"}`},
-	{"§5.2 first members", "bob", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `","` + flagtest.Vic + `"]}`, `{"id":2,"count":2}`},
-	{"§5.2 persons that nobody knows", "bob", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `","0191f0a2-5b1c-7d3e-8f40-0000000000ff"]}`, `{"id":3,"count":1}`},
-	{"§5.2 only of static ones", "bob", "cohort", `{"filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}},"_create_static_person_ids":["` + flagtest.Wes + `"]}`, `{"id":4,"count":2}`},
-	{"§5.2 members stay", "bob", "changecohort 2", `{"name":"x"}`, `{"count":2}`},
-	{"§5.2 deleted and back", "bob", "changecohort 2", `{"deleted":true}`, `{"deleted":true}`},
-	{"§5.2 deleted and back", "bob", "changecohort 2", `{"deleted":false}`, `{"deleted":false,"count":2}`},
-	{"§5.2 another project's persons", "dan", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `"]}`, `{"count":0}`},
-}
-
-var fileRows = []ruletest.Row{
-	{"§5.2 one column, no header: distinct ids", "bob", `file {"name":"a","is_static":true}`, "una\nvic\n", `{"id":1,"count":2}`},
-	{"§5.2 two ids of one person", "bob", `file {"name":"b","is_static":true}`, "vic\nvic2\n", `{"id":2,"count":1}`},
-	{"§5.2 ids of nobody yet", "bob", `file {"name":"c","is_static":true}`, "una\nlater\n", `{"id":3,"count":2}`},
-	{"§5.2 person_id", "bob", `file {"name":"d","is_static":true}`, "person_id\n" + flagtest.Una + "\n" + flagtest.Wes + "\n0191f0a2-5b1c-7d3e-8f40-0000000000ff\n", `{"id":4,"count":2}`},
-	{"§5.2 person-id", "bob", `file {"name":"e","is_static":true}`, "person-id\n" + flagtest.Una + "\n", `{"id":5,"count":1}`},
-	{"§5.2 email", "bob", `file {"name":"f","is_static":true}`, "email\nwes@example.org\nnobody@example.com\n", `{"id":6,"count":1}`},
-	{"§5.2 several columns", "bob", `file {"name":"g","is_static":true}`, "name,distinct_id\nUna,una\nVic,vic\n", `{"id":7,"count":2}`},
-	{"§5.2 of a dynamic one", "bob", `file {"name":"h"}`, "una\n", `400 invalid_input csv`},
-	{"§5.2 nothing of it stays", "bob", "cohorts", `{"Search":"h"}`, `{"count":0}`},
-	{"§5.2 several columns and no ids: those that there are", "bob", `file {"is_static":true}`, "name,age\nUna,40\n", `400 invalid_input csv The file has several columns but none with ids: one must be named person_id, distinct_id or email. Found: name, age`},
-	{"§5.2 empty", "bob", `file {"is_static":true}`, "", `400 invalid_input csv`},
-	{"§5.2 more members", "bob", "morefile 1", "wes\nuna\n", `{"count":3}`},
-	{"§5.2 more members of a dynamic one", "bob", "cohort", `{"name":"dynamic"}`, `{"id":8}`},
-	{"§5.2 more members of a dynamic one", "bob", "morefile 8", "una\n", `400 invalid_input csv`},
-}
-
-var memberChangeRows = flagtest.Rows(
-	[]ruletest.Row{
-		{"§5.2", "bob", "cohort", `{"name":"s","is_static":true}`, `{"id":1,"count":0}`},
-		{"§5.2", "bob", "cohort", `{"name":"d"}`, `{"id":2}`},
-		{"§5.2", "bob", "addpersons 1", `{"person_ids":["` + flagtest.Una + `","` + flagtest.Vic + `"]}`, `{"success":true}`},
-		{"§5.2", "bob", "getcohort 1", ``, `{"count":2}`},
-		{"§5.2 those who are in it already", "bob", "addpersons 1", `{"person_ids":["` + flagtest.Una + `","` + flagtest.Wes + `"]}`, `{"success":true}`},
-		{"§5.2 those who are in it already", "bob", "getcohort 1", ``, `{"count":3}`},
-	},
-	flagtest.Each("§5.2 add_persons_to_static_cohort", "bob", "addpersons 1",
-		[2]string{`{}`, `400 invalid_input - person_ids must be a list`},
-		[2]string{`{"person_ids":null}`, `400 invalid_input - person_ids must be a list`},
-		[2]string{`{"person_ids":"` + flagtest.Una + `"}`, `400 invalid_input - person_ids must be a list`},
-		[2]string{`{"person_ids":{}}`, `400 invalid_input - person_ids must be a list`},
-		[2]string{`{"person_ids":[]}`, `400 invalid_input - person_ids cannot be empty`},
-		[2]string{`{"person_ids":` + flagtest.List(1001, `"`+flagtest.Una+`"`) + `}`, `400 invalid_input - List size exceeds limit`},
-		[2]string{`{"person_ids":` + flagtest.List(1000, `"`+flagtest.Una+`"`) + `}`, `{"success":true}`},
-		[2]string{`{"person_ids":["0191f0a2-5b1c-7d3e-8f40-0000000000ff"]}`, `400 invalid_input - No valid users to add to cohort`},
-		[2]string{`{"person_ids":["una",7,null]}`, `400 invalid_input - No valid users to add to cohort`},
-		[2]string{`{"person_ids":["una","` + flagtest.Xia + `"]}`, `{"success":true}`},
-	),
-	[]ruletest.Row{
-		{"§5.2 to a dynamic one", "bob", "addpersons 2", `{"person_ids":["` + flagtest.Una + `"]}`, `400 invalid_input - Can only add users to static cohorts`},
-		{"§5.2 to none", "bob", "addpersons 9", `{"person_ids":["` + flagtest.Una + `"]}`, `404 not_found - Not found.`},
-		{"§5.2 to another project's", "dan", "addpersons 1", `{"person_ids":["` + flagtest.Una + `"]}`, `404 not_found - Not found.`},
-		{"§5.2 remove_person_from_static_cohort", "bob", "removeperson 1", `{"person_id":"` + flagtest.Vic + `"}`, `{"success":true}`},
-		{"§5.2 with all distinct ids", "bob", "persons 1 10", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Wes + `","` + flagtest.Xia + `"],"Next":""}`},
-		{"§5.2 counted", "bob", "getcohort 1", ``, `{"count":3}`},
-	},
-	flagtest.Each("§5.2 remove_person_from_static_cohort", "bob", "removeperson 1",
-		[2]string{`{}`, `400 invalid_input - person_id is required`},
-		[2]string{`{"person_id":null}`, `400 invalid_input - person_id is required`},
-		[2]string{`{"person_id":""}`, `400 invalid_input - person_id is required`},
-		[2]string{`{"person_id":"una"}`, `400 invalid_input - person_id must be a valid UUID`},
-		[2]string{`{"person_id":7}`, `400 invalid_input - person_id must be a valid UUID`},
-		[2]string{`{"person_id":"0191f0a2-5b1c-7d3e-8f40-0000000000ff"}`, `404 not_found - Person with this UUID does not exist in the cohort's team`},
-		[2]string{`{"person_id":"` + flagtest.Vic + `"}`, `404 not_found - Person is not part of the cohort`},
-	),
-	[]ruletest.Row{
-		{"§5.2 from a dynamic one", "bob", "removeperson 2", `{"person_id":"` + flagtest.Una + `"}`, `400 invalid_input -`},
-		{"§5.2 from none", "bob", "removeperson 9", `{"person_id":"` + flagtest.Una + `"}`, `404 not_found - Not found.`},
-	},
-)
-
-var personPageRows = []ruletest.Row{
-	{"§5.2", "bob", "cohort", tree("AND", `{"type":"person","key":"email","operator":"is_set"}`), `{"id":1,"count":3}`},
-	{"§5.2", "bob", `file {"is_static":true}`, "xia\nvic\nvic2\nnobody\nuna\n", `{"id":2,"count":4}`},
-	{"§5.2 of a dynamic one", "bob", "persons 1 100", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `","` + flagtest.Wes + `"],"Next":""}`},
-	{"§5.2 a page", "bob", "persons 1 2", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `"],"Next":"2"}`},
-	{"§5.2 the next one", "bob", "persons 1 2 2", ``, `{"UUIDs":["` + flagtest.Wes + `"],"Next":""}`},
-	{"§5.2 a cursor of nobody's", "bob", "persons 1 2 x", ``, `400 invalid_input cursor`},
-	{"§5.2 a cursor of nobody's", "bob", "persons 1 2 -1", ``, `400 invalid_input cursor`},
-	{"§5.2 of a static one: each person once", "bob", "persons 2 100", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `","` + flagtest.Xia + `"],"Next":""}`},
-	{"§5.2 a page", "bob", "persons 2 2", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `"],"Next":"(like) ."}`},
-	{"§5.2 the next one", "bob", "persons 2 2 vic", ``, `{"UUIDs":["` + flagtest.Xia + `"],"Next":""}`},
-	{"§5.2 of a deleted one", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"§5.2 of a deleted one", "bob", "persons 1 100", ``, `{"UUIDs":null,"Next":""}`},
-	{"§5.2 of none", "bob", "persons 9 100", ``, `404 not_found - Not found.`},
-	{"§5.2 of another project's", "dan", "persons 2 100", ``, `404 not_found - Not found.`},
 }
 
 var duplicateRows = []ruletest.Row{
@@ -525,19 +177,4 @@ var cohortLogRows = []ruletest.Row{
 	{"§5.11 members", "bob", "log Cohort 1", ``, `{"user":{"first_name":"ann"},"detail":{"changes":[{"field":"count","before":0,"after":1},{"field":"last_calculation"}]}}`},
 	{"§5.11 deleted", "gus", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
 	{"§5.11 deleted", "bob", "log Cohort 1", ``, `{"user":{"first_name":"gus"},"detail":{"changes":[{"field":"deleted","before":false,"after":true}]}}`},
-}
-
-var membershipRows = []ruletest.Row{
-	{"clients.md §2.2", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1}`},
-	{"clients.md §2.2", "bob", `file {"is_static":true}`, "wes\n", `{"id":2}`},
-	{"clients.md §2.2 only its members", "bob", "member 1", ``, `["` + flagtest.Una + `","` + flagtest.Vic + `"]`},
-	{"clients.md §2.2 of a list", "bob", "member 2", ``, `["` + flagtest.Wes + `"]`},
-	{"clients.md §2.2 an unknown cohort: no rows", "bob", "member 99", ``, `[]`},
-	{"clients.md §2.2 another project's: no rows", "dan", "member 1", ``, `[]`},
-	{"clients.md §2.2 a deleted one: no rows", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"clients.md §2.2 a deleted one: no rows", "bob", "member 1", ``, `[]`},
-	{"flags.md §5.3 one that cannot be evaluated", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false}`},
-	{"flags.md §5.3 one that cannot be evaluated", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":3}`},
-	{"flags.md §5.3 one that cannot be evaluated", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"flags.md §5.3 one that cannot be evaluated", "bob", "member 3", ``, `400 invalid_input cohort`},
 }

@@ -266,3 +266,85 @@ func TestCohorts_PersonsCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+func TestCohorts_Counts(t *testing.T) {
+	flagtest.Ask(t, map[string][]ruletest.Row{"counts": countRows, "counted again": recountRows})
+}
+
+var countRows = []ruletest.Row{
+	{"§5.2 counted when it is made", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1,"count":2,"last_calculation":"2026-01-02T12:00:01Z","is_calculating":false,"errors_calculating":0}`},
+	{"§5.2 and when it changes", "bob", "changecohort 1", tree("AND", flagtest.Plan, `{"type":"person","key":"age","value":"30","operator":"lt"}`), `{"count":1,"last_calculation":"2026-01-02T12:00:02Z"}`},
+	{"§5.2 calculation_history, newest first", "bob", "counts 1", ``, `{"count":2,"results":[
+		{"count":1,"error":null,"started_at":"2026-01-02T12:00:02Z","finished_at":"2026-01-02T12:00:02Z","filters":{"properties":{"values":[{"key":"plan"},{"key":"age"}]}}},
+		{"count":2,"error":null,"started_at":"2026-01-02T12:00:01Z"}]}`},
+	{"§3 a page", "bob", "counts 1", `{"Limit":1,"Offset":1}`, `{"count":2,"results":[{"count":2}]}`},
+	{"§5.2 of none", "bob", "counts 9", ``, `404 not_found - Not found.`},
+	{"§5.2 of another project's", "dan", "counts 1", ``, `404 not_found - Not found.`},
+	{"§5.2 static ones are not calculated", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
+	{"§5.2 static ones are not calculated", "bob", "counts 2", ``, `{"count":0,"results":[]}`},
+	{"§5.2 deleted ones are not calculated", "bob", "changecohort 1", `{"deleted":true}`, `{"count":1,"last_calculation":"2026-01-02T12:00:02Z"}`},
+	{"§5.2 deleted ones are not calculated", "bob", "counts 1", ``, `{"count":2}`},
+	{"§5.2 brought back", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false,"last_calculation":"2026-01-02T12:00:11Z"}`},
+	{"flags.md §5.5 nobody is in one of events", "bob", "cohort", tree("AND", flagtest.Performed), `{"count":0}`},
+	{"flags.md §5.3 one that it needs is deleted", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":4,"count":1}`},
+	{"flags.md §5.3 one that it needs is deleted", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"§5.2 a count that fails is noted, the one before stays", "bob", "changecohort 4", `{"name":"x"}`, `{"count":1,"errors_calculating":1}`},
+	{"§5.2 a count that fails is noted, the one before stays", "bob", "counts 4", `{"Limit":1}`, `{"count":2,"results":[{"count":null,"error":"(like) cannot be evaluated"}]}`},
+	{"§5.2 the next good one", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false}`},
+	{"§5.2 the next good one", "bob", "changecohort 4", `{"name":"y"}`, `{"count":1,"errors_calculating":0}`},
+}
+
+var recountRows = []ruletest.Row{
+	{"§5.2 counted when it is made", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1,"count":2,"last_calculation":"2026-01-02T12:00:01Z"}`},
+	{"not again within the hour", "bob", "wait 59m", ``, `null`},
+	{"not again within the hour", "bob", "countdue", ``, `false`},
+	{"not again within the hour", "bob", "getcohort 1", ``, `{"last_calculation":"2026-01-02T12:00:01Z"}`},
+	{"again after an hour, and says when", "bob", "wait 1m", ``, `null`},
+	{"again after an hour, and says when", "bob", "countdue", ``, `true`},
+	{"again after an hour, and says when", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T13:00:"}`},
+	{"once", "bob", "countdue", ``, `false`},
+	{"and every hour", "bob", "wait 1h", ``, `null`},
+	{"and every hour", "bob", "countdue", ``, `true`},
+	{"and every hour", "bob", "getcohort 1", ``, `{"count":2,"last_calculation":"(like) ^2026-01-02T14:00:"}`},
+	{"a deleted one is not counted", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"a deleted one is not counted", "bob", "wait 2h", ``, `null`},
+	{"a deleted one is not counted", "bob", "countdue", ``, `true`},
+	{"a deleted one is not counted", "bob", "countdue", ``, `false`},
+	{"a deleted one is not counted", "bob", "getcohort 1", ``, `{"last_calculation":"(like) ^2026-01-02T14:00:"}`},
+	{"static ones are counted when they are shown", "bob", "cohort", `{"is_static":true}`, `{"id":2,"count":0}`},
+	{"static ones are counted when they are shown", "bob", "wait 2h", ``, `null`},
+	{"static ones are counted when they are shown", "bob", "countdue", ``, `false`},
+	{"one of a document is counted soon", "bob", "apply", `{"flags":[],"cohorts":[{"name":"applied","filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}}}]}`, `{"changes":[{"name":"applied","action":"create"}]}`},
+	{"one of a document is counted soon", "bob", "countdue", ``, `true`},
+	{"one of a document is counted soon", "bob", "getcohort 3", ``, `{"name":"applied","count":2,"last_calculation":"(like) ^2026-01-02T1"}`},
+	{"one of a document is counted soon", "bob", "countdue", ``, `false`},
+}
+
+// A static cohort that is too large to be counted on every read is counted every hour.
+func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
+	w := flagtest.New(t)
+	calls := flagtest.RoomCalls(t, w)
+	const half, many = 60_000, 120_000
+	file := func(from int) string {
+		var b strings.Builder
+		for i := range half {
+			fmt.Fprintf(&b, "id-%d\n", from+i)
+		}
+		return b.String()
+	}
+	w.Run(t, calls, []ruletest.Row{
+		{"made", "bob", `file {"name":"many","is_static":true}`, file(0), fmt.Sprintf(`{"id":1,"count":%d}`, half)},
+		{"made", "bob", "morefile 1", file(half), fmt.Sprintf(`{"count":%d}`, many)},
+	})
+	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error { return tx.RemoveMembers(ruletest.Project, 1, []string{"id-0"}) }) // like the erasure of a person
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Run(t, calls, []ruletest.Row{
+		{"as it was", "bob", "wait 1h", ``, `null`},
+		{"as it was", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d}`, many)},
+		{"after an hour", "bob", "countdue", ``, `true`},
+		{"after an hour", "bob", "countdue", ``, `false`},
+		{"after an hour", "bob", "getcohort 1", ``, fmt.Sprintf(`{"count":%d,"last_calculation":"(like) ^2026-01-02T13:"}`, many-1)},
+	})
+}

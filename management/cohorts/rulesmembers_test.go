@@ -14,6 +14,8 @@ import (
 func TestCohorts_Members(t *testing.T) {
 	flagtest.Ask(t, map[string][]ruletest.Row{
 		"pages": memberPageRows, "files": memberFileRows, "bodies": memberBodyRows, "the log": memberLogRows, "access": cohortAccessRows,
+		"static ones": staticRows, "columns of files": fileRows, "adding and removing": memberChangeRows, "pages of persons": personPageRows,
+		"who is in it": membershipRows,
 	})
 }
 
@@ -205,4 +207,108 @@ func TestReadMembers_Rows(t *testing.T) {
 			t.Errorf("%s: %v, want %d members", name, err, c.want)
 		}
 	}
+}
+
+var staticRows = []ruletest.Row{
+	{"§5.2 filters are not checked", "bob", "cohort", `{"is_static":true,"filters":{"any":"thing"}}`, `{"id":1,"is_static":true,"count":0,"cohort_type":"static"}`},
+	{"§5.2 first members", "bob", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `","` + flagtest.Vic + `"]}`, `{"id":2,"count":2}`},
+	{"§5.2 persons that nobody knows", "bob", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `","0191f0a2-5b1c-7d3e-8f40-0000000000ff"]}`, `{"id":3,"count":1}`},
+	{"§5.2 only of static ones", "bob", "cohort", `{"filters":{"properties":{"type":"AND","values":[` + flagtest.Plan + `]}},"_create_static_person_ids":["` + flagtest.Wes + `"]}`, `{"id":4,"count":2}`},
+	{"§5.2 members stay", "bob", "changecohort 2", `{"name":"x"}`, `{"count":2}`},
+	{"§5.2 deleted and back", "bob", "changecohort 2", `{"deleted":true}`, `{"deleted":true}`},
+	{"§5.2 deleted and back", "bob", "changecohort 2", `{"deleted":false}`, `{"deleted":false,"count":2}`},
+	{"§5.2 another project's persons", "dan", "cohort", `{"is_static":true,"_create_static_person_ids":["` + flagtest.Una + `"]}`, `{"count":0}`},
+}
+
+var fileRows = []ruletest.Row{
+	{"§5.2 one column, no header: distinct ids", "bob", `file {"name":"a","is_static":true}`, "una\nvic\n", `{"id":1,"count":2}`},
+	{"§5.2 two ids of one person", "bob", `file {"name":"b","is_static":true}`, "vic\nvic2\n", `{"id":2,"count":1}`},
+	{"§5.2 ids of nobody yet", "bob", `file {"name":"c","is_static":true}`, "una\nlater\n", `{"id":3,"count":2}`},
+	{"§5.2 person_id", "bob", `file {"name":"d","is_static":true}`, "person_id\n" + flagtest.Una + "\n" + flagtest.Wes + "\n0191f0a2-5b1c-7d3e-8f40-0000000000ff\n", `{"id":4,"count":2}`},
+	{"§5.2 person-id", "bob", `file {"name":"e","is_static":true}`, "person-id\n" + flagtest.Una + "\n", `{"id":5,"count":1}`},
+	{"§5.2 email", "bob", `file {"name":"f","is_static":true}`, "email\nwes@example.org\nnobody@example.com\n", `{"id":6,"count":1}`},
+	{"§5.2 several columns", "bob", `file {"name":"g","is_static":true}`, "name,distinct_id\nUna,una\nVic,vic\n", `{"id":7,"count":2}`},
+	{"§5.2 of a dynamic one", "bob", `file {"name":"h"}`, "una\n", `400 invalid_input csv`},
+	{"§5.2 nothing of it stays", "bob", "cohorts", `{"Search":"h"}`, `{"count":0}`},
+	{"§5.2 several columns and no ids: those that there are", "bob", `file {"is_static":true}`, "name,age\nUna,40\n", `400 invalid_input csv The file has several columns but none with ids: one must be named person_id, distinct_id or email. Found: name, age`},
+	{"§5.2 empty", "bob", `file {"is_static":true}`, "", `400 invalid_input csv`},
+	{"§5.2 more members", "bob", "morefile 1", "wes\nuna\n", `{"count":3}`},
+	{"§5.2 more members of a dynamic one", "bob", "cohort", `{"name":"dynamic"}`, `{"id":8}`},
+	{"§5.2 more members of a dynamic one", "bob", "morefile 8", "una\n", `400 invalid_input csv`},
+}
+
+var memberChangeRows = flagtest.Rows(
+	[]ruletest.Row{
+		{"§5.2", "bob", "cohort", `{"name":"s","is_static":true}`, `{"id":1,"count":0}`},
+		{"§5.2", "bob", "cohort", `{"name":"d"}`, `{"id":2}`},
+		{"§5.2", "bob", "addpersons 1", `{"person_ids":["` + flagtest.Una + `","` + flagtest.Vic + `"]}`, `{"success":true}`},
+		{"§5.2", "bob", "getcohort 1", ``, `{"count":2}`},
+		{"§5.2 those who are in it already", "bob", "addpersons 1", `{"person_ids":["` + flagtest.Una + `","` + flagtest.Wes + `"]}`, `{"success":true}`},
+		{"§5.2 those who are in it already", "bob", "getcohort 1", ``, `{"count":3}`},
+	},
+	flagtest.Each("§5.2 add_persons_to_static_cohort", "bob", "addpersons 1",
+		[2]string{`{}`, `400 invalid_input - person_ids must be a list`},
+		[2]string{`{"person_ids":null}`, `400 invalid_input - person_ids must be a list`},
+		[2]string{`{"person_ids":"` + flagtest.Una + `"}`, `400 invalid_input - person_ids must be a list`},
+		[2]string{`{"person_ids":{}}`, `400 invalid_input - person_ids must be a list`},
+		[2]string{`{"person_ids":[]}`, `400 invalid_input - person_ids cannot be empty`},
+		[2]string{`{"person_ids":` + flagtest.List(1001, `"`+flagtest.Una+`"`) + `}`, `400 invalid_input - List size exceeds limit`},
+		[2]string{`{"person_ids":` + flagtest.List(1000, `"`+flagtest.Una+`"`) + `}`, `{"success":true}`},
+		[2]string{`{"person_ids":["0191f0a2-5b1c-7d3e-8f40-0000000000ff"]}`, `400 invalid_input - No valid users to add to cohort`},
+		[2]string{`{"person_ids":["una",7,null]}`, `400 invalid_input - No valid users to add to cohort`},
+		[2]string{`{"person_ids":["una","` + flagtest.Xia + `"]}`, `{"success":true}`},
+	),
+	[]ruletest.Row{
+		{"§5.2 to a dynamic one", "bob", "addpersons 2", `{"person_ids":["` + flagtest.Una + `"]}`, `400 invalid_input - Can only add users to static cohorts`},
+		{"§5.2 to none", "bob", "addpersons 9", `{"person_ids":["` + flagtest.Una + `"]}`, `404 not_found - Not found.`},
+		{"§5.2 to another project's", "dan", "addpersons 1", `{"person_ids":["` + flagtest.Una + `"]}`, `404 not_found - Not found.`},
+		{"§5.2 remove_person_from_static_cohort", "bob", "removeperson 1", `{"person_id":"` + flagtest.Vic + `"}`, `{"success":true}`},
+		{"§5.2 with all distinct ids", "bob", "persons 1 10", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Wes + `","` + flagtest.Xia + `"],"Next":""}`},
+		{"§5.2 counted", "bob", "getcohort 1", ``, `{"count":3}`},
+	},
+	flagtest.Each("§5.2 remove_person_from_static_cohort", "bob", "removeperson 1",
+		[2]string{`{}`, `400 invalid_input - person_id is required`},
+		[2]string{`{"person_id":null}`, `400 invalid_input - person_id is required`},
+		[2]string{`{"person_id":""}`, `400 invalid_input - person_id is required`},
+		[2]string{`{"person_id":"una"}`, `400 invalid_input - person_id must be a valid UUID`},
+		[2]string{`{"person_id":7}`, `400 invalid_input - person_id must be a valid UUID`},
+		[2]string{`{"person_id":"0191f0a2-5b1c-7d3e-8f40-0000000000ff"}`, `404 not_found - Person with this UUID does not exist in the cohort's team`},
+		[2]string{`{"person_id":"` + flagtest.Vic + `"}`, `404 not_found - Person is not part of the cohort`},
+	),
+	[]ruletest.Row{
+		{"§5.2 from a dynamic one", "bob", "removeperson 2", `{"person_id":"` + flagtest.Una + `"}`, `400 invalid_input -`},
+		{"§5.2 from none", "bob", "removeperson 9", `{"person_id":"` + flagtest.Una + `"}`, `404 not_found - Not found.`},
+	},
+)
+
+var personPageRows = []ruletest.Row{
+	{"§5.2", "bob", "cohort", tree("AND", `{"type":"person","key":"email","operator":"is_set"}`), `{"id":1,"count":3}`},
+	{"§5.2", "bob", `file {"is_static":true}`, "xia\nvic\nvic2\nnobody\nuna\n", `{"id":2,"count":4}`},
+	{"§5.2 of a dynamic one", "bob", "persons 1 100", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `","` + flagtest.Wes + `"],"Next":""}`},
+	{"§5.2 a page", "bob", "persons 1 2", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `"],"Next":"2"}`},
+	{"§5.2 the next one", "bob", "persons 1 2 2", ``, `{"UUIDs":["` + flagtest.Wes + `"],"Next":""}`},
+	{"§5.2 a cursor of nobody's", "bob", "persons 1 2 x", ``, `400 invalid_input cursor`},
+	{"§5.2 a cursor of nobody's", "bob", "persons 1 2 -1", ``, `400 invalid_input cursor`},
+	{"§5.2 of a static one: each person once", "bob", "persons 2 100", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `","` + flagtest.Xia + `"],"Next":""}`},
+	{"§5.2 a page", "bob", "persons 2 2", ``, `{"UUIDs":["` + flagtest.Una + `","` + flagtest.Vic + `"],"Next":"(like) ."}`},
+	{"§5.2 the next one", "bob", "persons 2 2 vic", ``, `{"UUIDs":["` + flagtest.Xia + `"],"Next":""}`},
+	{"§5.2 of a deleted one", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"§5.2 of a deleted one", "bob", "persons 1 100", ``, `{"UUIDs":null,"Next":""}`},
+	{"§5.2 of none", "bob", "persons 9 100", ``, `404 not_found - Not found.`},
+	{"§5.2 of another project's", "dan", "persons 2 100", ``, `404 not_found - Not found.`},
+}
+
+var membershipRows = []ruletest.Row{
+	{"clients.md §2.2", "bob", "cohort", tree("AND", flagtest.Plan), `{"id":1}`},
+	{"clients.md §2.2", "bob", `file {"is_static":true}`, "wes\n", `{"id":2}`},
+	{"clients.md §2.2 only its members", "bob", "member 1", ``, `["` + flagtest.Una + `","` + flagtest.Vic + `"]`},
+	{"clients.md §2.2 of a list", "bob", "member 2", ``, `["` + flagtest.Wes + `"]`},
+	{"clients.md §2.2 an unknown cohort: no rows", "bob", "member 99", ``, `[]`},
+	{"clients.md §2.2 another project's: no rows", "dan", "member 1", ``, `[]`},
+	{"clients.md §2.2 a deleted one: no rows", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"clients.md §2.2 a deleted one: no rows", "bob", "member 1", ``, `[]`},
+	{"flags.md §5.3 one that cannot be evaluated", "bob", "changecohort 1", `{"deleted":false}`, `{"deleted":false}`},
+	{"flags.md §5.3 one that cannot be evaluated", "bob", "cohort", tree("AND", `{"type":"cohort","key":"id","value":1}`), `{"id":3}`},
+	{"flags.md §5.3 one that cannot be evaluated", "bob", "changecohort 1", `{"deleted":true}`, `{"deleted":true}`},
+	{"flags.md §5.3 one that cannot be evaluated", "bob", "member 3", ``, `400 invalid_input cohort`},
 }
