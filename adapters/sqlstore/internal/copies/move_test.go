@@ -104,13 +104,20 @@ func TestMove_Continues(t *testing.T) {
 		t.Fatalf("%d persons are there after one batch", n)
 	}
 	var done []int64
-	result, err := Move(t.Context(), "sqlite:"+from, "sqlite:"+to, func(what string, n, _ int64) {
+	var last, all int64
+	result, err := Move(t.Context(), "sqlite:"+from, "sqlite:"+to, func(what string, n, total int64) {
+		if strings.HasPrefix(what, "moving") {
+			last, all = n, total
+		}
 		if what == "moving persons" {
 			done = append(done, n)
 		}
 	})
 	if err != nil || !result.Resumed {
 		t.Fatalf("%+v, %v", result, err)
+	}
+	if last != all || all != result.Rows {
+		t.Errorf("the progress ends at %d of %d rows", last, all)
 	}
 	// 2,000 more, the last 500, and the end.
 	if len(done) != 3 || done[1]-done[0] != 500 || done[2] != done[1] {

@@ -106,6 +106,7 @@ func TestAddValue_Distinct(t *testing.T) {
 		{}, {nil}, {nil, nil}, {int64(0)}, {int64(1)}, {int64(-1)}, {int64(256)}, {""}, {[]byte{}}, {"0"}, {"1"}, {[]byte("1")}, {"\x00"}, {[]byte{0}},
 		{"ab", "c"}, {"a", "bc"}, {"abc"}, {"abc", ""}, {"", "abc"}, {[]byte("ab"), "c"}, {"ab", []byte("c")}, {int64(1), int64(2)}, {int64(2), int64(1)}, {nil, "a"}, {"a", nil},
 		{"\x02\x00\x00\x00\x00\x00\x00\x00\x00"}, {"a\x02\x00\x00\x00\x00\x00\x00\x00\x01b"}, {"a", "b"},
+		{"a\x02\x00\x00\x00\x00\x00\x00\x00\x00b"}, // would equal the row before it if lengths were not added
 	} {
 		sum := sha256.New()
 		for _, v := range row {

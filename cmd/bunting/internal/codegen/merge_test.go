@@ -44,6 +44,7 @@ func TestMerge(t *testing.T) {
 		{`{"a":1}`, `{"a":1}`, "struct { A int64 `json:\"a\"` }", `{ "a": number }`},
 		{`{"a":1}`, `{"b":2}`, "struct { A *int64 `json:\"a,omitempty\"` B *int64 `json:\"b,omitempty\"` }", `{ "a"?: number "b"?: number }`},
 		{`{"a":[1]}`, `{}`, "struct { A []int64 `json:\"a,omitempty\"` }", `{ "a"?: Array<number> }`},
+		{`[{"a":1}]`, `[{"a":1},{}]`, "[]struct { A *int64 `json:\"a,omitempty\"` }", `Array<{ "a"?: number }>`},
 		{`{"a":1}`, `{"a":"x"}`, "struct { A any `json:\"a\"` }", `{ "a": unknown }`},
 		{`{"a":{"b":1}}`, `{"a":{"c":1}}`, "struct { A struct { B *int64 `json:\"b,omitempty\"` C *int64 `json:\"c,omitempty\"` } `json:\"a\"` }", `{ "a": { "b"?: number "c"?: number } }`},
 		{`{"-":1}`, `{"-":1}`, "map[string]any", `{ "-": number }`},       // encoding/json ignores a field with the tag -
