@@ -61,9 +61,6 @@ func (s *Store) applyFile(ctx context.Context, origin string, f *files.File) err
 	return nil
 }
 
-// recordKinds are the kinds of definitions by files.Kind.
-var recordKinds = [...]management.DefinitionKind{files.Flags: management.FlagDefinition, files.Cohorts: management.CohortDefinition}
-
 // fileTx implements files.Tx.
 type fileTx struct {
 	store *Store
@@ -123,9 +120,9 @@ func (t *fileTx) AddGroupType(project int64, number int, name string) error {
 		project, number, name, database.Micros(t.store.now()))
 }
 
-func (t *fileTx) Records(kind files.Kind, project int64) (map[int64]files.Record, error) {
+func (t *fileTx) Records(kind management.DefinitionKind, project int64) (map[int64]files.Record, error) {
 	out := map[int64]files.Record{}
-	d := definitionTables[recordKinds[kind]]
+	d := definitionTables[kind]
 	err := database.Query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var id int64
 		var r files.Record
@@ -136,8 +133,8 @@ func (t *fileTx) Records(kind files.Kind, project int64) (map[int64]files.Record
 	return out, err
 }
 
-func (t *fileTx) PutRecord(kind files.Kind, project, id int64, r files.Record) error {
-	if kind == files.Cohorts {
+func (t *fileTx) PutRecord(kind management.DefinitionKind, project, id int64, r files.Record) error {
+	if kind == management.CohortDefinition {
 		return t.exec(`INSERT INTO cohort_records (project_id, id, record, origin) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (project_id, id) DO UPDATE SET record = excluded.record, origin = excluded.origin, deleted = 0`,
 			project, id, r.Text, r.Origin)
@@ -147,9 +144,9 @@ func (t *fileTx) PutRecord(kind files.Kind, project, id int64, r files.Record) e
 		project, id, r.Key, r.Text, r.Origin)
 }
 
-func (t *fileTx) DeleteRecord(kind files.Kind, project, id int64) error {
-	err := t.exec(`UPDATE `+definitionTables[recordKinds[kind]].table+` SET deleted = 1 WHERE project_id = $1 AND id = $2`, project, id)
-	if err != nil || kind != files.Cohorts {
+func (t *fileTx) DeleteRecord(kind management.DefinitionKind, project, id int64) error {
+	err := t.exec(`UPDATE `+definitionTables[kind].table+` SET deleted = 1 WHERE project_id = $1 AND id = $2`, project, id)
+	if err != nil || kind != management.CohortDefinition {
 		return err
 	}
 	return t.exec(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2`, project, id)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // saveDefinitions writes the differences of a project's group types, flags and cohorts,
@@ -50,7 +52,7 @@ func (y *state) saveGroupTypes(p *project) (changed bool, err error) {
 // saveFlags inserts and updates the flags of the file and softly deletes the flags that
 // are no longer in it.
 func (y *state) saveFlags(p *project) (changed bool, err error) {
-	stored, err := y.tx.Records(Flags, p.ID)
+	stored, err := y.tx.Records(management.FlagDefinition, p.ID)
 	if err != nil {
 		return false, err
 	}
@@ -62,7 +64,7 @@ func (y *state) saveFlags(p *project) (changed bool, err error) {
 			continue
 		}
 		changed = true
-		if err := y.tx.PutRecord(Flags, p.ID, f.id, next); err != nil {
+		if err := y.tx.PutRecord(management.FlagDefinition, p.ID, f.id, next); err != nil {
 			return false, err
 		}
 	}
@@ -75,7 +77,7 @@ func (y *state) saveFlags(p *project) (changed bool, err error) {
 			continue
 		}
 		changed = true
-		if err := y.tx.DeleteRecord(Flags, p.ID, id); err != nil {
+		if err := y.tx.DeleteRecord(management.FlagDefinition, p.ID, id); err != nil {
 			return false, err
 		}
 	}
@@ -86,7 +88,7 @@ func (y *state) saveFlags(p *project) (changed bool, err error) {
 // softly deletes the cohorts that are no longer in it. Cohorts from the API stay, and so
 // do members that were added through the API to a cohort without a list.
 func (y *state) saveCohorts(p *project) (changed bool, err error) {
-	stored, err := y.tx.Records(Cohorts, p.ID)
+	stored, err := y.tx.Records(management.CohortDefinition, p.ID)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +107,7 @@ func (y *state) saveCohorts(p *project) (changed bool, err error) {
 			continue
 		}
 		changed = true
-		if err := y.tx.PutRecord(Cohorts, p.ID, c.id, next); err != nil {
+		if err := y.tx.PutRecord(management.CohortDefinition, p.ID, c.id, next); err != nil {
 			return false, err
 		}
 	}
@@ -114,7 +116,7 @@ func (y *state) saveCohorts(p *project) (changed bool, err error) {
 			continue
 		}
 		changed = true
-		if err := y.tx.DeleteRecord(Cohorts, p.ID, id); err != nil {
+		if err := y.tx.DeleteRecord(management.CohortDefinition, p.ID, id); err != nil {
 			return false, err
 		}
 	}

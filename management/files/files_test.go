@@ -67,15 +67,15 @@ func TestApply_All(t *testing.T) {
 		t.Error(diff)
 	}
 	records := map[recordKey]files.Record{
-		{files.Flags, 1, 1}:   {Key: "A", Text: `{"id":1,"key":"a","active":true,"filters":{}}`, Origin: "a"},
-		{files.Flags, 1, -2}:  {Key: "NO ID", Text: `{"key":"no id","active":true,"filters":{}}`, Origin: "a"}, // decision 4
-		{files.Cohorts, 1, 7}: {Text: `{"id":7,"is_static":true}`, Origin: "a"},
-		{files.Cohorts, 1, 8}: {Text: `{"id":8,"filters":{"properties":{"type":"AND","values":[]}}}`, Origin: "a"},
+		{management.FlagDefinition, 1, 1}:   {Key: "A", Text: `{"id":1,"key":"a","active":true,"filters":{}}`, Origin: "a"},
+		{management.FlagDefinition, 1, -2}:  {Key: "NO ID", Text: `{"key":"no id","active":true,"filters":{}}`, Origin: "a"}, // decision 4
+		{management.CohortDefinition, 1, 7}: {Text: `{"id":7,"is_static":true}`, Origin: "a"},
+		{management.CohortDefinition, 1, 8}: {Text: `{"id":8,"filters":{"properties":{"type":"AND","values":[]}}}`, Origin: "a"},
 	}
 	if diff := cmp.Diff(records, s.records); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[recordKey][]string{{files.Cohorts, 1, 7}: {"u", "v"}}, s.members); diff != "" {
+	if diff := cmp.Diff(map[recordKey][]string{{management.CohortDefinition, 1, 7}: {"u", "v"}}, s.members); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]string{"phx_org": "a.[*].[].[O]", "phx_1": "a.[a b].[1].[]", "phs_1": "a.secret.[1].[]"}, s.describeKeys()); diff != "" {
@@ -247,17 +247,17 @@ func TestApply_FromAPI(t *testing.T) {
 	s := newStore()
 	mustApply(t, s, step{"a", file(1, "")})
 	for id, r := range map[int64]files.Record{10: {Key: "A"}, 11: {Key: "B"}, 12: {}, 13: {Key: "C", Origin: "old name"}, 14: {Key: "A", Deleted: true}} {
-		s.records[recordKey{files.Flags, 1, id}] = r
-		s.records[recordKey{files.Cohorts, 1, id}] = files.Record{Origin: r.Origin, Deleted: r.Deleted}
+		s.records[recordKey{management.FlagDefinition, 1, id}] = r
+		s.records[recordKey{management.CohortDefinition, 1, id}] = files.Record{Origin: r.Origin, Deleted: r.Deleted}
 	}
-	s.members[recordKey{files.Cohorts, 1, 12}] = []string{"u"}
+	s.members[recordKey{management.CohortDefinition, 1, 12}] = []string{"u"}
 	s.writes = nil
 	mustApply(t, s, step{"a", file(1, `,"flags":[{"id":1,"key":"a"}],"cohorts":[{"id":12,"is_static":true}]`)})
 	want := []string{"delete 0 10 of 1", "delete 0 13 of 1", "delete 1 13 of 1", "project 1", "record 0 1 of 1", "record 1 12 of 1"}
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(s.writes))); diff != "" {
 		t.Error(diff)
 	}
-	if got := s.members[recordKey{files.Cohorts, 1, 12}]; !slices.Equal(got, []string{"u"}) {
+	if got := s.members[recordKey{management.CohortDefinition, 1, 12}]; !slices.Equal(got, []string{"u"}) {
 		t.Errorf("members that were added through the API: %v", got)
 	}
 }

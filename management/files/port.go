@@ -1,13 +1,6 @@
 package files
 
-// Kind is a kind of record in a definitions file.
-type Kind int
-
-// The kinds of records.
-const (
-	Flags Kind = iota
-	Cohorts
-)
+import "github.com/bunting-flags/bunting/management"
 
 // Organization is a stored organization.
 type Organization struct {
@@ -73,11 +66,11 @@ type Tx interface {
 	GroupTypes(project int64) ([]string, error)
 	AddGroupType(project int64, number int, name string) error
 	// Records returns the flags or the cohorts of a project by id, deleted ones too.
-	Records(kind Kind, project int64) (map[int64]Record, error)
+	Records(kind management.DefinitionKind, project int64) (map[int64]Record, error)
 	// PutRecord inserts or replaces a record.
-	PutRecord(kind Kind, project, id int64, r Record) error
+	PutRecord(kind management.DefinitionKind, project, id int64, r Record) error
 	// DeleteRecord deletes a record softly. A cohort loses its members.
-	DeleteRecord(kind Kind, project, id int64) error
+	DeleteRecord(kind management.DefinitionKind, project, id int64) error
 	// SetMembers replaces the members of a static cohort, and reports whether they were
 	// different ones.
 	SetMembers(project, cohort int64, distinctIDs []string) (changed bool, err error)

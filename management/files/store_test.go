@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/files"
 )
 
@@ -27,7 +28,7 @@ type store struct {
 }
 
 type recordKey struct {
-	kind        files.Kind
+	kind        management.DefinitionKind
 	project, id int64
 }
 
@@ -115,7 +116,7 @@ func (s *store) AddGroupType(project int64, number int, name string) error {
 	return s.write("group type %d of %d", number, project)
 }
 
-func (s *store) Records(kind files.Kind, project int64) (map[int64]files.Record, error) {
+func (s *store) Records(kind management.DefinitionKind, project int64) (map[int64]files.Record, error) {
 	out := map[int64]files.Record{}
 	for k, r := range s.records {
 		if k.kind == kind && k.project == project {
@@ -125,12 +126,12 @@ func (s *store) Records(kind files.Kind, project int64) (map[int64]files.Record,
 	return out, s.read()
 }
 
-func (s *store) PutRecord(kind files.Kind, project, id int64, r files.Record) error {
+func (s *store) PutRecord(kind management.DefinitionKind, project, id int64, r files.Record) error {
 	s.records[recordKey{kind, project, id}] = r
 	return s.write("record %d %d of %d", kind, id, project)
 }
 
-func (s *store) DeleteRecord(kind files.Kind, project, id int64) error {
+func (s *store) DeleteRecord(kind management.DefinitionKind, project, id int64) error {
 	key := recordKey{kind, project, id}
 	r := s.records[key]
 	r.Deleted = true
@@ -140,7 +141,7 @@ func (s *store) DeleteRecord(kind files.Kind, project, id int64) error {
 }
 
 func (s *store) SetMembers(project, cohort int64, distinctIDs []string) (bool, error) {
-	key, sorted := recordKey{files.Cohorts, project, cohort}, slices.Compact(slices.Sorted(slices.Values(distinctIDs)))
+	key, sorted := recordKey{management.CohortDefinition, project, cohort}, slices.Compact(slices.Sorted(slices.Values(distinctIDs)))
 	if slices.Equal(sorted, s.members[key]) {
 		return false, s.read()
 	}

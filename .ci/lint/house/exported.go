@@ -50,7 +50,7 @@ var mostExported = map[string]int{
 	"management/featureflags":  92,
 	"management/rollouts":      16,
 	"management/surveys":       15,
-	"management/files":         11,
+	"management/files":         8,
 	"management/organizations": 172,
 	"management/rooms":         5,
 }
