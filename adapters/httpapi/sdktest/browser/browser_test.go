@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -209,13 +210,22 @@ func fetchFile(t *testing.T, client, integrity, name string) []byte {
 	}
 }
 
+// chromium returns a command that runs a headless Chromium. Debian's program is a shell script with
+// the browser as its child, so the end of the context kills the whole process group.
+func chromium(ctx context.Context, args ...string) *exec.Cmd {
+	args = append([]string{"--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"}, args...)
+	cmd := exec.CommandContext(ctx, "chromium-headless-shell", args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
 // browse opens the address in a headless Chromium with an empty profile.
 func browse(t *testing.T, address string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", address)
+	cmd := chromium(ctx, "--disable-quic", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", address)
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +24,8 @@ func renderText(t *testing.T, address string, options ...string) (dom, pixel, co
 	ctx, cancel := context.WithTimeout(t.Context(), served.WaitTimeout)
 	defer cancel()
 	look := func(what string) string {
-		args := append([]string{"--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-			"--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
-		cmd := exec.CommandContext(ctx, "chromium-headless-shell", append(args, address)...)
+		args := append([]string{"--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
+		cmd := chromium(ctx, append(args, address)...)
 		var output strings.Builder
 		cmd.Stderr = &output
 		out, err := cmd.Output()
