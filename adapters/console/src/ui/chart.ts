@@ -1,22 +1,35 @@
 // Charts as SVG with a cursor, and the table of their numbers.
 import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
 import { scroller } from "./table";
-import { toCSV, type Cell, type Line, type ChartData, type Table } from "../api/chartdata";
-import { number, percent } from "../words";
+import { change, toCSV, type Cell, type Line, type ChartData, type Table } from "../api/chartdata";
+import { number, percent, words } from "../words";
 import { insightWords } from "../words/insights";
 
 const maxLines = 6;
 const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Returns the largest lines, with the rest combined into one. */
-function topLines(lines: readonly Line[]): Line[] {
-  if (lines.length <= maxLines) return [...lines];
-  const size = (l: Line) => l.data.reduce<number>((a, b) => a + Math.abs(b ?? 0), 0);
-  const largest = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, maxLines));
-  const rest = lines.filter((l) => !largest.has(l));
-  const length = Math.max(...rest.map((l) => l.data.length));
-  return [...lines.filter((l) => largest.has(l)), { label: insightWords.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
+/** A line with the number of its color and pattern. Lines of the same in both periods share it. */
+interface DrawnLine extends Line {
+  hue: number;
+}
+
+const subject = (l: Line) => l.of ?? l.label;
+
+/** Returns the largest lines, with the rest combined into one for each period. */
+function topLines(lines: readonly Line[]): DrawnLine[] {
+  const subjects = [...new Set(lines.map(subject))];
+  if (subjects.length <= maxLines) return lines.map((l) => ({ ...l, hue: subjects.indexOf(subject(l)) }));
+  const size = (name: string) => lines.filter((l) => subject(l) === name).reduce((all, l) => l.data.reduce<number>((a, b) => a + Math.abs(b ?? 0), all), 0);
+  const largest = new Set([...subjects].sort((a, b) => size(b) - size(a)).slice(0, maxLines));
+  const kept = subjects.filter((name) => largest.has(name));
+  const combined = (previous: boolean): DrawnLine[] => {
+    const rest = lines.filter((l) => !largest.has(subject(l)) && Boolean(l.previous) === previous);
+    const length = Math.max(0, ...rest.map((l) => l.data.length));
+    const label = previous ? insightWords.previous(insightWords.other) : insightWords.other;
+    return rest.length ? [{ label, previous, hue: maxLines, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }] : [];
+  };
+  return [...lines.filter((l) => largest.has(subject(l))).map((l) => ({ ...l, hue: kept.indexOf(subject(l)) })), ...combined(false), ...combined(true)];
 }
 
 interface Scale {
@@ -53,7 +66,8 @@ function scaleOf(p: ChartData, lines: readonly Line[], width: number, height: nu
   return { width, height, low, high, ticks, band, x: (i) => axis.left + (p.shape === "lines" ? (n === 1 ? inner / 2 : i * band) : (i + 0.5) * band), y: (v) => axis.top + tall * (1 - (v - low) / (high - low)) };
 }
 
-const color = (i: number, l: Line) => (l.label === insightWords.other && i === maxLines ? "rest" : `c${(i % maxLines) + 1}`);
+const color = (l: DrawnLine) => (l.hue === maxLines ? "rest" : `c${l.hue + 1}`);
+const dash = (l: DrawnLine) => (l.previous ? "previous" : `dash${l.hue % maxLines}`);
 
 function grid(p: ChartData, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
@@ -65,35 +79,35 @@ function grid(p: ChartData, k: Scale): Child {
 }
 
 /** Draws a line with its gaps. The line to a bucket that has not ended is dashed. */
-function linePath(l: Line, i: number, p: ChartData, k: Scale): Child {
+function linePath(l: DrawnLine, p: ChartData, k: Scale): Child {
   const points = l.data.map((v, at) => (v === null ? null : `${k.x(at).toFixed(1)} ${k.y(v).toFixed(1)}`));
   const cut = p.open && !l.previous && points.length > 1 ? points.length - 1 : points.length;
   let d = "";
   points.slice(0, cut).forEach((at, j) => at && (d += (j && points[j - 1] ? "L" : "M") + at));
   const last = points.slice(cut - 1);
-  const cls = `line ${color(i, l)} ${l.previous ? "previous" : `dash${i % maxLines}`}`;
+  const cls = `line ${color(l)} ${dash(l)}`;
   return [
     s("path", { class: cls, d }),
-    cut < points.length && last[0] && last[1] ? s("path", { class: `line ${color(i, l)} open`, d: `M${last[0]}L${last[1]}` }) : null,
-    points.map((at, j) => (at && !points[j - 1] && !points[j + 1] ? s("circle", { class: `dot ${color(i, l)}`, r: 3, cx: k.x(j), cy: k.y(l.data[j]!) }) : null)),
+    cut < points.length && last[0] && last[1] ? s("path", { class: `line ${color(l)} open`, d: `M${last[0]}L${last[1]}` }) : null,
+    points.map((at, j) => (at && !points[j - 1] && !points[j + 1] ? s("circle", { class: `dot ${color(l)}`, r: 3, cx: k.x(j), cy: k.y(l.data[j]!) }) : null)),
   ];
 }
 
 /** Draws the labels at the ends of lines, without overlaps. */
-function endLabels(lines: readonly Line[], k: Scale): Child {
+function endLabels(lines: readonly DrawnLine[], k: Scale): Child {
   if (k.width < 480) return null;
   const at = lines
-    .map((l, i) => ({ l, i, last: l.data.findLastIndex((v) => v !== null) }))
+    .map((l) => ({ l, last: l.data.findLastIndex((v) => v !== null) }))
     .filter((e) => e.last >= 0)
     .map((e) => ({ ...e, y: k.y(e.l.data[e.last]!) + 4 }))
     .sort((a, b) => a.y - b.y);
   at.forEach((e, j) => j && (e.y = Math.max(e.y, at[j - 1]!.y + 14)));
   const over = Math.max(0, (at.at(-1)?.y ?? 0) - (k.height - axis.bottom));
   const text = (label: string) => (label.length > 15 ? label.slice(0, 14) + "…" : label);
-  return at.map((e) => s("text", { class: `end-text ${color(e.i, e.l)}`, x: k.width - axis.labels + 8, y: e.y - over }, text(e.l.label)));
+  return at.map((e) => s("text", { class: `end-text ${color(e.l)}`, x: k.width - axis.labels + 8, y: e.y - over }, text(e.l.label)));
 }
 
-function blocks(lines: readonly Line[], p: ChartData, k: Scale): Child {
+function blocks(lines: readonly DrawnLine[], p: ChartData, k: Scale): Child {
   const stack = p.shape === "stack";
   const wide = Math.max(1, Math.min(48, (k.band * 0.8) / (stack ? 1 : lines.length)));
   return p.labels.map((_, i) => {
@@ -105,7 +119,7 @@ function blocks(lines: readonly Line[], p: ChartData, k: Scale): Child {
       else base.up += v;
       const [top, bottom] = [k.y(Math.max(from, from + v)), k.y(Math.min(from, from + v))];
       const x = k.x(i) + (stack ? -wide / 2 : (j - lines.length / 2) * wide);
-      return s("rect", { class: `bar ${color(j, l)} ${p.open && i === p.labels.length - 1 ? "open" : ""}`, x: x + 0.5, y: top, width: Math.max(1, wide - 1), height: Math.max(0, bottom - top) });
+      return s("rect", { class: `bar ${color(l)} ${l.previous ? "previous" : ""} ${p.open && !l.previous && i === p.labels.length - 1 ? "open" : ""}`, x: x + 0.5, y: top, width: Math.max(1, wide - 1), height: Math.max(0, bottom - top) });
     });
   });
 }
@@ -116,11 +130,20 @@ function valuesAt(p: ChartData, lines: readonly Line[], i: number): string {
   return `${p.labels[i]}: ${lines.map((l) => `${l.label} ${text(p, l.data[i])}`).join(" · ")}`;
 }
 
+/** Returns how a number differs from that of the previous period, or null without a comparison. */
+function comparison(p: ChartData, i: number): Child {
+  const [now, before] = p.lines;
+  if (!before) return null;
+  const share = change(now!.data[i] ?? null, before.data[i] ?? null);
+  const earlier = text(p, before.data[i]);
+  return h("span", { class: "meta" }, share === words.dash ? insightWords.changeFrom(earlier) : insightWords.changeOn(share, earlier));
+}
+
 /** Draws a chart. Arrow keys move its cursor, and the values there are announced. */
 export function chart(name: string, p: ChartData, height = 240): Child {
   if (p.shape === "none") return null;
   if (p.shape === "number") {
-    return h("div", { role: "img", "aria-label": insightWords.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)))));
+    return h("div", { role: "img", "aria-label": insightWords.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)), comparison(p, i))));
   }
   const lines = topLines(p.lines);
   const width = signal(640);
@@ -135,7 +158,7 @@ export function chart(name: string, p: ChartData, height = 240): Child {
   effect(() => {
     scale = scaleOf(p, lines, width(), height);
     el.setAttribute("viewBox", `0 0 ${width()} ${height}`);
-    const parts = p.shape === "lines" ? [lines.map((l, i) => linePath(l, i, p, scale)), endLabels(lines, scale)] : blocks(lines, p, scale);
+    const parts = p.shape === "lines" ? [lines.map((l) => linePath(l, p, scale)), endLabels(lines, scale)] : blocks(lines, p, scale);
     const g = s("g", null, grid(p, scale), parts as Child[], cursor);
     el.replaceChildren(g);
   });
@@ -147,7 +170,7 @@ export function chart(name: string, p: ChartData, height = 240): Child {
     if (i !== null) ["x1", "x2"].forEach((a) => cursor.setAttribute(a, String(scale.x(i))));
   });
   move(el, p, at, () => scale, (i) => said.set(valuesAt(p, lines, i)));
-  const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l, i) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(i, l)} ${p.shape === "lines" ? `dash${i % maxLines}` : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
+  const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(l)} ${p.shape === "lines" ? dash(l) : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
   return h("div", { class: "figure" }, el, h("p", { class: "meta readout", "aria-hidden": "true" }, () => (at() === null ? "" : valuesAt(p, lines, at()!))), legend, h("p", { role: "status", class: "hidden" }, said));
 }
 

@@ -44,7 +44,7 @@ function group(g: Signal<GroupDraft>, rule: Signal<RuleDraft>, locked: () => boo
       "div",
       { class: "condition-body" },
       match(() => g().any, (any) => set(() => ({ any })), cohortWords.matchHint.group, locked),
-      each(() => g().filters, (f) => f.id, (f) => filterRow(f, () => g().filters.findIndex((x) => x.id === f().id) + 1, act, locked, false)),
+      each(() => g().filters, (f) => f.id, (f) => filterRow(f, () => g().filters.findIndex((x) => x.id === f().id) + 1, act, locked, "cohorts")),
       h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => set((x) => ({ filters: [...x.filters, newFilter()] })) }, icon("plus"), words.addFilter)),
     ),
   );

@@ -38,7 +38,7 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
       when(blocked, () => h("p", { class: "warning" }, words.unreachable)),
       each(() => item().filters, (f) => f.id, (f) => {
         const at = () => item().filters.findIndex((x) => x.id === f().id);
-        return filterRow(f, () => at() + 1, filters, locked, true, () => faultsIn(places(), place(`.properties.${at()}`)));
+        return filterRow(f, () => at() + 1, filters, locked, "flags", () => faultsIn(places(), place(`.properties.${at()}`)));
       }),
       h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ filters: [...item.peek().filters, newFilter()] }) }, icon("plus"), words.addFilter)),
       h(

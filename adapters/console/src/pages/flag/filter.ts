@@ -17,17 +17,57 @@ const multiValued = new Set(["exact", "is_not", "between", "not_between", "in", 
 const valueless = new Set(["is_set", "is_not_set"]);
 const maxShownValues = 20; // the maximum number of values that are shown one by one; more are edited as a list
 
-async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
+/** What the properties and values of filters are, which depends on where the filters are. */
+export interface FilterSource {
+  /** Suggests properties for a typed text. */
+  properties(typed: string, now: Filter): Promise<Option[]>;
+  /** Returns a filter for the property that was chosen or typed. */
+  choose(property: string, now: Filter): Filter | Promise<Filter>;
+  /** Returns the text of a filter's property. */
+  text(f: Filter): string;
+  values(f: Filter, typed: string): Promise<Option[]>;
+}
+
+export const newCohortFilter = (now: Filter): Filter => ({ ...withoutGroup(now), type: "cohort", key: "id", operator: "in", value: undefined });
+
+function withoutGroup(f: Filter): Filter {
+  const { group_type_index: _, ...rest } = f;
+  return rest;
+}
+
+/** Returns a filter for another property of the same or another kind. Values of a cohort or a flag are dropped. */
+export function withProperty(now: Filter, type: string, key: string, group?: number): Filter {
+  const fresh = ["cohort", "flag"].includes(now.type ?? "") ? { operator: "exact", value: [] } : {};
+  return { ...withoutGroup(now), type, key, ...(group === undefined ? {} : { group_type_index: group }), ...fresh };
+}
+
+/** What filters of people can be about: properties, for cohorts also other cohorts and the distinct id, and for flags also other flags. */
+export type FilterOffer = "properties" | "cohorts" | "flags";
+
+const personFilters = (offer: FilterOffer): FilterSource => ({
+  properties: (typed, now) => propertyNames(typed, now.type === "group" ? "group" : "person", offer),
+  choose(v, now) {
+    if (v === "@cohort") return newCohortFilter(now);
+    if (v === "@flag") return { ...now, type: "flag", key: "", operator: "flag_evaluates_to", value: true };
+    return withProperty(now, now.type === "group" ? "group" : "person", v === words.distinctID ? "distinct_id" : v, now.type === "group" ? now.group_type_index : undefined);
+  },
+  text: (f) => (f.type === "cohort" ? words.inCohort : f.type === "flag" ? words.anotherFlag : f.key === "distinct_id" ? words.distinctID : f.key),
+  values,
+});
+
+async function propertyNames(typed: string, type: string, offer: FilterOffer): Promise<Option[]> {
   const list = await get<List<{ name: string; property_type: string | null }>>(projectPath("property_definitions/"), { type, search: typed, limit: 20 });
-  const own: Option[] = [
+  const all: Option[] = [
     { value: "@cohort", text: words.inCohort },
-    ...(flags ? [{ value: "@flag", text: words.anotherFlag }] : []),
+    ...(offer === "flags" ? [{ value: "@flag", text: words.anotherFlag }] : []),
     { value: "distinct_id", text: words.distinctID },
-  ].filter((o) => o.text.toLowerCase().includes(typed.toLowerCase()));
+  ];
+  const own = (offer === "properties" ? [] : all).filter((o) => o.text.toLowerCase().includes(typed.toLowerCase()));
   return [...list.results.map((p) => ({ value: p.name, text: p.name, note: p.property_type ?? "" })), ...own];
 }
 
-async function values(f: Filter, typed: string): Promise<Option[]> {
+/** Suggests values of a property of people, cohorts, and values of a flag. */
+export async function values(f: Filter, typed: string): Promise<Option[]> {
   if (f.type === "cohort") {
     const list = await get<List<{ id: number; name: string }>>(projectPath("cohorts/"), { search: typed, limit: 20 });
     return list.results.map((c) => ({ value: String(c.id), text: c.name, note: `#${c.id}` }));
@@ -60,17 +100,17 @@ export interface FilterActions {
   remove(id: number): void;
 }
 
-/** Returns the row of a filter. flags allows filters on other flags, which cohorts do not have. Faults are shown once the filter is complete. */
-export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, flags = true, faults: () => string[] = () => []): HTMLElement {
+/** Returns the row of a filter. Faults are shown once the filter is complete. */
+export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, offer: FilterOffer | FilterSource = "flags", faults: () => string[] = () => []): HTMLElement {
+  const source = typeof offer === "string" ? personFilters(offer) : offer;
   const f = () => item().filter;
   const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });
   const finished = () => f().key !== "" && (f().type !== "cohort" || f().value !== undefined);
-  const shownKey = () => (f().type === "cohort" ? words.inCohort : f().type === "flag" ? words.anotherFlag : f().key === "distinct_id" ? words.distinctID : f().key);
-  const property = (v: string) => {
-    if (v === "@cohort") return put({ type: "cohort", key: "id", operator: "in", value: undefined });
-    if (v === "@flag") return put({ type: "flag", key: "", operator: "flag_evaluates_to", value: true });
-    const group = item.peek().filter.type === "group";
-    put({ type: group ? "group" : "person", key: v === words.distinctID ? "distinct_id" : v, ...(["cohort", "flag"].includes(item.peek().filter.type ?? "") ? { operator: "exact", value: [] } : {}) });
+  const property = async (v: string) => {
+    const before = item.peek().filter;
+    const chosen = await source.choose(v, before);
+    const now = item.peek().filter; // its value may have been chosen meanwhile
+    act.change(item.peek().id, now === before ? chosen : { ...chosen, ...(now.operator ? { operator: now.operator } : {}), value: now.value });
   };
   const operator = (op: string) => {
     const was = valueTexts(item.peek().filter.value);
@@ -90,11 +130,11 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
     if (value) put({ value });
   };
   const one = (many: boolean) =>
-    combobox({ label: words.value, value: () => (many ? "" : (valueTexts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: words.value, disabled: locked });
+    combobox({ label: words.value, value: () => (many ? "" : (valueTexts(f().value)[0] ?? "")), options: (typed) => source.values(item.peek().filter, typed), change: add, free: true, many, placeholder: words.value, disabled: locked });
   return h(
     "div",
     { role: "group", "aria-label": () => words.filter(n()), class: "filter" },
-    combobox({ label: words.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person", flags), change: property, free: true, placeholder: words.property, disabled: locked }),
+    combobox({ label: words.property, value: () => source.text(f()), options: (typed) => source.properties(typed, item.peek().filter), change: (v) => void property(v), free: true, placeholder: words.property, disabled: locked }),
     when(() => f().type === "flag", () => h("input", { type: "text", "aria-label": words.flag, placeholder: words.flag, value: () => f().key, disabled: locked, onchange: (e: Event) => put({ key: (e.target as HTMLInputElement).value.trim() }) })),
     select(() => f().operator ?? "exact", () => operatorsOf(f()), operator, { "aria-label": words.operator, disabled: locked }),
     h(

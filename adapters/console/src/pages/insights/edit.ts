@@ -1,5 +1,5 @@
 // The page of an insight: its form, chart and numbers, which follow each change.
-import { computed, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { computed, effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { queryResult } from "../../ui/queryresult";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -7,9 +7,11 @@ import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
 import { loadingBars, button, heading, problem } from "../../ui/parts";
 import { get, send } from "../../api/client";
 import { invalidate } from "../../api/cache";
-import { emptyInsight, isFormQuery, insightDraft, queryOf, sameQuery, storedQuery, titleOf, type Insight, type InsightDraft } from "../../api/insights";
+import { sameQuery, storedQuery, titleOf, type Insight } from "../../api/insights";
+import { insightDraft, isFormQuery, isIncomplete, otherMembers, queryOf, type InsightDraft } from "../../api/insightquery";
 import { unwrapQuery, type Query } from "../../api/chartdata";
-import { go, guard } from "../../router";
+import { propertyNames } from "../../api/properties";
+import { go, guard, param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
@@ -38,31 +40,52 @@ export default function insightPage(params: Params): Child {
   ];
 }
 
+/** Returns the query in the address, in PostHog's form. The address of a form with changes contains it, so that it can be sent. */
+function queryOfAddress(): Query | null {
+  try {
+    return unwrapQuery(JSON.parse(param("query")));
+  } catch {
+    return null;
+  }
+}
+
+const maxAddress = 8000; // longer queries are not put into the address
+
 /** Returns the editor of an insight. insight is null if it is not saved yet. */
 function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
-  const base = () => unwrapQuery(insight()?.query);
-  const known = () => !insight() || isFormQuery(base());
   const record = `insight:${insight.peek()?.id ?? "new"}`;
-  const restored = loadDraft<InsightDraft>(record);
-  const clean = signal<InsightDraft>(insight.peek() ? insightDraft(insight.peek()!) : emptyInsight());
-  const draft = signal<InsightDraft>(restored ?? clean.peek());
+  const sent = untracked(queryOfAddress);
+  const stored = () => unwrapQuery(insight()?.query);
+  const base = () => sent ?? stored();
+  const known = () => !base() || isFormQuery(base());
+  const saved = insight.peek()?.name ?? "";
+  const draftInTab = loadDraft<InsightDraft>(record);
+  const restored = draftInTab?.breakdowns && !sent ? draftInTab : undefined; // earlier versions of the console had other drafts
+  const clean = signal<InsightDraft>(insightDraft(saved, stored()));
+  const draft = signal<InsightDraft>(restored ?? (sent ? insightDraft(draftInTab?.name ?? saved, sent) : clean.peek()));
   const query = computed<string>(() => JSON.stringify(known() ? queryOf(draft(), base()) : base()));
-  const changed = () => draft().name !== clean().name || (known() && !sameQuery(queryOf(draft(), base()), queryOf(clean(), base())));
+  const cleanQuery = () => (!insight() || isFormQuery(stored()) ? queryOf(clean(), stored()) : stored());
+  const changed = () => draft().name !== clean().name || !sameQuery(JSON.parse(query()), cleanQuery());
   const fault = signal<unknown>(undefined);
   const nameFault = signal<string | undefined>(undefined);
   saveDraft(record, draft, changed);
   confirmBeforeLeave(changed);
   if (restored && changed()) announce(words.draftRestored);
+  effect(() => {
+    const text = sameQuery(JSON.parse(query()), cleanQuery()) || query().length > maxAddress ? "" : query();
+    if (text !== untracked(() => param("query"))) untracked(() => setParams({ query: text }));
+  });
 
   const save = async (): Promise<Insight | undefined> => {
     fault.set(undefined);
     nameFault.set(draft.peek().name.trim() ? undefined : insightWords.nameWanted);
-    if (nameFault.peek()) {
+    if (isIncomplete(draft.peek())) fault.set(new Error(insightWords.incomplete));
+    if (nameFault.peek() || fault.peek()) {
       document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
       return undefined;
     }
     const was = insight.peek();
-    const body = { name: draft.peek().name.trim(), ...(known() ? { query: storedQuery(JSON.parse(query()) as Query, was?.query) } : {}), saved: true };
+    const body = { name: draft.peek().name.trim(), query: storedQuery(JSON.parse(query()) as Query, was?.query), saved: true };
     try {
       const got = await (was ? send<Insight>("PATCH", path(was.id), body) : send<Insight>("POST", projectPath("insights/"), body));
       invalidate("insights");
@@ -81,8 +104,8 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
     guard.leave = null;
     await go(`p/${project.peek()}/insights/${i.id}`, {}, true);
   };
-  const saved = () => save().then((i) => i && toPage(i));
-  onSaveKey(() => hasScope(scope) && saved());
+  const saveAndOpen = () => save().then((i) => i && toPage(i));
+  onSaveKey(() => hasScope(scope) && saveAndOpen());
   const add = async () => {
     const i = insight.peek() && !changed() ? insight.peek()! : await save();
     if (!i) return;
@@ -92,14 +115,28 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   };
   const name = () => draft().name || insightWords.newInsight;
   tools.set([
-    button(words.save, { kind: "primary", scope, run: saved }),
+    button(words.save, { kind: "primary", scope, run: saveAndOpen }),
     button(insightWords.addToDashboard, { scope, run: add }),
     insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(showRefusal) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(showRefusal) })] : null,
   ]);
   return [
     () => (fault() ? problem(words.notDone, fault()) : null),
     when(() => !known(), () => h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, insightWords.otherQuery)),
-    when(known, () => insightForm({ draft, nameFault, locked: () => !hasScope(scope) && insight.peek() !== null, isNew: !insight.peek() })),
-    queryResult(name, () => JSON.parse(query()) as Query | null),
+    when(known, () => insightForm({ draft, names: propertyNames(), nameFault, locked: () => !hasScope(scope) && insight.peek() !== null, isNew: !insight.peek() })),
+    kept(() => (known() ? otherMembers((base() ?? {}) as Query) : Object.entries(base() ?? {}))),
+    queryResult(name, () => (isIncomplete(draft()) ? null : (JSON.parse(query()) as Query | null))),
   ];
+}
+
+/** Shows the members of a query that the form has no fields for. */
+function kept(members: () => [string, unknown][]): Child {
+  return when(() => members().length > 0, () =>
+    h(
+      "details",
+      { class: "kept" },
+      h("summary", null, () => insightWords.keptMembers(members().length)),
+      h("p", { class: "hint" }, insightWords.keptText),
+      h("dl", { class: "facts" }, () => members().map(([path, value]) => [h("dt", { class: "code" }, path), h("dd", { class: "code" }, JSON.stringify(value))])),
+    ),
+  );
 }

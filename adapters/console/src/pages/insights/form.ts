@@ -1,81 +1,139 @@
-// The form of an insight: its kind, its series, and how they are counted and drawn.
+// The form of an insight: its kind, its series and formulas, its filters, and how they are counted and drawn.
 import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
-import { comboboxField, type Option } from "../../ui/combobox";
+import { comboboxField } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
-import { get } from "../../api/client";
-import { eventNames } from "../../api/events";
-import { supports, newSeries, type InsightDraft, type Series } from "../../api/insights";
-import { projectPath } from "../../session";
+import { chosenDays, isDay, newBreakdown, newFormula, newSeries, supports, type BreakdownDraft, type FormulaDraft, type InsightDraft } from "../../api/insightquery";
+import { chosenTypes, sameProperty, type PropertyNames } from "../../api/properties";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-
-type List = { results: { name: string }[] };
-
-async function breakdowns(typed: string): Promise<Option[]> {
-  const bare = typed.replace(insightWords.ofPerson, "");
-  const search = (type: string) => get<List>(projectPath("property_definitions/"), { type, search: bare, limit: 10 }).then((l) => l.results.map((p) => p.name));
-  const [events, people] = await Promise.all([search("event"), search("person")]);
-  return [{ value: "", text: insightWords.nothing }, ...people.map((n) => ({ value: n + insightWords.ofPerson, text: n + insightWords.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
-}
-
-/** Returns a breakdown with " (person)" added if only people have a property of this name. */
-async function qualifiedBreakdown(name: string): Promise<string> {
-  if (!name || name.endsWith(insightWords.ofPerson)) return name;
-  const known = await breakdowns(name).catch(() => []);
-  const isKnown = (v: string) => known.some((o) => o.value === v);
-  return !isKnown(name) && isKnown(name + insightWords.ofPerson) ? name + insightWords.ofPerson : name;
-}
-
-/** Returns the known options, and the current value if it is not one of them. */
-const choices = (known: Record<string, string>, now: string) => [...Object.entries(known), ...(now in known ? [] : [[now, now] as [string, string]])];
+import { filterList, insightFilters } from "./filters";
+import { choices, seriesRow } from "./series";
 
 export interface InsightForm {
   draft: Signal<InsightDraft>;
+  names: PropertyNames;
   nameFault: () => string | undefined;
   locked: () => boolean;
   isNew: boolean;
 }
+
+const maxSeries = 26;
+const maxFormulas = 10;
+const maxCohorts = 10;
 
 export function insightForm(f: InsightForm): Child {
   const { draft, locked } = f;
   const put = (change: Partial<InsightDraft>) => draft.update((d) => ({ ...d, ...change }));
   const kind = computed(() => draft().kind);
   const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, value: () => draft().name, disabled: locked, "data-first-focus": f.isNew ? "" : null, oninput: () => put({ name: name.value }) });
-  const choice = (label: string, member: "kind" | "period" | "interval" | "chart", known: Record<string, string>) =>
+  const choice = (label: string, member: "kind" | "period" | "interval" | "chart" | "compare", known: Record<string, string>) =>
     field(select(() => draft()[member], () => choices(known, draft()[member]), (v) => put({ [member]: v }), { disabled: locked }), { label });
   const series = () => (supports.several(kind()) ? draft().series : draft().series.slice(0, 1));
+  const canAdd = () => supports.several(kind()) && draft().series.length < (kind() === "RetentionQuery" ? 2 : maxSeries);
   return [
     h("div", { class: "fields" }, field(name, { label: insightWords.name, fault: f.nameFault }), choice(insightWords.kind, "kind", insightWords.kinds)),
+    h("div", { class: "fields lines" }, each(series, (s) => s.id, (s) => seriesRow(s, f)), when(canAdd, () => addButton(insightWords.addSeries, locked, () => put({ series: [...draft.peek().series, newSeries()] })))),
+    when(() => supports.formulas(kind()), () => formulas(f)),
+    filters(f),
+    when(() => supports.breakdowns(kind()), () => breakdowns(f)),
     h(
       "div",
       { class: "fields" },
-      each(series, (s) => s.id, (s) => seriesRow(s, f, put)),
-      when(() => supports.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), insightWords.addSeries)),
-    ),
-    h(
-      "div",
-      { class: "fields" },
-      when(() => supports.breakdown(kind()), () => comboboxField({ label: insightWords.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void qualifiedBreakdown(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: insightWords.nothing, disabled: locked })),
-      choice(insightWords.period, "period", insightWords.periods),
+      choice(insightWords.period, "period", { ...insightWords.periods, ...insightWords.morePeriods }),
+      when(() => draft().period === chosenDays, () => [day(f, "from", insightWords.from), day(f, "to", insightWords.to)]),
       when(() => supports.interval(kind()), () => choice(insightWords.interval, "interval", insightWords.intervals)),
+      when(() => supports.compare(kind()), () => choice(insightWords.compareWith, "compare", insightWords.compared)),
       when(() => supports.chart(kind()), () => choice(insightWords.chart, "chart", insightWords.charts)),
     ),
   ];
 }
 
-function seriesRow(s: Signal<Series>, f: InsightForm, put: (change: Partial<InsightDraft>) => void): HTMLElement {
+const addButton = (label: string, locked: () => boolean, run: () => void) => h("button", { type: "button", class: "button small", disabled: locked, onclick: run }, icon("plus"), label);
+
+function day(f: InsightForm, member: "from" | "to", label: string): HTMLElement {
+  const input: HTMLInputElement = h("input", { type: "text", maxlength: 10, class: "share", placeholder: "2026-01-31", value: () => f.draft()[member], disabled: f.locked, onchange: () => f.draft.update((d) => ({ ...d, [member]: input.value.trim() })) });
+  return field(input, { label, fault: () => (f.draft()[member] && !isDay(f.draft()[member]) ? insightWords.noDay : undefined) });
+}
+
+/** Returns the formulas. A trend with formulas shows them in place of its series. */
+function formulas(f: InsightForm): HTMLElement {
   const { draft, locked } = f;
-  const id = s.peek().id;
-  const n = () => draft().series.findIndex((x) => x.id === id) + 1;
-  const set = (change: Partial<Series>) => put({ series: draft.peek().series.map((x) => (x.id === id ? { ...x, ...change } : x)) });
-  const math = () => draft().kind === "TrendsQuery";
-  const counts: Record<string, string> = { total: insightWords.countEvents, dau: insightWords.countPeople };
+  const put = (change: (all: FormulaDraft[]) => FormulaDraft[]) => draft.update((d) => ({ ...d, formulas: change(d.formulas) }));
+  const row = (item: Signal<FormulaDraft>) => {
+    const { id } = item.peek();
+    const n = () => draft().formulas.findIndex((x) => x.id === id) + 1;
+    const set = (change: Partial<FormulaDraft>) => put((all) => all.map((x) => (x.id === id ? { ...x, ...change } : x)));
+    const text: HTMLInputElement = h("input", { type: "text", maxlength: 500, class: "code", spellcheck: "false", placeholder: insightWords.formulaHint, value: () => item().text, disabled: locked, onchange: () => set({ text: text.value }) });
+    const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, value: () => item().name, disabled: locked, onchange: () => set({ name: name.value }) });
+    return h(
+      "div",
+      { role: "group", "aria-label": () => insightWords.formulaN(n()) },
+      field(text, { label: insightWords.formula }),
+      when(() => item().text !== "", () => field(name, { label: insightWords.formulaName })),
+      when(() => draft().formulas.length > 1, () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeFormula(n()), disabled: locked, onclick: () => put((all) => all.filter((x) => x.id !== id)) }, icon("close"))),
+    );
+  };
+  const canAdd = () => draft().formulas.length < maxFormulas && draft().formulas.every((x) => x.text);
+  return h("div", { class: "fields lines" }, each(() => draft().formulas, (x) => x.id, row), when(canAdd, () => addButton(insightWords.addFormula, locked, () => put((all) => [...all, newFormula()]))));
+}
+
+function filters(f: InsightForm): HTMLElement {
+  const { draft, locked, names } = f;
+  const test: HTMLInputElement = h("input", { type: "checkbox", checked: () => draft().testAccounts, disabled: locked, onchange: () => draft.update((d) => ({ ...d, testAccounts: test.checked })) });
   return h(
     "div",
-    { role: "group", "aria-label": () => (draft().kind === "FunnelsQuery" ? insightWords.stepN(n()) : insightWords.seriesN(n())) },
-    comboboxField({ label: words.event, value: () => s().event, options: eventNames, change: (event) => set({ event }), free: true, placeholder: insightWords.everyEvent, disabled: locked }),
-    when(math, () => field(select(() => s().math, () => choices(counts, s().math), (v) => set({ math: v }), { disabled: locked }), { label: insightWords.count })),
-    when(() => draft().series.length > 1 && supports.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
+    { role: "group", "aria-label": insightWords.filters, class: "fields lines" },
+    when(() => draft().filters === null, () => h("p", { class: "meta" }, insightWords.otherFilters)),
+    when(() => draft().filters !== null, () => [
+      when(() => draft().filters!.length > 1, () => field(select(() => (draft().any ? "any" : "all"), () => [["all", insightWords.allFilters], ["any", insightWords.anyFilter]], (v) => draft.update((d) => ({ ...d, any: v === "any" })), { disabled: locked }), { label: insightWords.match })),
+      filterList({ filters: () => draft().filters ?? [], put: (list) => draft.update((d) => ({ ...d, filters: list })), add: words.addFilter, source: insightFilters(names), locked }),
+    ]),
+    h("label", { class: "check" }, test, insightWords.testAccounts),
+  );
+}
+
+function breakdowns(f: InsightForm): HTMLElement {
+  const { draft, locked, names } = f;
+  const put = (change: (all: BreakdownDraft[]) => BreakdownDraft[]) => draft.update((d) => ({ ...d, breakdowns: change(d.breakdowns) }));
+  const n = (id: number) => draft().breakdowns.findIndex((x) => x.id === id) + 1;
+  const first = () => draft().breakdowns[0]?.property;
+  const isByCohort = () => first()?.type === "cohort" && first()?.key !== "";
+  const most = () => (draft().kind !== "RetentionQuery" && isByCohort() ? maxCohorts : supports.breakdowns(draft().kind));
+  /** Cohorts are not combined with properties, and retention is not by groups. */
+  const types = (id: number) => (n(id) > 1 ? (isByCohort() ? ["cohort"] : chosenTypes.filter((t) => t !== "cohort")) : chosenTypes).filter((t) => t !== "group" || draft().kind !== "RetentionQuery");
+  const set = async (id: number, text: string) => {
+    const property = await names.find(text, types(id));
+    put((all) => {
+      const next = all.map((x) => (x.id === id && !sameProperty(x.property, property) ? { ...x, property, was: null } : x));
+      return next[0]!.property.key ? next : [next[0]!];
+    });
+  };
+  const box = (item: Signal<BreakdownDraft>) => {
+    const { id } = item.peek();
+    return h(
+      "div",
+      { class: "breakdown" },
+      comboboxField({
+        label: n(id) > 1 ? insightWords.breakDownByN(n(id)) : insightWords.breakDownBy,
+        value: () => names.text(item().property),
+        options: async (typed) => [...(n(id) > 1 ? [] : [{ value: "", text: insightWords.nothing }]), ...(await names.suggest(typed, types(id)))],
+        change: (v) => void set(id, v),
+        free: true,
+        placeholder: insightWords.nothing,
+        disabled: locked,
+      }),
+      when(() => n(id) > 1, () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeBreakdown(n(id)), disabled: locked, onclick: () => put((all) => all.filter((x) => x.id !== id)) }, icon("close"))),
+    );
+  };
+  const shown = () => draft().breakdowns.slice(0, most());
+  const canAdd = () => shown().length < most() && shown().every((x) => x.property.key);
+  const limit: HTMLInputElement = h("input", { type: "number", min: 1, max: 1000, placeholder: "25", class: "share", value: () => draft().limit, disabled: locked, onchange: () => draft.update((d) => ({ ...d, limit: limit.value })) });
+  return h(
+    "div",
+    { class: "fields" },
+    each(shown, (x) => `${n(x.id)} ${x.id}`, box), // the label has the number
+    when(canAdd, () => addButton(insightWords.addBreakdown, locked, () => put((all) => [...all, newBreakdown()]))),
+    when(() => first()?.key && !isByCohort(), () => field(limit, { label: insightWords.breakdownLimit })),
   );
 }
