@@ -11,8 +11,9 @@ import (
 const (
 	JobScheduledChange = "scheduled_change"
 	JobBatchExport     = "batch_export"
-	JobMail            = "mail"   // only mails that will not be sent; DeliverMail reports the sent mails
-	JobSurvey          = "survey" // a recurring survey starts its next iteration
+	JobMail            = "mail"    // only mails that will not be sent; DeliverMail reports the sent mails
+	JobSurvey          = "survey"  // a recurring survey starts its next iteration
+	JobWebhook         = "webhook" // only webhooks that will not be sent; DeliverWebhooks reports the others
 )
 
 // JobDone reports the result of one piece of a job, after the result is durable.
@@ -46,10 +47,24 @@ func (d *JobDone) ReportTo(report func(JobDone)) {
 const dueBatch = 100
 
 // NextDue returns the value of the record that has been due for the longest time, or nil if none is
-// due. Sort of the records is the time at which they are due, see SortTime.
+// due. Sort of the records is the time at which they are due, see SortTime. Records that cannot be
+// decoded do not block the others: if only such records are due, NextDue returns an UnreadableError.
 func NextDue[T any](tx Tx, q Query, now time.Time) (*T, error) {
 	q.To = SortTime(now.Add(time.Microsecond))
-	return First[T](tx, q)
+	next, err := First[T](tx, q)
+	var unreadable *UnreadableError
+	if !errors.As(err, &unreadable) {
+		return next, err
+	}
+	match := q.Match
+	q.Match = func(r *Record) bool {
+		_, fault := Decode[T](r)
+		return fault == nil && (match == nil || match(r))
+	}
+	if next, fault := First[T](tx, q); fault != nil || next != nil {
+		return next, fault
+	}
+	return nil, err
 }
 
 // RunDue handles work that is due, one piece after the other, and reports whether more may be due.

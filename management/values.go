@@ -2,7 +2,6 @@ package management
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -106,14 +105,30 @@ func EmptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-// Decode returns the value that is stored in a record, or nil if r is nil.
+// UnreadableError is the error for a stored object that cannot be decoded, because it is damaged or
+// a newer version of the program has written it. Work on other objects is not affected.
+type UnreadableError struct {
+	// What names the object, such as "flag 7".
+	What string
+	Err  error
+}
+
+func (e *UnreadableError) Error() string {
+	return "the stored " + e.What + " is invalid: " + e.Err.Error()
+}
+
+// Unwrap returns the reason.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// Decode returns the value that is stored in a record, or nil if r is nil. It returns an
+// UnreadableError if the record cannot be decoded.
 func Decode[T any](r *Record) (*T, error) {
 	if r == nil {
 		return nil, nil
 	}
 	out := new(T)
 	if err := json.Unmarshal(r.Data, out); err != nil {
-		return nil, fmt.Errorf("the stored %s %s is invalid: %w", r.Kind, r.ID, err)
+		return nil, &UnreadableError{r.Kind + " " + r.ID, err}
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package changes_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,54 @@ func TestScheduledChanges_KilledAtAnyWrite(t *testing.T) {
 			}
 			if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != 0 || err != nil || len(reports) != 1 {
 				t.Errorf("%d more were made, %v, %d reports", n, err, len(reports))
+			}
+		})
+	}
+}
+
+// A scheduled change that cannot be decoded, or whose flag cannot be decoded, does not block the
+// changes after it. It stays due, and is reported each time.
+func TestScheduledChanges_UnreadableDoesNotBlock(t *testing.T) {
+	for name, damage := range map[string]func(tx rooms.Tx) error{
+		"the change": func(tx rooms.Tx) error {
+			r, err := tx.Get("scheduled_change", management.ProjectParent(ruletest.Project), "1")
+			if err != nil {
+				return err
+			}
+			r.Data = []byte(strings.Replace(string(r.Data), `"id":1`, `"id":"one"`, 1))
+			return tx.Put(r)
+		},
+		"its flag": func(tx rooms.Tx) error {
+			d, err := tx.Definition(management.FlagDefinition, ruletest.Project, 1)
+			if err != nil {
+				return err
+			}
+			d.Meta = []byte(`[]`)
+			return tx.PutDefinition(management.FlagDefinition, ruletest.Project, d)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := flagtest.New(t)
+			calls := flagtest.RoomCalls(t, w)
+			w.Run(t, calls, []ruletest.Row{
+				{"§5.1.3", "bob", "create", `{"key":"a"}`, `{"id":1}`},
+				{"§5.1.3", "bob", "create", `{"key":"b"}`, `{"id":2}`},
+				{"§5.1.3", "bob", "schedule", flagtest.Later("2026-01-03T00:00:00Z", flagtest.Off), `{"id":1}`},
+				{"§5.1.3", "bob", "schedule", strings.Replace(flagtest.Later("2026-01-03T00:00:01Z", flagtest.Off), `"record_id":1`, `"record_id":2`, 1), `{"id":2}`},
+				{"§5.1.3", "-", "until 2026-01-03T00:00:02Z", ``, `null`},
+			})
+			if err := w.Store.Write(t.Context(), damage); err != nil {
+				t.Fatal(err)
+			}
+			var unreadable *management.UnreadableError
+			for _, want := range []int{1, 0} {
+				if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != want || !errors.As(err, &unreadable) {
+					t.Errorf("%d were made, %v; want %d and the damage", n, err, want)
+				}
+			}
+			w.Run(t, calls, []ruletest.Row{{"§5.1.3 the second change", "bob", "get 2", ``, `{"active":false}`}})
+			if n, err := w.Changes.Scheduled.Overdue(t.Context(), 0); n != 1 || err != nil {
+				t.Errorf("%d are overdue, %v; want 1", n, err)
 			}
 		})
 	}

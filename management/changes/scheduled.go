@@ -3,6 +3,8 @@ package changes
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -146,18 +148,29 @@ func (s Scheduled) loadFlag(tx storeTx, scope *management.Scope, c *storedChange
 const maxDueChanges = 50
 
 // RunDue executes the changes that are due, each in its own transaction, and returns their number.
-// A change that cannot be executed gets a FailureReason and is not tried again. Several servers may
-// call RunDue concurrently.
+// A change that cannot be executed gets a FailureReason and is not tried again. A change that cannot
+// be decoded, or whose flag cannot be decoded, stays due and does not block the others; the error
+// names it. Several servers may call RunDue concurrently.
 func (s Scheduled) RunDue(ctx context.Context) (done int, err error) {
-	for done < maxDueChanges {
-		job, err := management.Write(ctx, &s.Env, s.runNext)
-		if err != nil || job == nil {
-			return done, err
+	var skipped []string // ids
+	for done+len(skipped) < maxDueChanges {
+		next := ""
+		job, fault := management.Write(ctx, &s.Env, func(tx storeTx) (job *management.JobDone, err error) {
+			job, next, err = s.runNext(tx, skipped)
+			return job, err
+		})
+		var unreadable *management.UnreadableError
+		if errors.As(fault, &unreadable) && next != "" {
+			err, skipped = errors.Join(err, fmt.Errorf("scheduled change %s: %w", next, fault)), append(skipped, next)
+			continue
+		}
+		if fault != nil || job == nil {
+			return done, errors.Join(err, fault)
 		}
 		job.ReportTo(s.JobDone)
 		done++
 	}
-	return done, nil
+	return done, err
 }
 
 // Overdue returns the number of pending changes that have been due for longer than age.
@@ -168,14 +181,25 @@ func (s Scheduled) Overdue(ctx context.Context, age time.Duration) (int, error) 
 	})
 }
 
-// runNext executes the change that has been due for the longest time. It returns nil if no change
-// is due. A fault of the change is stored with it; any other error rolls the transaction back, and
-// the change stays due.
-func (s Scheduled) runNext(tx storeTx) (*management.JobDone, error) {
-	c, err := management.NextDue[storedChange](tx, management.Query{Kind: kindScheduled, Other: pendingChanges}, s.Env.Now())
-	if err != nil || c == nil {
-		return nil, err
+// runNext executes the change that has been due for the longest time and is not in skipped, and
+// returns its id. It returns nil if no change is due. A fault of the change is stored with it; any
+// other error rolls the transaction back, and the change stays due.
+func (s Scheduled) runNext(tx storeTx, skipped []string) (done *management.JobDone, id string, err error) {
+	q := management.Query{Kind: kindScheduled, Other: pendingChanges}
+	if len(skipped) > 0 {
+		q.Match = func(r *management.Record) bool { return !slices.Contains(skipped, r.ID) }
 	}
+	c, err := management.NextDue[storedChange](tx, q, s.Env.Now())
+	if err != nil || c == nil {
+		return nil, "", err
+	}
+	id = strconv.FormatInt(c.ID, 10)
+	done, err = s.run(tx, c)
+	return done, id, err
+}
+
+// run executes a change.
+func (s Scheduled) run(tx storeTx, c *storedChange) (*management.JobDone, error) {
 	now, done := management.NewStamp(s.Env.Now()), &management.JobDone{Job: management.JobScheduledChange, ID: strconv.FormatInt(c.ID, 10), Project: c.Team}
 	p, err := tx.Project(c.Team)
 	if err != nil {

@@ -110,11 +110,11 @@ func (f *Flag) AccessObject() management.AccessObject {
 func Decode(project int64, d *management.Definition) (*Flag, error) {
 	f := &Flag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
-		return nil, fmt.Errorf("the stored flag %d is invalid: %w", d.ID, err)
+		return nil, &management.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
 	}
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &f.Meta); err != nil {
-			return nil, fmt.Errorf("the stored flag %d is invalid: %w", d.ID, err)
+			return nil, &management.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
 		}
 	}
 	// take decodes a member and removes it from Extra.
