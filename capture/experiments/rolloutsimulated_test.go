@@ -115,37 +115,66 @@ func ladder(percents ...float64) (out []Step) {
 }
 
 // experiments.md §4.14 (a) and (c): of harmless rollouts, at most alpha are rolled back (1 to 2 %
-// are expected), and at most 0.5 % are held for their sample ratio, however often they are
-// evaluated.
+// are expected), and at most 0.5 % are held for their sample ratio. Each step is evaluated whenever
+// the number of its entities has grown by 0.2 %. management/ROLLOUTS.md has the numbers of 10,000.
 func TestSimulated_HarmlessRollouts(t *testing.T) {
-	runs := simulatedRuns(200)
+	t.Parallel()
+	runs := simulatedRuns(1000)
 	r := &Rollout{
 		Steps: ladder(1, 5, 25, 50, 100), Alpha: 0.05, MinimumExposures: 100,
 		Guardrails: []Guard{{Name: "errors", Decrease: true}, {Name: "conversion"}},
 	}
-	entities := []int64{20_000, 20_000, 10_000, 10_000}
-	rng, back, held := rand.New(rand.NewPCG(17, 4)), 0, 0
+	s := Simulation{Rollout: r, Distributions: []Distribution{{Kind: "rate", Mean: 0.02}, {Kind: "rate", Mean: 0.2}}}
+	rng, held, back := rand.New(rand.NewPCG(17, 4)), 0, 0
+	var byStep [4]int
 	for range runs {
-		mismatch := false
-		for step, n := range entities {
-			s := simulatedStep{rollout: r, step: step, control: []drawer{rate(0.02), rate(0.2)}, treatment: []drawer{rate(0.02), rate(0.2)}, growth: 0.002}
-			found := s.run(rng, n, isRolledBack)
-			mismatch = mismatch || found.mismatch
-			if found.at > 0 {
-				back++
-				break
-			}
+		step, mismatch := harmlessRollout(&s, rng)
+		if step >= 0 {
+			back++
+			byStep[step]++
 		}
 		if mismatch {
 			held++
 		}
 	}
+	t.Logf("%d harmless rollouts: %d were rolled back, by step %v; %d were held for their sample ratio", runs, back, byStep, held)
 	if back == 0 || back > runs*5/100 {
 		t.Errorf("%d of %d harmless rollouts were turned back: want about 1.3 %%, at most 5 %%", back, runs)
 	}
 	if held > runs*5/1000 {
 		t.Errorf("%d of %d were held for their sample ratio, want at most 0.5 %%", held, runs)
 	}
+}
+
+// harmlessRollout simulates the rollout of experiments.md §4.14, without harm. It returns the step
+// that was rolled back, or -1, and whether the sample ratio of a step was a mismatch. The entities
+// between two evaluations are drawn together.
+func harmlessRollout(s *Simulation, rng *rand.Rand) (back int, mismatch bool) {
+	const growth = 0.002
+	for step, entities := range []int64{20_000, 20_000, 10_000, 10_000} {
+		p := s.Rollout.Steps[step].Percent / 100
+		e := Evidence{Metrics: make([]Measurement, len(s.Distributions))}
+		for n := int64(0); n < entities; {
+			more := max(1, int64(float64(n)*growth))
+			if missing := s.Rollout.MinimumExposures - min(e.Exposed.Treatment, e.Exposed.Control); missing > 0 {
+				more = max(more, int64(float64(missing)/2/min(p, 1-p))) // these are not judged yet
+			}
+			more = min(more, entities-n)
+			s.addEntities(rng, &e, more, p, 0)
+			n += more
+			if min(e.Exposed.Treatment, e.Exposed.Control) < s.Rollout.MinimumExposures {
+				continue
+			}
+			e.Matured = e.Exposed.Arms
+			found := s.Rollout.Evaluate(step, &e)
+			s.Rollout.Decide(found, &Situation{Settled: true})
+			mismatch = mismatch || found.SRM.Mismatch
+			if isRolledBack(found) {
+				return step, mismatch
+			}
+		}
+	}
+	return -1, mismatch
 }
 
 // experiments.md §4.14 (b): the rate of false rollbacks holds for all distributions of values, in
