@@ -21,7 +21,7 @@ func New(c Config) *Runner {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	return &Runner{c, guard{c.Allowed, c.Timeout}}
+	return &Runner{c, guard{allowed: c.Allowed, timeout: c.Timeout}}
 }
 
 var _ batchexports.Runner = (*Runner)(nil)

@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// guard allows connections to public addresses and to the allowed networks.
+// guard allows connections to public addresses and to the allowed networks, or only to these.
 type guard struct {
-	allowed []netip.Prefix
-	timeout time.Duration
+	allowed     []netip.Prefix
+	timeout     time.Duration
+	onlyAllowed bool
 }
 
 // addressError is the error for an address that is not allowed. It does not include the address,
@@ -55,7 +56,7 @@ func (g guard) testDial(ctx context.Context, address string) error {
 
 func (g guard) isAllowed(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	return isPublic(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return !g.onlyAllowed && isPublic(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // specialNetworks are the networks of IANA's registries of special addresses that are not globally
