@@ -51,6 +51,8 @@ type projectSettings struct {
 	Extra             json.RawMessage `json:"extra_settings"`
 	Modifiers         json.RawMessage `json:"modifiers"`
 	FlagsPersistence  *bool           `json:"flags_persistence_default"`
+	// SnippetDefaults is a snippetDefaults.
+	SnippetDefaults json.RawMessage `json:"snippet_defaults"`
 	// Cookieless has no effect: events without cookies are not stored.
 	Cookieless *int64 `json:"cookieless_server_hash_mode"`
 }
@@ -95,6 +97,7 @@ var settingFields = management.Fields{
 	{Name: "extra_settings", Type: management.Any},
 	{Name: "modifiers", Type: management.Object, Null: true},
 	{Name: "flags_persistence_default", Type: management.Bool, Null: true},
+	snippetField,
 	{Name: "cookieless_server_hash_mode", Type: management.IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "stored without effect, because cookieless events are not stored"},
 }
 
@@ -146,6 +149,13 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 			return err
 		}
 		v[management.FlagApprovalsField.Name] = approvals
+	}
+	if raw := v.Raw(snippetField.Name); raw != nil {
+		defaults, err := readSnippetDefaults(raw)
+		if err != nil {
+			return err
+		}
+		v[snippetField.Name] = defaults
 	}
 	p.Settings, meta.Settings = maps.Clone(p.Settings), maps.Clone(meta.Settings)
 	if p.Settings == nil {
@@ -207,7 +217,7 @@ func settingsOf(m *management.ProjectMeta) (projectSettings, error) {
 	out := projectSettings{
 		AppURLs: []string{}, DataAttributes: []string{"data-attr"}, TestAccountFilters: json.RawMessage("[]"), Correlation: json.RawMessage("{}"),
 		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
-		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), Recording: &no,
+		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), SnippetDefaults: null(), Recording: &no,
 	}
 	return out, json.Unmarshal(management.Encode(m.Settings), &out)
 }
