@@ -157,6 +157,37 @@ func TestRollout(t *testing.T) {
 	call(t, "", env, "rollout", "status", "7").Want(t, cli.ExitError, "", "Not found")
 }
 
+// A change that needs an approval is requested, reviewed and withdrawn (console.md N12). Its author
+// may not approve it.
+func TestApprovals(t *testing.T) {
+	s, env, _ := startServer(t)
+	call(t, "", env, "flags", "set", "banner", "--rollout", "10").Want(t, cli.ExitOK, "10%", "in project 1")
+	request := func(method, path, body string) {
+		t.Helper()
+		r, err := http.NewRequest(method, s.url+"/api/projects/1/"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(env[1], "BUNTING_KEY="))
+		if status, text := do(t, r); status >= 300 {
+			t.Fatal(status, text)
+		}
+	}
+	request("PATCH", "", `{"flag_approvals": {"needed": 1}}`)
+	call(t, "", env, "flags", "set", "banner", "--rollout", "50").Want(t, cli.ExitError, "", "403")
+	request("POST", "change_requests/", `{"flag": 1, "title": "Half", "patch": {"filters": {"groups": [{"properties": [], "rollout_percentage": 50}]}}}`)
+	call(t, "", env, "approvals", "list").Want(t, cli.ExitOK, "banner  Half   owner@localhost  0 of 1     open   1", "")
+	call(t, "", env, "approvals", "show", "1").Want(t, cli.ExitOK, "filters.groups[0].rollout_percentage: 10 → 50", "")
+	call(t, "", env, "approvals", "approve", "1").Want(t, cli.ExitUsage, "", "Approve revision 1 of the change request 1 in project 1 (Default project)?")
+	call(t, "", env, "approvals", "approve", "1", "--revision", "2").Want(t, cli.ExitError, "", "The author of a change request cannot approve it")
+	call(t, "", env, "approvals", "apply", "1").Want(t, cli.ExitError, "", "0 of the 1 approvals")
+	call(t, "", env, "approvals", "reject", "1", "--revision", "2").Want(t, cli.ExitError, "", "review it again")
+	call(t, "", env, "approvals", "withdraw", "1", "--yes").Want(t, cli.ExitOK, "withdrawn", "in project 1")
+	call(t, "", env, "approvals", "list", "--flag", "banner").Want(t, cli.ExitOK, "REQUEST", "")
+	call(t, "", env, "approvals", "list", "--state", "all").Want(t, cli.ExitOK, "withdrawn", "")
+}
+
 // A person for whom a value is pinned gets that value, whatever the flag evaluates to
 // (console.md N11).
 func TestFlags_Pin(t *testing.T) {

@@ -30,6 +30,7 @@ var commands = []cli.Command{
 	client.Events,
 	client.Query,
 	client.Rollout,
+	client.Approvals,
 	client.Persons,
 	client.Keys(local.RecoverKey),
 	client.Projects,
