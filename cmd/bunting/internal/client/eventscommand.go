@@ -8,28 +8,24 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// Limits of tail.
-const (
-	// tailPause is the interval between the requests of --follow.
-	tailPause = 2 * time.Second
-	// maxTail is the maximum number of events in a request, maxPrintedEvents the number of printed
-	// events that are remembered to skip duplicates.
-	maxTail, maxPrintedEvents = 500, 10_000
-)
+// maxTail is the maximum number of events in a request, maxPrintedEvents the number of printed events
+// that are remembered to skip duplicates.
+const maxTail, maxPrintedEvents = 500, 10_000
 
 const eventsHelp = `Usage: bunting events tail [OPTIONS]
 
 Prints the newest events of a project, the newest last.
 
   --lines N         how many, 20 by default, at most 500
-  --follow, -f      keep printing new events until interrupted; reads the 500 events
-                    with the newest timestamps every two seconds, so events that
-                    arrive late, and more than 500 at once, may be missing
+  --follow, -f      keep printing events as the server accepts them, until
+                    interrupted. The server sends at most 20 a second; a warning
+                    says how many were left out. After a lost connection the
+                    command connects again and prints what it has missed, of the
+                    500 events with the newest timestamps
   --event NAME      only events of this name
   --distinct-id ID  only events of this distinct id
 ` + projectOption + managerOptions + `  --json            print one JSON object per event
@@ -60,61 +56,57 @@ type eventView struct {
 	raw        json.RawMessage
 }
 
-// newestEvents returns at most limit events, the newest first.
-func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventView, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}}
+// query returns the parameters that select the events.
+func (o *tailOptions) query() url.Values {
+	q := url.Values{}
 	if *o.event != "" {
 		q.Set("event", *o.event)
 	}
 	if *o.distinctID != "" {
 		q.Set("distinct_id", *o.distinctID)
 	}
+	return q
+}
+
+// newestEvents returns at most limit events, the newest first.
+func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventView, error) {
+	q := o.query()
+	q.Set("limit", strconv.Itoa(limit))
 	var page struct{ Results []json.RawMessage }
 	if err := m.send(ctx, "GET", m.inProject("/events/?"+q.Encode()), nil, &page); err != nil {
 		return nil, err
 	}
 	out := make([]eventView, len(page.Results))
 	for i, raw := range page.Results {
-		if err := json.Unmarshal(raw, &out[i]); err != nil {
-			return nil, fmt.Errorf("the server's response cannot be read: %w", err)
+		if err := out[i].read(raw); err != nil {
+			return nil, err
 		}
-		out[i].raw = raw
 	}
 	return out, nil
 }
 
-// tail prints the newest events. With --follow it polls for new ones until the context is done.
+// read decodes an event.
+func (e *eventView) read(raw json.RawMessage) error {
+	if err := json.Unmarshal(raw, e); err != nil {
+		return fmt.Errorf("the server's response cannot be read: %w", err)
+	}
+	e.raw = raw
+	return nil
+}
+
+// tail prints the newest events. With --follow it then prints new ones until the context is done.
 func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	if *o.lines < 1 || *o.lines > maxTail {
 		return cli.BadUsage("events", "--lines: must be a number from 1 to %d, not %d", maxTail, *o.lines)
 	}
-	limit := *o.lines
 	if *o.follow {
-		limit = maxTail // later requests must not return older events as new ones
+		return endOfFollow(ctx, (&follower{tailOptions: o, manager: m, printed: newRecentEvents(nil)}).run(ctx))
 	}
-	list, err := m.newestEvents(ctx, o, limit)
+	list, err := m.newestEvents(ctx, o, *o.lines)
 	if err != nil {
-		return endOfFollow(ctx, err)
-	}
-	if err := m.printEvents(list[:min(*o.lines, len(list))]); err != nil || !*o.follow {
 		return err
 	}
-	printedEvents := newRecentEvents(list)
-	for {
-		if err := m.client.pause(ctx, tailPause); err != nil {
-			return endOfFollow(ctx, err)
-		}
-		if list, err = m.newestEvents(ctx, o, maxTail); err != nil {
-			return endOfFollow(ctx, err)
-		}
-		unseen := printedEvents.unseen(list)
-		if err := m.printEvents(unseen); err != nil {
-			return err
-		}
-		if len(unseen) == maxTail {
-			m.warn(fmt.Sprintf("more than %d events arrived in %s: some of them are not printed", maxTail, tailPause))
-		}
-	}
+	return m.printEvents(list[:min(*o.lines, len(list))])
 }
 
 // endOfFollow returns nil if the context was interrupted, which is the normal end of --follow, else
