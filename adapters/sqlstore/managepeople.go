@@ -97,5 +97,5 @@ func convertPerson(p *capture.StoredPerson) (*management.Person, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the stored properties of person %s: %w", p.UUID, err)
 	}
-	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
+	return &management.Person{UUID: p.UUID.String(), Name: p.Name(), DistinctIDs: p.DistinctIDs, Properties: properties, CreatedAt: p.CreatedAt}, nil
 }

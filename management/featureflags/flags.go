@@ -1,6 +1,7 @@
 package featureflags
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -135,7 +136,9 @@ func groupsOf(filters json.RawMessage) json.RawMessage {
 // checkConflict returns an error if another user has changed a field after the caller loaded the
 // flag, and the caller is about to change the same field to a different value (§5.1.3). It compares
 // three values of each field: the sent value, the value that the caller loaded (original_flag), and
-// the stored value. It does nothing if the request has no version or no original_flag.
+// the stored value. It also returns an error if another user has deleted the flag meanwhile and the
+// request does not restore it, since the change would have no effect. It does nothing if the request
+// has no version or no original_flag.
 func (s Flags) checkConflict(e *management.Edit[storeTx, storedflags.Flag]) error {
 	f, v := &e.Before, e.Values
 	if !v.Has("version") || v.IsNull("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
@@ -154,6 +157,10 @@ func (s Flags) checkConflict(e *management.Edit[storeTx, storedflags.Flag]) erro
 	if err != nil {
 		return err
 	}
+	if loaded := original["deleted"]; f.Deleted && loaded != nil && string(loaded) == "false" && !v.Has("deleted") {
+		editor, err := lastEditor(e)
+		return cmp.Or(err, error(management.Clash("The feature flag was deleted by %s since you started editing it.", editor)))
+	}
 	for i := range FlagFields {
 		name := FlagFields[i].Name
 		sent, loaded, current := e.Body.Members[name], original[name], stored[name]
@@ -162,14 +169,21 @@ func (s Flags) checkConflict(e *management.Edit[storeTx, storedflags.Flag]) erro
 		}
 		// All three values differ: both users have changed the field, and not in the same way.
 		if !storedflags.EqualJSON(sent, loaded) && !storedflags.EqualJSON(current, loaded) && !storedflags.EqualJSON(sent, current) {
-			editor := "another user"
-			if u, err := e.Author(f.ModifiedBy); err != nil {
+			editor, err := lastEditor(e)
+			if err != nil {
 				return err
-			} else if u != nil {
-				editor = u.Email
 			}
 			return management.Clash("The feature flag was updated by %s since you started editing it. Please refresh and try again.", editor)
 		}
 	}
 	return nil
+}
+
+// lastEditor returns the email address of the user who made the stored version of a flag.
+func lastEditor(e *management.Edit[storeTx, storedflags.Flag]) (string, error) {
+	u, err := e.Author(e.Before.ModifiedBy)
+	if err != nil || u == nil {
+		return "another user", err
+	}
+	return u.Email, nil
 }

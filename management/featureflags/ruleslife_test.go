@@ -175,6 +175,14 @@ var fieldConflictRows = flagtest.Rows(
 		[2]string{`{"name":"x","version":"one","original_flag":{"name":"one"}}`, `400 invalid_input version A valid integer is required.`},
 	),
 	[]ruletest.Row{
+		{"console.md §2.6 another user deletes it", "cyd", "create", `{"key":"gone","name":"one"}`, `{"id":2,"version":1}`},
+		{"console.md §2.6 another user deletes it", "cyd", "change 2", `{"deleted":true}`, `{"version":2}`},
+		{"console.md §2.6 an edit of another field would have no effect", "bob", "change 2", `{"name":"two","version":1,"original_flag":{"name":"one","deleted":false}}`,
+			`409 conflict - The feature flag was deleted by cyd@example.com since you started editing it.`},
+		{"console.md §2.6 loaded as deleted", "bob", "change 2", `{"name":"two","version":1,"original_flag":{"name":"one","deleted":true}}`, `{"name":"two","deleted":true}`},
+		{"console.md §2.6 an edit that restores it", "bob", "change 2", `{"name":"three","deleted":false,"version":3,"original_flag":{"name":"two","deleted":false}}`, `{"name":"three","deleted":false,"version":4}`},
+	},
+	[]ruletest.Row{
 		{"§5.1.3 names of cohorts are only shown", "bob", "cohort", `{"name":"n","is_static":true}`, `{"id":1}`},
 		{"§5.1.3 names of cohorts are only shown", "bob", "change 1", flagtest.Property(`{"key":"id","type":"cohort","value":1}`), `{"version":13}`},
 		{"§5.1.3 names of cohorts are only shown", "cyd", "changecohort 1", `{"name":"m"}`, `{"name":"m"}`},
@@ -198,6 +206,13 @@ var versionRows = []ruletest.Row{
 	{"decision 27 of a deleted one", "bob", "change 1", `{"deleted":true}`, `{"version":4}`},
 	{"decision 27 of a deleted one", "bob", "versions 1", `{"Limit":1}`, `{"count":4,"results":[{"version":4,"deleted":true}]}`},
 	{"decision 27 of none", "bob", "versions 9", ``, `404 not_found - Not found.`},
+	{"console.md C4 all settings, to compare", "bob", "create", `{"key":"b"}`, `{"id":2}`},
+	{"console.md C4 all settings, to compare", "bob", "change 2", `{"ensure_experience_continuity":true,"evaluation_runtime":"server","bucketing_hash":"murmur3","evaluation_contexts":["web"],"evaluation_contexts_match_mode":"all","is_remote_configuration":true}`, `{"version":2}`},
+	{"console.md C4 all settings, to compare", "bob", "change 2", `{"ensure_experience_continuity":false,"bucketing_identifier":"device_id","archived":true}`, `{"version":3}`},
+	{"console.md C4 all settings, to compare", "bob", "versions 2", ``, `{"results":[
+		{"version":3,"archived":true,"active":false,"ensure_experience_continuity":false,"bucketing_identifier":"device_id"},
+		{"version":2,"archived":false,"ensure_experience_continuity":true,"evaluation_runtime":"server","bucketing_hash":"murmur3","evaluation_contexts":["web"],"evaluation_contexts_match_mode":"all","is_remote_configuration":true,"bucketing_identifier":null},
+		{"version":1,"ensure_experience_continuity":false,"evaluation_runtime":"all","bucketing_hash":null,"evaluation_contexts":[],"evaluation_contexts_match_mode":"any","is_remote_configuration":false}]}`},
 }
 
 var noteRows = []ruletest.Row{

@@ -12,7 +12,7 @@ import (
 // ant (size 1).
 func TestFlags_Who(t *testing.T) {
 	askFlags(t, map[string][]ruletest.Row{
-		"counts": whoCountRows, "changes": whoChangeRows, "filters": whoFilterRows, "pages": whoPageRows, "new flags": whoNewRows,
+		"counts": whoCountRows, "changes": whoChangeRows, "hashes": whoHashRows, "filters": whoFilterRows, "pages": whoPageRows, "new flags": whoNewRows,
 		"groups": whoGroupRows, "other definitions": whoReferenceRows, "refusals": whoFaultRows,
 	})
 }
@@ -52,6 +52,17 @@ var whoChangeRows = flagtest.Rows([]ruletest.Row{whoFlag}, flagtest.Each("consol
 	[2]string{`{"filters":{"groups":[{"properties":[` + flagtest.Plan + `],"variant":"a"}],` + flagtest.AB + `}}`, `{"after":{"a":2,"false":2},"changed":2,"transitions":[{"from":"false","to":"false"},{"from":"true","to":"a"}]}`},
 	[2]string{`{"filters":{"groups":[{"properties":[{"key":"age","type":"person","operator":"gt","value":"35"}]}]}}`, `{"after":{"true":1,"false":3},"changed":1,"transitions":[{"from":"false","to":"false","count":2},{"from":"true","to":"false","count":1},{"from":"true","to":"true","count":1}]}`},
 ))
+
+// The buckets of half.una, half.vic, half.wes and half.xia are 0.9899, 0.7247, 0.0362 and 0.5117 by
+// SHA-1 (flags.md §2.1), and 0.2432, 0.6698, 0.8989 and 0.4991 by murmur3 (decision 1).
+var whoHashRows = flagtest.Rows([]ruletest.Row{{"console.md N6", "bob", "create", `{"key":"half","filters":{"groups":[{"rollout_percentage":50}]}}`, `{"id":1}`}},
+	flagtest.Each("console.md N6 after a change of the hash", "bob", "who 1",
+		[2]string{`{"bucketing_hash":"murmur3"}`, `{"counts":{"true":1,"false":3},"after":{"true":2,"false":2},"changed":3,"transitions":[{"from":"false","to":"true","count":2},{"from":"false","to":"false","count":1},{"from":"true","to":"false","count":1}]}`},
+		[2]string{`{"bucketing_hash":"sha1"}`, `{"after":{"true":1,"false":3},"changed":0}`},
+		[2]string{`{"bucketing_hash":null}`, `{"after":{"true":1,"false":3},"changed":0}`},
+		[2]string{`{"bucketing_identifier":"distinct_id"}`, `{"after":{"true":1,"false":3},"changed":0}`},
+		[2]string{`{"bucketing_hash":"md5"}`, `400 invalid_choice bucketing_hash "md5" is not a valid choice.`},
+	))
 
 var whoFilterRows = flagtest.Rows([]ruletest.Row{whoFlag},
 	flagtest.Each("console.md N6 changed: only whose value changes", "bob", "who 1",

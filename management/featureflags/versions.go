@@ -1,6 +1,7 @@
 package featureflags
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -22,7 +23,17 @@ type FlagVersion struct {
 	Filters json.RawMessage `json:"filters"`
 	Active  bool            `json:"active"`
 	Deleted bool            `json:"deleted"`
-	Tags    []string        `json:"tags"`
+	// Archived flags are not active.
+	Archived bool     `json:"archived"`
+	Tags     []string `json:"tags"`
+	// Continuity and the following fields are as in Flag.
+	Continuity    bool     `json:"ensure_experience_continuity"`
+	Runtime       string   `json:"evaluation_runtime"`
+	RemoteConfig  bool     `json:"is_remote_configuration"`
+	Hash          *string  `json:"bucketing_hash"`
+	Bucketing     *string  `json:"bucketing_identifier"`
+	Contexts      []string `json:"evaluation_contexts"`
+	ContextsMatch string   `json:"evaluation_contexts_match_mode"`
 	// Note is the reason for the change (spec/console.md N22); empty if the user gave no reason.
 	Note string `json:"change_note"`
 }
@@ -37,7 +48,12 @@ func showVersion(v *storedflags.Version, reader *view, f *storedflags.Flag) (*Fl
 		return nil, err
 	}
 	author, err := reader.Author(v.By)
-	return &FlagVersion{v.Version, v.At, author, old.Key, old.Name, old.Filters, old.Active, old.Deleted, management.NonNilStrings(old.Tags), v.Note}, err
+	return &FlagVersion{
+		Version: v.Version, CreatedAt: v.At, CreatedBy: author, Key: old.Key, Name: old.Name, Filters: old.Filters, Active: old.Active, Deleted: old.Deleted,
+		Archived: old.Archived, Tags: management.NonNilStrings(old.Tags), Continuity: old.Continuity != nil && *old.Continuity, Runtime: old.EffectiveRuntime(),
+		RemoteConfig: old.RemoteConfig, Hash: textOrNil(old.Hash), Bucketing: textOrNil(old.Bucketing), Contexts: management.NonNilStrings(old.Contexts),
+		ContextsMatch: cmp.Or(old.ContextsMatch, "any"), Note: v.Note,
+	}, err
 }
 
 // Version returns one version of a flag (spec/clients.md §7.2).

@@ -2,6 +2,7 @@ package featureflags
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -100,7 +101,7 @@ func (l *flagRenderer) render(f *storedflags.Flag) (*Flag, error) {
 		CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt, Version: f.Version, Continuity: f.Continuity,
 		Experiments: []storedflags.LinkID{}, Features: storedflags.LiveLinks(f.Links.Features),
 		Rollback: f.Rollback, RolledBack: f.PerformedRollback, Access: l.AccessTo(f.AccessObject()),
-		Tags: management.NonNilStrings(f.Tags), EvaluationTag: management.NonNilStrings(f.Contexts), Contexts: management.NonNilStrings(f.Contexts), ContextsMatch: f.ContextsMatch,
+		Tags: management.NonNilStrings(f.Tags), EvaluationTag: management.NonNilStrings(f.Contexts), Contexts: management.NonNilStrings(f.Contexts), ContextsMatch: cmp.Or(f.ContextsMatch, "any"),
 		Dashboard: f.UsageDashboard, Dashboards: f.Dashboards, Enriched: f.Enriched, RemoteConfig: f.RemoteConfig, Encrypted: f.Encrypted,
 		Status: statusOfFlag(f, l.now).upper(), Runtime: f.EffectiveRuntime(), Bucketing: textOrNil(f.Bucketing), Hash: textOrNil(f.Hash),
 		Simple: sh.IsSimple(),
@@ -109,9 +110,6 @@ func (l *flagRenderer) render(f *storedflags.Flag) (*Flag, error) {
 		out.Rollout = sh.Groups[0].Rollout
 	}
 	// Clients expect lists and defaults instead of null.
-	if out.ContextsMatch == "" {
-		out.ContextsMatch = "any"
-	}
 	if out.Continuity == nil {
 		out.Continuity = new(bool)
 	}

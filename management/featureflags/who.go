@@ -18,6 +18,8 @@ import (
 var WhoFields = management.Fields{
 	{Name: "filters", Type: management.Object, Null: true, Help: "filters of the flag after the change; by default those of the flag"},
 	{Name: "active", Type: management.Bool, Null: true, Help: "whether the flag is enabled after the change; by default as before, or true for a new flag"},
+	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "hash of the flag after the change, null for that of the project; by default as before"},
+	{Name: "bucketing_identifier", Type: management.Choice, Null: true, Choices: []string{"distinct_id", "device_id"}, Help: "what is hashed after the change; by default as before"},
 	{Name: "key", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "key of a flag that is not saved yet"},
 	{Name: "value", Type: management.Text, Null: true, Help: "only persons who have this value after the change: true, false or the key of a variant"},
 	{Name: "changed", Type: management.Bool, Help: "true: only persons whose value changes"},
@@ -172,6 +174,12 @@ func (s Flags) prepareWho(tx storeTx, scope *management.Scope, id int64, v manag
 	if raw := v.Raw("filters"); !management.EmptyJSON(raw) {
 		changed.Filters = raw
 	}
+	if v.Has("bucketing_hash") {
+		changed.Hash = v.Text("bucketing_hash")
+	}
+	if v.Has("bucketing_identifier") {
+		changed.Bucketing = v.Text("bucketing_identifier")
+	}
 	if err := changed.CheckFilters(); err != nil {
 		return err
 	}
@@ -235,12 +243,15 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 	return err
 }
 
-// newWhoPerson returns a person. The name is the first of the properties email, name and username
-// that is set, or else the first distinct id.
+// newWhoPerson returns a person. Without a Name it is called by the first of the properties email,
+// name and username that is set, or else by the first distinct id.
 func newWhoPerson(p *management.Person) whoPerson {
 	out := whoPerson{UUID: p.UUID}
 	if len(p.DistinctIDs) > 0 {
 		out.DistinctID = p.DistinctIDs[0]
+	}
+	if out.Name = p.Name; out.Name != "" {
+		return out
 	}
 	out.Name = out.DistinctID
 	for _, name := range []string{"email", "name", "username"} {

@@ -44,7 +44,7 @@ func (rd *Reader) noteErased(c *frame.Call, list []management.Erasure) error {
 
 // FeaturePerson converts a stored person to the type of package management.
 func FeaturePerson(p *capture.StoredPerson) *management.Person {
-	return &management.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
+	return &management.Person{UUID: p.UUID.String(), Name: p.Name(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
 }
 
 // erasureService counts what an erasure would delete.
