@@ -21,12 +21,17 @@ type FlagQuery struct {
 	Archived bool     // only archived flags instead of only the rest
 	Status   []string // any of active, inactive, stale and archived; if set, Archived is ignored
 	Mine     int64    // id of a user who created or last changed the flag
+	// IDs are ids of flags; if set, only these flags match. There are at most maxListIDs.
+	IDs []int64
 	// Creators are ids of users; a flag matches if one of them created it.
 	Creators []int64
-	Search   string // substring of key or name, ignoring case; a space also matches - and _; at most 200 characters
-	Key      string // the whole key, ignoring case
-	Type     string // boolean, multivariant, experiment or remote_config
-	Runtime  string // evaluation_runtime
+	// Cohort is the id of a cohort; a flag matches if its conditions use the cohort, directly or
+	// through other cohorts.
+	Cohort  *int64
+	Search  string // substring of key or name, ignoring case; a space also matches - and _; at most 200 characters
+	Key     string // the whole key, ignoring case
+	Type    string // boolean, multivariant, experiment or remote_config
+	Runtime string // evaluation_runtime
 	// Excluded are keys of flags that do not match.
 	Excluded     []string
 	Tags         []string // at least one of them
@@ -79,11 +84,14 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
+// maxListIDs limits the ids of a query.
+const maxListIDs = 200
+
 // wordSeparators replaces the characters between the words of a key with spaces.
 var wordSeparators = strings.NewReplacer("-", " ", "_", " ")
 
 // matcher returns a function that reports whether a flag matches the query. Tags are normalized
-// here, once for all flags. It returns an error if the search is too long or a status is unknown.
+// here, once for all flags. It returns an error if the search is too long, a status is unknown, or there are too many ids.
 func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 	// Check the query before flags are read.
 	if utf8.RuneCountInString(q.Search) > management.MaxSearch {
@@ -93,6 +101,9 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 		if !slices.Contains(listStatuses, word) {
 			return nil, management.Fault("status", "Must be one of %s.", strings.Join(listStatuses, ", "))
 		}
+	}
+	if len(q.IDs) > maxListIDs {
+		return nil, management.Fault("ids", "Give at most %d ids.", maxListIDs)
 	}
 	tags, excludedTags, now := management.NormalizeTags(q.Tags), management.NormalizeTags(q.ExcludedTags), s.Env.Now()
 	return func(f *storedflags.Flag) bool {
@@ -106,7 +117,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 				return false
 			}
 		}
-		return !f.Hidden && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
+		return !f.Hidden && management.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
 			management.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
 			!slices.Contains(q.Excluded, f.Key) && management.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !management.MatchesAny(excludedTags, f.Tags)) &&
 			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
@@ -160,6 +171,10 @@ func (s Flags) selectMatching(tx storeTx, scope *management.Scope, q *FlagQuery)
 	if err != nil {
 		return nil, err
 	}
+	usesCohort, err := q.usesCohort(tx, scope)
+	if err != nil {
+		return nil, err
+	}
 	// Match collects the flags and always returns false, so that the store builds no page by
 	// itself.
 	var failed error
@@ -167,7 +182,7 @@ func (s Flags) selectMatching(tx storeTx, scope *management.Scope, q *FlagQuery)
 		f, err := storedflags.Decode(scope.Project.ID, d)
 		if err != nil {
 			failed = err
-		} else if scope.CanSee(f.AccessObject()) && match(f) {
+		} else if scope.CanSee(f.AccessObject()) && match(f) && (usesCohort == nil || usesCohort(f)) {
 			all = append(all, f)
 		}
 		return false

@@ -32,16 +32,16 @@ var PinFields = management.Fields{
 	{Name: "expires_at", Type: management.Time, Null: true, Help: "time when the pinned value expires; null: never"},
 }
 
-// FlagPin is a value that is pinned for one person or one group, as the API returns it.
-type FlagPin struct {
+// flagPin is a value that is pinned for one person or one group, as the API returns it.
+type flagPin struct {
 	storedflags.PinSettings
 	Person    *whoPerson           `json:"person"` // null if the pin is for a group or the person was erased
 	CreatedBy *management.UserView `json:"created_by"`
 }
 
 // Pins returns a page of the pinned values of a flag that have not expired, newest first.
-func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, page management.Page) (management.List[FlagPin], error) {
-	out, err := management.ReadOne(ctx, s.flags, scope, id, func(v *view, f *storedflags.Flag) (out management.List[FlagPin], err error) {
+func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, page management.Page) (management.List[flagPin], error) {
+	out, err := management.ReadOne(ctx, s.flags, scope, id, func(v *view, f *storedflags.Flag) (out management.List[flagPin], err error) {
 		var pins []storedflags.Pin
 		pins, out.Count = management.PageOf(f.LivePins(s.Env.Now()), page)
 		for i := range pins {
@@ -63,9 +63,9 @@ func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, pag
 }
 
 // showPin converts a pin. It sets only the distinct id of the person; fillPerson adds the rest.
-func (s Flags) showPin(v *view, p *storedflags.Pin) (*FlagPin, error) {
+func (s Flags) showPin(v *view, p *storedflags.Pin) (*flagPin, error) {
 	creator, err := v.Author(p.CreatedBy)
-	out := &FlagPin{PinSettings: p.PinSettings, CreatedBy: creator}
+	out := &flagPin{PinSettings: p.PinSettings, CreatedBy: creator}
 	if err != nil || p.Group != nil {
 		return out, err
 	}
@@ -77,7 +77,7 @@ func (s Flags) showPin(v *view, p *storedflags.Pin) (*FlagPin, error) {
 }
 
 // fillPerson replaces the person of a pin by the stored person with the same distinct id, if any.
-func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *FlagPin) error {
+func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *flagPin) error {
 	if p.Person == nil || s.People == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *FlagP
 }
 
 // Pin pins a value. It replaces an existing pin for the same person or group.
-func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*FlagPin, error) {
+func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*flagPin, error) {
 	v, err := PinFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b man
 	if err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Env, func(tx storeTx) (*FlagPin, error) {
+	out, err := management.Write(ctx, &s.Env, func(tx storeTx) (*flagPin, error) {
 		f, err := s.loadPinnable(tx, scope, id)
 		if err != nil {
 			return nil, err

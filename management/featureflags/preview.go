@@ -27,8 +27,8 @@ var BlastRadiusFields = management.Fields{
 	{Name: "group_type_index", Type: management.Int, Null: true, Help: "count groups of the type with this index instead of persons"},
 }
 
-// BlastRadius is the number of persons or groups that meet a condition.
-type BlastRadius struct {
+// blastRadius is the number of persons or groups that meet a condition.
+type blastRadius struct {
 	// Affected is the number that meet the condition, extrapolated if Exact is false.
 	Affected int `json:"users_affected"`
 	// Total is the number of all persons, or of all groups of the type.
@@ -56,7 +56,7 @@ type preview struct {
 
 // BlastRadius counts the persons or groups that meet a condition (§5.1.3). The rollout percentage
 // and the variant of the condition are ignored.
-func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b management.Body) (*BlastRadius, error) {
+func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b management.Body) (*blastRadius, error) {
 	v, err := BlastRadiusFields.Change(b)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 	case err != nil:
 		return nil, err
 	case p.people == nil || index != nil && p.groupType == "":
-		return &BlastRadius{Exact: true}, nil
+		return &blastRadius{Exact: true}, nil
 	case index != nil:
 		return p.groups(ctx, scope.Project.ID, int(*index))
 	}
@@ -157,7 +157,7 @@ func (p *preview) subject(person *management.Person) flags.Subject {
 
 // persons counts the persons who meet the condition. It evaluates at most maxCounted persons, the
 // newest.
-func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, error) {
+func (p *preview) persons(ctx context.Context, project int64) (*blastRadius, error) {
 	total, err := p.people.CountPersons(ctx, project)
 	if err != nil {
 		return nil, err
@@ -173,12 +173,12 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 	if seen < maxCounted {
 		total = seen // persons may have been added or deleted after CountPersons
 	}
-	return blastRadius(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
+	return estimateRadius(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
 }
 
 // groups counts the groups of a type that meet the condition. It evaluates at most maxCounted
 // groups.
-func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastRadius, error) {
+func (p *preview) groups(ctx context.Context, project int64, index int) (*blastRadius, error) {
 	seen, matched := 0, 0
 	err := p.people.Groups(ctx, project, index, func(key string, properties map[string]any) bool {
 		if seen++; seen > maxCounted { // the rest is only counted
@@ -194,14 +194,14 @@ func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastR
 		}
 		return true
 	})
-	return blastRadius(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
+	return estimateRadius(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
 }
 
-// blastRadius returns the result for total subjects, of which matched out of the evaluated seen
+// estimateRadius returns the result for total subjects, of which matched out of the evaluated seen
 // subjects meet the condition.
-func blastRadius(seen, matched, total int) *BlastRadius {
+func estimateRadius(seen, matched, total int) *blastRadius {
 	affected, exact := definitions.Extrapolate(seen, matched, total)
-	return &BlastRadius{Affected: affected, Total: total, Exact: exact}
+	return &blastRadius{Affected: affected, Total: total, Exact: exact}
 }
 
 // MyFlag is an active flag with its value for the caller.

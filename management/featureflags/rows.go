@@ -38,7 +38,9 @@ type flagRow struct {
 	LastCalled management.Stamp `json:"last_called_at"`
 	// CanEdit reports whether the caller may change the flag.
 	CanEdit bool `json:"can_edit"`
-	Pinned  int  `json:"pinned"` // number of pinned values that have not expired
+	// File is the definitions file that contains the flag; it is absent if the API created the flag.
+	File   string `json:"definitions_file,omitempty"`
+	Pinned int    `json:"pinned"` // number of pinned values that have not expired
 }
 
 // Rows returns a page of the flags that match q, as flagRow values. Deleted flags are not included.
@@ -75,7 +77,7 @@ func (l *flagRenderer) renderRow(f *storedflags.Flag) (*flagRow, error) {
 	out := &flagRow{
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active, Archived: f.Archived, Deleted: f.Deleted,
 		Status: status.upper(), StatusReason: status.Reason, Tags: management.NonNilStrings(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,
-		Rollout: shape.Rollout(), Conditions: len(shape.Groups), Variants: len(shape.Variants()), Kind: "boolean", CanEdit: l.canEdit(f),
+		Rollout: shape.Rollout(), Conditions: len(shape.Groups), Variants: len(shape.Variants()), Kind: "boolean", CanEdit: l.canEdit(f), File: f.Origin,
 		Pinned: len(f.LivePins(l.now)),
 	}
 	switch {

@@ -49,6 +49,8 @@ type Flag struct {
 	RolledBack *bool           `json:"performed_rollback"`
 	// CanEdit is false for flags of definitions files.
 	CanEdit bool `json:"can_edit"`
+	// File is the definitions file that contains the flag; it is absent if the API created the flag.
+	File string `json:"definitions_file,omitempty"`
 	// Access is viewer for flags of definitions files, since the API cannot change them.
 	Access management.AccessLevel `json:"user_access_level"`
 	Tags   []string               `json:"tags"`
@@ -120,7 +122,7 @@ func (l *flagRenderer) render(f *storedflags.Flag) (*Flag, error) {
 	if f.Origin != "" {
 		out.Access = management.Viewer
 	}
-	out.CanEdit = l.canEdit(f)
+	out.CanEdit, out.File = l.canEdit(f), f.Origin
 	for _, link := range storedflags.LiveLinks(f.Links.Experiments) {
 		out.Experiments = append(out.Experiments, link.ID)
 	}

@@ -239,6 +239,8 @@ type whoamiProject struct {
 	Name  string           `json:"name"`
 	Level management.Level `json:"level"`
 	Zone  string           `json:"timezone"`
+	// Organization is the id of the project's organization.
+	Organization string `json:"organization"`
 }
 
 // Whoami describes the caller. Mode and Version are not set: the server adds them.
@@ -281,7 +283,7 @@ func (w *Whoami) addProjects(tx Tx, c *management.Caller, m *management.Membersh
 	for i := range list {
 		p := &list[i]
 		if allowed := len(c.Key.Projects) == 0 || c.HasAllScopes() || slices.Contains(c.Key.Projects, p.ID); allowed && c.CanReach(p) {
-			w.Projects = append(w.Projects, whoamiProject{p.ID, p.Name, m.Level, p.Zone().String()})
+			w.Projects = append(w.Projects, whoamiProject{p.ID, p.Name, m.Level, p.Zone().String(), p.Organization})
 		}
 	}
 	return err

@@ -101,7 +101,7 @@ func (c *Cohort) Check(usage *Usage, before *Cohort, v management.Values) error 
 	}
 	// Flags cannot evaluate filters on events, so a cohort that an active flag uses must not get
 	// any.
-	keys, err := usage.flagsUsing(graph.dependents(c.ID))
+	keys, err := usage.flagsUsing(graph.Dependents(c.ID))
 	if err == nil && len(keys) > 0 {
 		err = management.CodedFault("behavioral_cohort_found", "filters", "Behavioral filters cannot be added to cohorts used in feature flags.")
 	}
@@ -131,7 +131,7 @@ func (c *Cohort) checkDelete(usage *Usage) error {
 	if err != nil {
 		return err
 	}
-	keys, err := usage.flagsUsing(graph.dependents(c.ID))
+	keys, err := usage.flagsUsing(graph.Dependents(c.ID))
 	if err != nil || len(keys) == 0 {
 		return err
 	}

@@ -51,8 +51,8 @@ func (g cohortGraph) Reach(ids ...int64) map[int64]bool {
 	return out
 }
 
-// dependents returns the given cohort and all cohorts that reference it, directly or indirectly.
-func (g cohortGraph) dependents(id int64) map[int64]bool {
+// Dependents returns the given cohort and all cohorts that reference it, directly or indirectly.
+func (g cohortGraph) Dependents(id int64) map[int64]bool {
 	// Reverse the edges of the graph, and search from the cohort.
 	outer := cohortGraph{}
 	for container, p := range g {

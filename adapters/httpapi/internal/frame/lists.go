@@ -86,7 +86,9 @@ var Lists = map[string][]ListParameter{
 		{Name: "exclude_generated", Kind: KindBool, Help: "true: leave out dashboards whose name begins with Generated Dashboard"},
 		{Name: "created_by", Kind: kindInts, Help: "ids of the users who created them"},
 	},
-	"/feature_flags":              flagParameters,
+	"/feature_flags": append([]ListParameter{
+		{Name: "ids", Kind: kindInts, Help: "only flags with these ids: comma-separated, at most 200"},
+	}, flagParameters...),
 	"/feature_flags/matching_ids": flagParameters,
 	"/feature_flags/{id}/exposures": {
 		{Name: "date_from", Kind: KindTime, Help: "start of the period, seven days ago by default"},
@@ -97,6 +99,9 @@ var Lists = map[string][]ListParameter{
 	"/feature_flags/exposures": {
 		{Name: "ids", Kind: kindInts, Help: "comma-separated ids of flags, at most 200"},
 		{Name: "days", Kind: KindInt, Help: "number of days to look back, 7 by default, at most 31"},
+	},
+	"/cohorts/flags": {
+		{Name: "ids", Kind: kindInts, Help: "comma-separated ids of cohorts, at most 200; required"},
 	},
 	"/cohorts": {
 		{Name: "type", Kind: kindChoice, Help: "static: a fixed list of persons; dynamic: defined by filters", Choices: []string{"static", "dynamic"}},
@@ -219,6 +224,7 @@ var flagParameters = []ListParameter{
 	{Name: "active", Kind: kindChoice, Help: "only enabled flags (true), disabled flags (false), or stale flags (STALE): enabled for everyone for a long time", Choices: []string{"true", "false", "STALE"}},
 	{Name: "archived", Kind: KindBool, Help: "true: only archived ones; false (default): only those that are not archived"},
 	{Name: "created_by_id", Kind: kindInts, Help: "ids of the users who created them"},
+	{Name: "cohort", Kind: KindInt, Help: "id of a cohort; only flags whose conditions use it, directly or through other cohorts"},
 	{Name: "search", Kind: kindText, Help: "text that the key or name contains, ignoring case; a space also matches - and _"},
 	{Name: "key", Kind: kindText, Help: "the key, ignoring case"},
 	{Name: "type", Kind: kindChoice, Help: "type of flag", Choices: []string{"boolean", "multivariant", "experiment", "remote_config"}},

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -41,6 +42,20 @@ var cohortEndpoints = slices.Concat(frame.Resource(frame.InProject, "cohort", co
 	// Spec/clients.md §16.
 	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an older path"),
 }))
+
+// ofIDs adapts a method to the parameter ids.
+func ofIDs[T any](do func(flagService, context.Context, *management.Scope, []int64) (T, error)) func(flagService, *frame.Call) (T, error) {
+	return func(svc flagService, c *frame.Call) (T, error) {
+		return do(svc, c.Ctx, c.Scope, c.ListValues.Ints("ids"))
+	}
+}
+
+// cohortUserEndpoints return which flags use cohorts.
+var cohortUserEndpoints = frame.Resource(frame.InProject, "cohort", flagServiceOf, func() []frame.Row[flagService] {
+	r := frame.Handle(http.MethodGet, "/cohorts/flags", "Count the feature flags that use cohorts, directly or through other cohorts", ofIDs(flagService.CountCohortUsers))
+	r.SecondScope = readFlags
+	return []frame.Row[flagService]{r}
+}())
 
 // readPersonsRow marks a row that only reads and returns persons, so it requires the scopes
 // cohort:read and person:read.

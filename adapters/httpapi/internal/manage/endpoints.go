@@ -22,6 +22,7 @@ func Endpoints[H any](services *rooms.Rooms, t *streams.Streams, backups Backups
 		when(services.Cohorts != nil, cohortActivityEndpoints),
 		when(services.Changes != nil, scheduledChangeEndpoints, changeRequestEndpoints),
 		when(services.Cohorts != nil, cohortEndpoints),
+		when(services.Cohorts != nil && services.FeatureFlags != nil, cohortUserEndpoints),
 		when(services.EarlyAccess != nil, earlyAccessEndpoints),
 		when(services.Surveys != nil, surveyEndpoints),
 		when(services.FeatureFlags != nil, accessOf("feature_flags")),

@@ -57,7 +57,7 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 	usageDashboardRow("/feature_flags/{id}/dashboard", "Create the usage dashboard of a feature flag", flagService.MakeUsageDashboard),
 	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add insights about feature views and interactions to the usage dashboard of a feature flag", flagService.EnrichUsageDashboard),
 	frame.PagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
-	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
+	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, withIDAndBody(flagService.Pin)),
 	frame.RemoveOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
 	frame.Get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", dependentsOf(flagService.Dependents, false)),
 	frame.Get("/feature_flags/{id}/dependent_flags", "List the active feature flags that depend on this flag", dependentsOf(flagService.Dependents, true)),
@@ -65,9 +65,12 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 		WithQuery(frame.Param("groups", "string", "JSON object of group keys by group type")),
 	frame.Handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
 		WithQuery(frame.Param("distinct_id", "string", "distinct id of the person; required"), frame.Param("groups", "string", "JSON object of group keys by group type")),
-	frame.Handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", blastRadius).WithScope(readFlags).WithBody(featureflags.BlastRadiusFields),
+	frame.Create("/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", featureflags.BlastRadiusFields, flagService.BlastRadius).WithScope(readFlags).WithStatus(http.StatusOK),
 	flagHoldersRow,
 	frame.Handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).WithScope(readFlags).WithBody(featureflags.BulkKeysFields).WithResponse(featureflags.BulkKeys{}),
+	frame.Handle(http.MethodGet, "/feature_flags/tags", "List the tags of feature flags", func(svc flagService, c *frame.Call) (management.List[string], error) {
+		return svc.Tags(c.Ctx, c.Scope, c.Page())
+	}),
 	frame.Handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of matching feature flags that the caller may edit", matchingFlags),
 	frame.Handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).WithBody(featureflags.BulkDeleteFields).WithResponse(featureflags.BulkDeleteResult{}),
 	frame.Create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.CheckFields, flagService.Check).WithScope(readFlags).WithStatus(http.StatusOK),
@@ -98,8 +101,11 @@ func dependentsOf[T any](do func(flagService, context.Context, *management.Scope
 	}
 }
 
-func pinValue(svc flagService, ctx context.Context, scope *management.Scope, id string, b management.Body) (*featureflags.FlagPin, error) {
-	return svc.Pin(ctx, scope, flagID(id), b)
+// withIDAndBody is withNumericID for a method with a body.
+func withIDAndBody[T any](do func(flagService, context.Context, *management.Scope, int64, management.Body) (T, error)) func(flagService, context.Context, *management.Scope, string, management.Body) (T, error) {
+	return func(svc flagService, ctx context.Context, scope *management.Scope, id string, b management.Body) (T, error) {
+		return do(svc, ctx, scope, flagID(id), b)
+	}
 }
 
 func unpin(svc flagService, ctx context.Context, scope *management.Scope, id, pin string) error {
@@ -161,8 +167,12 @@ func flagQuery(c *frame.Call, v management.Values) featureflags.FlagQuery {
 	if v.Bool("mine") {
 		mine = c.Scope.User.ID
 	}
+	var cohort *int64
+	if v.Has("cohort") {
+		cohort = new(v.Int("cohort"))
+	}
 	return featureflags.FlagQuery{
-		Status: v.Texts("status"), Mine: mine,
+		Status: v.Texts("status"), Mine: mine, IDs: v.Ints("ids"), Cohort: cohort,
 		Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
@@ -177,7 +187,7 @@ func matchingFlags(svc flagService, c *frame.Call) (*featureflags.MatchingIDs, e
 // bulkDeleteFlags has errors of a special form (spec/clients.md §7.3).
 func bulkDeleteFlags(svc flagService, c *frame.Call) (any, error) {
 	result, err := svc.BulkDelete(c.Ctx, c.Scope, c.Body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
-		v, err := listFilters(c.W, "/feature_flags", filters, svc.decider.Now())
+		v, err := listFilters(c.W, "/feature_flags/matching_ids", filters, svc.decider.Now())
 		return flagQuery(c, v), err
 	})
 	var plain featureflags.PlainError
@@ -285,10 +295,6 @@ var flagHoldersRow = func() frame.Row[flagService] {
 
 func restoreFlag(svc flagService, c *frame.Call) (*featureflags.Flag, error) {
 	return svc.Restore(c.Ctx, c.Scope, flagID(c.Part("id")), c.Body)
-}
-
-func blastRadius(svc flagService, c *frame.Call) (*featureflags.BlastRadius, error) {
-	return svc.BlastRadius(c.Ctx, c.Scope, c.Body)
 }
 
 // bulkKeys has an error of a special form (§2.3).
