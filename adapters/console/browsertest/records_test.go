@@ -41,8 +41,16 @@ func TestCohorts(t *testing.T) {
 	p.waitRemoved("link", "ben@example.com")
 	filter := map[string]any{"key": "id", "type": "cohort", "value": 1}
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{filter}}}}}, nil)
+	nested := map[string]any{"name": "Regulars", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{filter}}}}
+	s.api("POST", "/api/projects/1/cohorts/", nested, nil)
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "notice", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{map[string]any{"key": "id", "type": "cohort", "value": 2}}}}}}, nil)
+	p.visit("p/1/cohorts")
+	eventually(t, "the numbers of flags, of nested cohorts too", func() bool {
+		return js[string](p, "[...document.querySelectorAll('tbody tr')].map(r => r.cells[0].innerText + ' ' + r.cells[4].innerText).join(', ')") == "Regulars 1 flag, Paying 2 flags"
+	})
 	p.visit("p/1/cohorts/1")
 	p.node("list", "Used by", "link", "banner")
+	p.node("list", "Used by", "link", "notice")
 	p.accessible()
 	p.click("button", "Count again")
 	p.waitAnnounced("Counted: 2 people")

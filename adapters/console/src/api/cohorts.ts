@@ -1,6 +1,6 @@
 // Cohorts as the API represents them, and the drafts of their form.
 import { canonicalJSON, newFilter, type FilterDraft } from "./draft";
-import type { Filter, Flag } from "./flags";
+import type { Filter } from "./flags";
 
 export interface Cohort {
   id: number;
@@ -54,12 +54,6 @@ export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
 
 export function treeOf(r: RuleDraft): Tree {
   return { type: r.any ? "OR" : "AND", values: r.groups.map((g) => ({ type: g.any ? "OR" : "AND", values: g.filters.map((f) => f.filter) })) };
-}
-
-/** Returns the flags that use a cohort. */
-export function flagsUsing(cohort: number, flags: readonly Flag[]): Flag[] {
-  const isInCohort = (f: Filter) => f.type === "cohort" && [f.value].flat().map(String).includes(String(cohort));
-  return flags.filter((f) => (f.filters.groups ?? []).some((g) => (g.properties ?? []).some(isInCohort)));
 }
 
 export const sameRule = (a: RuleDraft, b: RuleDraft) => canonicalJSON(treeOf(a)) === canonicalJSON(treeOf(b));

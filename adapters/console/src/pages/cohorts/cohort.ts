@@ -10,7 +10,7 @@ import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
-import { ruleOf, sameRule, treeOf, flagsUsing, type Cohort, type RuleDraft } from "../../api/cohorts";
+import { ruleOf, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
 import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
@@ -19,10 +19,11 @@ import { words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
 import { showRefusal } from "../flags/actions";
 import type { Person } from "../people/person";
-import { loadAllFlags, cohortName } from "./list";
+import { cohortName } from "./list";
 import { ruleFault } from "./new";
 import { byRule, preview } from "./preview";
 import { ruleForm } from "./rule";
+import { usedBy } from "./usedby";
 
 const scope = "cohort:write";
 
@@ -171,18 +172,5 @@ function members(cohort: Signal<Cohort>, data: () => Person[], path: string, rel
     ],
     data,
     (p) => p.uuid,
-  );
-}
-
-function usedBy(id: number): HTMLElement {
-  const flags = loadAllFlags();
-  return h(
-    "section",
-    { class: "card", "aria-label": words.usedBy },
-    h("h2", null, words.usedBy),
-    showResource(flags, (data) => {
-      const users = () => flagsUsing(id, data().results);
-      return () => (users().length ? h("ul", { "aria-label": words.usedBy, class: "rows" }, users().map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project.peek()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, cohortWords.usedByNone));
-    }),
   );
 }

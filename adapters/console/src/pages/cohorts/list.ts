@@ -1,13 +1,12 @@
 // The list of cohorts.
-import { h, type Child } from "../../ui/dom";
+import { effect, h, signal, type Child } from "../../ui/dom";
 import { button, heading } from "../../ui/parts";
 import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { resource } from "../../api/cache";
-import { flagsUsing, type Cohort } from "../../api/cohorts";
-import type { Flag } from "../../api/flags";
+import { get } from "../../api/client";
+import type { Cohort } from "../../api/cohorts";
 import { go, href, param } from "../../router";
 import { projectPath, hasScope, project } from "../../session";
 import { number, words } from "../../words";
@@ -16,15 +15,33 @@ import { searchBox } from "../people/list";
 
 export const cohortName = (c: Pick<Cohort, "id" | "name">) => c.name || `#${c.id}`;
 
-/** Loads the flags of the project, to find those that use a cohort. */
-export const loadAllFlags = () => resource<{ results: Flag[] }>(() => (hasScope("feature_flag:read") ? { path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } } : null));
+const maxIDs = 200; // cohorts of one request for their flags
+
+/** Counts the flags that use the listed cohorts, directly or through other cohorts. */
+function countFlags(list: () => readonly Cohort[] | undefined): (id: number) => number | undefined {
+  const counts = signal<ReadonlyMap<number, number>>(new Map());
+  const requested = new Set<number>();
+  effect(() => {
+    const ids = (list() ?? []).map((c) => c.id).filter((id) => !requested.has(id));
+    if (!hasScope("feature_flag:read")) return;
+    for (let i = 0; i < ids.length; i += maxIDs) {
+      const some = ids.slice(i, i + maxIDs);
+      some.forEach((id) => requested.add(id));
+      get<{ results: Record<string, { flags: number }> }>(projectPath("cohorts/flags/"), { ids: some.join(",") }).then(
+        (got) => counts.update((was) => new Map([...was, ...Object.entries(got.results).map(([id, n]) => [Number(id), n.flags] as const)])),
+        () => undefined, // the list is shown without the counts
+      );
+    }
+  });
+  return (id) => counts().get(id);
+}
 
 export default function cohortsPage(): Child {
   const list = pages<Cohort>(() => ({ path: projectPath("cohorts/"), query: { search: param("search"), limit: 50 } }));
-  const flags = loadAllFlags();
+  const flags = countFlags(list.data);
   const users = (c: Cohort) => {
-    const all = flags.data();
-    return all ? words.nFlags(flagsUsing(c.id, all.results).length) : words.dash;
+    const n = flags(c.id);
+    return n === undefined ? words.dash : words.nFlags(n);
   };
   return [
     heading(words.cohorts, button(cohortWords.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
