@@ -98,9 +98,16 @@ var (
 	link    = regexp.MustCompile(`Open the console: (\S+)`)
 )
 
+// serve starts the program on an empty folder.
 func serve(t *testing.T, options ...string) *server {
 	t.Helper()
-	s := &server{t: t, data: t.TempDir()}
+	return (&server{t: t, data: t.TempDir()}).start(options...)
+}
+
+// start starts the program on the data folder of s, and reads what s does not have yet from its output.
+func (s *server) start(options ...string) *server {
+	t := s.t
+	t.Helper()
 	cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", s.data, "--rate-limit", "off"}, options...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -27,6 +27,19 @@ export function onChange(scope: string, listener: (c: RemoteChange) => void): vo
   onEnd(() => listeners.delete(filtered));
 }
 
+const missedListeners = new Set<() => void>();
+
+/** Calls listener when changes may have been missed, until the owner ends. */
+export function onMissedChanges(listener: () => void): void {
+  missedListeners.add(listener);
+  onEnd(() => missedListeners.delete(listener));
+}
+
+function reportMissed(): void {
+  Object.values(paths).forEach(invalidate);
+  missedListeners.forEach((l) => l());
+}
+
 const isOwnChange = (c: RemoteChange) => c.user === session.peek()?.user.email && Date.now() - lastWrite() < ownChangeWindow;
 
 function dispatch(c: RemoteChange): void {
@@ -63,7 +76,7 @@ function followStream(address: string): () => void {
         done();
       };
       // Changes may have been missed between two readers of the stream.
-      source.onopen = () => opens++ && Object.values(paths).forEach(invalidate);
+      source.onopen = () => opens++ && reportMissed();
       source.addEventListener("change", (e) => {
         const c = JSON.parse((e as MessageEvent<string>).data) as RemoteChange;
         channel.postMessage(c);

@@ -8,6 +8,8 @@ export interface Project {
   name: string;
   level: number;
   timezone: string;
+  /** The id of its organization. */
+  organization: string;
 }
 
 export interface Session {

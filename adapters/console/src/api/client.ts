@@ -130,8 +130,8 @@ async function once(method: string, address: string, body: unknown, request: str
 
 function faultOf(answer: Response, text: string, request: string): ApiError {
   try {
-    const e = JSON.parse(text) as { code?: string; detail?: string; attr?: string | null; query_status?: { error_message: string | null } };
-    return new ApiError(answer.status, e.code ?? "error", e.detail ?? e.query_status?.error_message ?? answer.statusText, e.attr ?? null, request);
+    const e = JSON.parse(text) as { code?: string; detail?: string; error?: string; attr?: string | null; query_status?: { error_message: string | null } };
+    return new ApiError(answer.status, e.code ?? "error", e.detail ?? e.error ?? e.query_status?.error_message ?? answer.statusText, e.attr ?? null, request);
   } catch {
     return new ApiError(answer.status, "error", `The server answered ${answer.status}.`, null, request);
   }

@@ -61,6 +61,8 @@ export interface Flag {
   has_encrypted_payloads: boolean;
   last_called_at: string | null;
   can_edit: boolean;
+  /** The name of the definitions file that contains the flag. */
+  definitions_file?: string;
 }
 
 /** A flag of the list. view=list returns counts instead of filters. */

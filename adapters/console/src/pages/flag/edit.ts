@@ -12,9 +12,10 @@ import { bodyOf, canonicalJSON, changedMembers, draftOf, type Draft } from "../.
 import type { Flag } from "../../api/flags";
 import { go, guard, param } from "../../router";
 import type { Params } from "../../routes";
-import { projectPath, hasScope, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { flagPage } from "./frame";
+import { lockReason } from "./locked";
 import { check, rules } from "./rules";
 import { save } from "./save";
 
@@ -42,8 +43,8 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
-  const reason = () => (!hasScope("feature_flag:write") ? words.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : words.readOnlyText);
-  const locked = () => reason() !== "";
+  const reason = () => lockReason(flag());
+  const locked = () => reason() !== null;
   const formless = ["active", "archived", "deleted"]; // members that a request may change but this form does not show
   const otherChanges = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => formless.includes(k))));
   const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active, ...otherChanges() });
@@ -96,7 +97,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
       when(dirty, () => h("span", { class: "meta" }, () => words.unsaved(count()))),
       h("span", { class: "space" }),
       when(dirty, () => button(words.discard, { run: discard })),
-      button(words.save, { kind: "primary", scope: "feature_flag:write", run }),
+      button(words.save, { kind: "primary", disabledReason: reason, run }),
     ),
   ];
 }

@@ -10,12 +10,15 @@ import { get } from "../../api/client";
 import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
 import { go, guard, href } from "../../router";
 import { hasPage, type Params } from "../../routes";
-import { projectPath, hasScope, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { onChange } from "../../changes";
 import { dialog } from "../../ui/dialog";
 import { diffFlags, changesTable } from "../../ui/diff";
 import { change, showRefusal } from "../flags/actions";
+import { copyDisabledReason, copyToProject, makeDisabledReason } from "../flags/copyto";
+import { fileTag } from "../flags/file";
+import { lockReason } from "./locked";
 
 const tabs: [string, string][] = [
   ["", words.tabs.rules],
@@ -67,17 +70,19 @@ function strip(flag: Signal<Flag>, theirs: Flag): HTMLElement {
 }
 
 function tools(flag: Signal<Flag>): Child {
-  const disabledReason = () => (hasScope("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
+  const disabledReason = () => lockReason(flag());
   const state = () => stateOf(flag());
   const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
   return [
     h("span", { class: () => `state ${state()}` }, () => statusIcon(state()), () => stateWords[state()]),
     toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, showRefusal), disabledReason),
+    () => (flag().definitions_file ? fileTag(flag().definitions_file!) : null),
     h("span", { class: "meta" }, () => [words.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
     hasPage(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
     menu(words.moreAbout(flag.peek().key), icon("more"), () => [
       { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
-      { label: words.copy, disabled: disabledReason(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
+      { label: words.copy, disabled: makeDisabledReason(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
+      { label: words.copyToProject, disabled: copyDisabledReason(), run: () => void copyToProject(flag.peek()) },
       { label: flag.peek().archived ? words.unarchive : words.archive, disabled: disabledReason(), run: () => void change.archived(flag.peek() as Row).then(put, showRefusal) },
       { label: words.delete, danger: true, line: true, disabled: disabledReason(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), showRefusal) },
     ]),

@@ -62,12 +62,12 @@ export const change = {
     return true;
   },
 
-  async tags(flags: readonly Row[], all: (action: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
+  async tags(flags: string, all: (action: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
     const input = h("input", { type: "text", "data-first": "" });
     let tag = "";
     const asked = () =>
       dialog<boolean>({ title: words.addTag, onsubmit: () => input.closest("dialog")?.querySelector<HTMLButtonElement>(".primary")?.click() }, (d) => ({
-        content: field(input, { label: words.tag, hint: flags.map((f) => f.key).join(", ") }),
+        content: field(input, { label: words.tag, hint: flags }),
         buttons: h("button", { type: "button", class: "button primary", onclick: () => ((tag = input.value.trim()), d.close(tag !== "")) }, words.addTag),
       }));
     await all(asked, () => ({ add_tags: [tag] }));

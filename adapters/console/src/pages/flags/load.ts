@@ -1,104 +1,220 @@
-// Loads the flags of the list page by page. Once all flags are loaded, a search needs no request.
-import { batch, computed, effect, onEnd, signal, untracked, type Signal } from "../../ui/dom";
+// The flags of the list. The server searches, filters and sorts them; their pages are loaded when rows of
+// them come into sight.
+import { batch, effect, onEnd, signal, untracked, type Signal } from "../../ui/dom";
 import { invalidate } from "../../api/cache";
-import { get } from "../../api/client";
+import { get, type Query } from "../../api/client";
 import type { Row } from "../../api/flags";
-import { param } from "../../router";
-import { projectPath, hasScope, project } from "../../session";
+import { param, place } from "../../router";
+import { projectPath, hasScope } from "../../session";
+import type { SparseList } from "../../ui/rows";
 
-const size = 200;
+const size = 200; // flags of a page; also the maximum of ids in a request
+const maxPages = 25; // pages in memory; those that are farthest from the rows in sight are dropped
+const maxRequests = 2; // pages that are loaded at the same time
+
+interface Page {
+  count: number;
+  results: Row[];
+}
 
 export interface Calls {
   calls: number;
 }
 
-export interface Loaded {
-  /** Returns the loaded flags that match the filters. */
-  matching: () => readonly Row[];
-  list: Signal<readonly Row[]>;
+export interface FlagList extends SparseList<Row> {
   /** Returns the number of flags that match, or null before the first response. */
   total: () => number | null;
+  /** Returns the loaded flags. */
+  loaded: () => Row[];
+  /** Reports whether rows in sight are not loaded. */
+  waiting: () => boolean;
   error: Signal<unknown>;
   calls: Signal<ReadonlyMap<number, Calls>>;
-  /** The text in the search field, before it is in the URL. */
-  typed: Signal<string>;
+  /** Returns the query of the list in the API, without its page. */
+  query: () => Query;
+  /** Replaces a loaded flag. */
+  put(f: Row): void;
+  /** Loads the flags with these ids again, and the rows in sight if flags come, go or move. */
+  refresh(ids: ReadonlySet<number>): Promise<void>;
+  /** Loads the rows in sight again. The others are loaded again when they come into sight. */
   reload(): void;
 }
 
-/** Returns the query for the API without the search, from the page's query. */
-function listQuery(): Record<string, string> {
+/** Returns the query for the API from the page's query. */
+function listQuery(): Query {
   const wire: Record<string, string> = { on: "active", off: "inactive" };
   const status = param("status");
-  const out: Record<string, string> = { view: "list", order: param("sort") || "key", status: wire[status] ?? status, type: param("type") };
-  if (param("tag")) out.tags = JSON.stringify([param("tag")]);
-  if (param("mine")) out.mine = "true";
-  return out;
+  return {
+    order: param("sort") || "key",
+    search: param("search"),
+    status: wire[status] ?? status,
+    type: param("type"),
+    tags: param("tag") ? JSON.stringify([param("tag")]) : "",
+    mine: param("mine") ? "true" : "",
+  };
 }
 
-/** Returns a test that searches like the server: in the key and the name, with the separators in a key equal to spaces. */
-function matches(text: string): (f: Row) => boolean {
-  const want = text.trim().toLowerCase();
-  const has = (s: string) => s.includes(want) || (want.includes(" ") && s.replace(/[-_]/g, " ").includes(want));
-  return (f) => has(f.key.toLowerCase()) || has((f.name ?? "").toLowerCase());
+/** Returns what determines the position of a flag in an order. */
+function rank(f: Row, order: string): string {
+  if (order.endsWith("status")) return `${f.archived} ${f.status} ${f.key}`;
+  return order.endsWith("updated_at") ? f.updated_at : f.key;
 }
 
-export function loadFlags(): Loaded {
-  const list = signal<readonly Row[]>([]);
-  const counted = signal<number | null>(null);
+export function loadFlags(): FlagList {
+  const pages = new Map<number, readonly Row[]>();
+  const old = new Set<number>(); // pages that are shown until they are loaded again
+  const total = signal<number | null>(null);
+  const changed = signal(0); // counts the changes of pages
   const error = signal<unknown>(undefined);
   const calls = signal<ReadonlyMap<number, Calls>>(new Map());
-  const typed = signal(param("search"));
-  const again = signal(0);
-  const completeQuery = signal(""); // the query whose flags are all loaded
-  const matching = computed(() => (completeQuery() && typed().trim() ? list().filter(matches(typed())) : list()));
-  let cancel: AbortController | undefined;
-  let turn = -1;
-  onEnd(() => cancel?.abort());
+  const query = signal<Query>({});
+  const path = untracked(() => projectPath("feature_flags/"));
+  let starting = true; // the first page of a query is not here yet
+  const sight = signal({ from: 0, to: 0 }); // pages, both included
+  let turn = new AbortController();
+  const loading = new Set<number>();
+  onEnd(() => turn.abort());
 
-  const count = async (page: readonly Row[], mine: AbortSignal) => {
-    if (!page.length || !hasScope("feature_flag:read")) return;
-    const got = await get<{ results: Record<string, Calls> }>(projectPath("feature_flags/exposures/"), { ids: page.map((f) => f.id).join(","), days: 7 }, mine);
+  const find = (id: number) => [...pages.values()].flat().find((f) => f.id === id);
+  const list = (more: Query, cancel: AbortSignal) => get<Page>(path, { view: "list", ...query.peek(), ...more }, cancel);
+  const cancelAll = () => {
+    turn.abort();
+    turn = new AbortController();
+    loading.clear();
+    error.set(undefined);
+  };
+  const count = async (page: readonly Row[], cancel: AbortSignal) => {
+    const ids = page.map((f) => f.id).filter((id) => !calls.peek().has(id));
+    if (!ids.length || !hasScope("feature_flag:read")) return;
+    const got = await get<{ results: Record<string, Calls> }>(projectPath("feature_flags/exposures/"), { ids: ids.join(","), days: 7 }, cancel);
     calls.update((was) => new Map([...was, ...Object.entries(got.results).map(([id, c]) => [Number(id), c] as const)]));
   };
-  const load = async (base: string, search: string, again: boolean) => {
-    cancel?.abort();
-    const mine = (cancel = new AbortController()).signal;
-    let all: readonly Row[] = [];
-    try {
-      for (let more = true; more; ) {
-        const page = await get<{ count: number; results: Row[] }>(projectPath("feature_flags/"), { ...(JSON.parse(base) as object), search, limit: size, offset: all.length }, mine);
-        all = [...all, ...page.results];
-        more = page.results.length > 0 && all.length < page.count;
-        void count(page.results, mine).catch(() => undefined); // the list is shown without the counts
-        if (more && again) continue; // keep the current rows until all pages are loaded again
-        batch(() => {
-          counted.set(page.count);
-          list.set(all);
-          error.set(undefined);
-          completeQuery.set(more || search ? "" : base);
-        });
+  const distance = (p: number) => Math.max(sight.peek().from - p, p - sight.peek().to);
+  const isInSight = (p: number) => distance(p) <= 0;
+
+  /** Stores a page. If flags have moved between pages since the others were loaded, these are loaded again. */
+  const receive = (p: number, got: Page) => {
+    const ids = new Set(got.results.map((f) => f.id));
+    const isTwice = (rows: readonly Row[]) => rows.some((f) => ids.has(f.id));
+    const others = [...pages].filter(([q]) => q !== p);
+    if (starting || got.count !== total.peek() || others.some(([, rows]) => isTwice(rows))) {
+      for (const [q, rows] of others) {
+        if (starting || !isInSight(q) || isTwice(rows)) pages.delete(q);
+        else old.add(q);
       }
+    }
+    starting = false;
+    old.delete(p);
+    pages.set(p, got.results);
+    if (pages.size > maxPages) pages.delete([...pages.keys()].reduce((a, b) => (distance(b) > distance(a) ? b : a)));
+    batch(() => {
+      total.set(got.count);
+      changed.update((n) => n + 1);
+    });
+  };
+  const load = async (p: number) => {
+    const mine = turn.signal;
+    loading.add(p);
+    try {
+      const got = await list({ limit: size, offset: p * size }, mine);
+      if (mine.aborted) return;
+      loading.delete(p);
+      receive(p, got);
+      void count(got.results, mine).catch(() => undefined); // the list is shown without the counts
+      fill();
+    } catch (e) {
+      if (mine.aborted) return;
+      loading.delete(p);
+      error.set(e);
+    }
+  };
+  const fill = () => {
+    const last = Math.max(0, Math.ceil((total.peek() ?? 0) / size) - 1);
+    for (let p = sight.peek().from; p <= Math.min(sight.peek().to, last); p++) {
+      if (starting || error.peek() || loading.size >= maxRequests) return;
+      if (!loading.has(p) && (old.has(p) || !pages.has(p))) void load(p);
+    }
+  };
+  const start = () => {
+    cancelAll();
+    starting = true;
+    void load(0);
+  };
+  const reload = () => {
+    invalidate("feature_flags");
+    if (starting) return start();
+    cancelAll();
+    for (const p of [...pages.keys()]) {
+      if (isInSight(p)) old.add(p);
+      else pages.delete(p);
+    }
+    fill();
+  };
+  const put = (f: Row) => {
+    for (const [p, rows] of pages) {
+      if (rows.some((x) => x.id === f.id)) pages.set(p, rows.map((x) => (x.id === f.id ? { ...x, ...f } : x)));
+    }
+    changed.update((n) => n + 1);
+  };
+  /** Reports whether a flag that is not loaded has its place among the loaded ones. */
+  const isMissing = (f: Row) => {
+    const order = String(query.peek().order);
+    if (!order.endsWith("key")) return true;
+    const sign = order.startsWith("-") ? -1 : 1;
+    const compare = (a: Row, b: Row) => (a.key < b.key ? -sign : sign);
+    const isLast = (p: number) => (p + 1) * size >= (total.peek() ?? 0);
+    return [...pages].some(([p, rows]) => rows.length > 0 && (p === 0 || compare(rows[0]!, f) < 0) && (isLast(p) || compare(f, rows.at(-1)!) < 0));
+  };
+  const refresh = async (ids: ReadonlySet<number>) => {
+    if (starting || ids.size > size) return reload();
+    const mine = turn.signal;
+    try {
+      const was = new Map([...ids].map((id) => [id, find(id)] as const));
+      const unknown = [...was.values()].includes(undefined);
+      const [named, first] = await Promise.all([list({ ids: [...ids].join(","), limit: size }, mine), unknown ? list({ limit: 1 }, mine) : null]);
+      if (mine.aborted) return;
+      const now = new Map(named.results.map((f) => [f.id, f]));
+      const order = String(query.peek().order);
+      const moved = [...was].some(([id, f]) => {
+        const n = now.get(id);
+        return f ? !n || rank(f, order) !== rank(n, order) : n && isMissing(n);
+      });
+      if (moved || (first && first.count !== total.peek())) return reload();
+      now.forEach((f) => f.version >= (find(f.id)?.version ?? 0) && put(f));
     } catch (e) {
       if (!mine.aborted) error.set(e);
     }
   };
+
+  const page = place.peek().path;
   effect(() => {
-    const [n, search] = [again(), param("search")];
-    const base = JSON.stringify({ ...listQuery(), project: project() });
-    untracked(() => {
-      const same = completeQuery.peek() === base;
-      if (same && n === turn) return; // search the loaded list
-      void load(base, same ? "" : search, same);
-      turn = n;
-    });
+    if (place().path !== page) return; // the next page is about to be shown
+    const next = listQuery();
+    if (JSON.stringify(next) === JSON.stringify(query.peek())) return;
+    query.set(next);
+    untracked(start);
   });
   return {
-    matching,
-    list,
-    total: () => (completeQuery() ? matching().length : counted()),
+    length: () => total() ?? 0,
+    at: (i) => (changed(), pages.get(Math.floor(i / size))?.[i % size]),
+    inSight: (from, to) => {
+      const now = { from: Math.floor(from / size), to: Math.max(0, Math.ceil(to / size) - 1) };
+      if (now.from !== sight.peek().from || now.to !== sight.peek().to) sight.set(now);
+      if (!starting) error.set(undefined); // scrolling tries again
+      fill();
+    },
+    total,
+    loaded: () => (changed(), [...pages.values()].flat()),
+    waiting: () => {
+      changed();
+      for (let p = sight().from; p <= sight().to; p++) if (!pages.has(p) && p * size < (total() ?? 0)) return true;
+      return false;
+    },
     error,
     calls,
-    typed,
-    reload: () => (invalidate("feature_flags"), again.update((n) => n + 1)),
+    query,
+    put,
+    refresh,
+    reload,
   };
 }
