@@ -367,6 +367,27 @@ func (s *Service) Users(ctx context.Context, scope *Scope, kind, id string) (*us
 	if err != nil {
 		return nil, err
 	}
+	return s.usersWith(ctx, scope, func(member *Scope) (AccessLevel, string) { return member.accessTo(*target.object) })
+}
+
+// UsersOfKind is like Users for all objects of a kind: it returns the access to an object without
+// rules of its own, which another user has created. If kind is empty it returns the access to the
+// project itself.
+func (s *Service) UsersOfKind(ctx context.Context, scope *Scope, kind string) (*usersWithAccess, error) {
+	if _, ok := levelsByKind[kind]; !ok && kind != "" {
+		return nil, CodedFault(codeInvalidChoice, "resource", "%q is not a valid choice.", kind)
+	}
+	return s.usersWith(ctx, scope, func(member *Scope) (AccessLevel, string) {
+		if kind == "" {
+			return member.projectAccess(member.Project)
+		}
+		return member.accessTo(AccessObject{Kind: kind})
+	})
+}
+
+// usersWith returns the active members of the organization who have access to the scope's project,
+// and for whom access returns another level than NoAccess.
+func (s *Service) usersWith(ctx context.Context, scope *Scope, access func(member *Scope) (AccessLevel, string)) (*usersWithAccess, error) {
 	return Read(ctx, &s.Env, func(tx Tx) (*usersWithAccess, error) {
 		members, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: scope.Project.Organization})
 		if err != nil {
@@ -390,7 +411,7 @@ func (s *Service) Users(ctx context.Context, scope *Scope, kind, id string) (*us
 			if err != nil {
 				return nil, err
 			}
-			if level, from := memberScope.accessTo(*target.object); level != NoAccess && c.CanReach(scope.Project) {
+			if level, from := access(memberScope); level != NoAccess && c.CanReach(scope.Project) {
 				out.Users = append(out.Users, userAccess{u.ID, level, from, m.ID, m.Level})
 			}
 		}

@@ -171,30 +171,29 @@ func (c *Caller) Access(p *ProjectRecord) AccessLevel {
 	return level
 }
 
-// projectAccess also reports whether the level is the caller's own instead of the default of all
-// members.
-func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
+// projectAccess also returns the source of the level.
+func (c *Caller) projectAccess(p *ProjectRecord) (AccessLevel, string) {
 	switch orgLevel := c.Level(p.Organization); {
 	case orgLevel == 0:
-		return NoAccess, false
+		return NoAccess, fromEverybody
 	case orgLevel >= Admin:
-		return AdminAccess, true
+		return AdminAccess, fromOwnLevel
 	}
 	meta, err := MetaOfProject(p)
 	if err != nil {
-		return NoAccess, false
+		return NoAccess, fromEverybody
 	}
-	level = meta.Members[c.User.UUID]
+	levels := userLevels{member: meta.Members[c.User.UUID]}
 	for _, role := range c.roles {
-		level = higher(level, meta.Roles[role])
+		levels.role = higher(levels.role, meta.Roles[role])
 	}
-	switch {
-	case level != "":
-		return level, true
+	switch own := levels.explicit(); {
+	case own != "":
+		return own, levels.source(own)
 	case meta.Default != "":
-		return meta.Default, false
+		return meta.Default, fromEverybody
 	}
-	return AdminAccess, false
+	return AdminAccess, fromEverybody
 }
 
 // CanAdminister reports whether the caller is an administrator of the organization, or of the
@@ -204,6 +203,6 @@ func (scope *Scope) CanAdminister() bool {
 	if scope.Project == nil {
 		return scope.IsAdmin()
 	}
-	level, own := scope.projectAccess(scope.Project)
-	return own && level == AdminAccess
+	level, from := scope.projectAccess(scope.Project)
+	return from != fromEverybody && level == AdminAccess
 }

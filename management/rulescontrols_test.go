@@ -39,6 +39,7 @@ func controlCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			kind, id := target(path)
 			return w.Users(ctx, scope, kind, id)
 		},
+		"kindusers": func(scope callScope, kind, _ string) (any, error) { return w.UsersOfKind(ctx, scope, kind) },
 		"permit": func(scope callScope, path, need string) (any, error) {
 			kind, id := target(path)
 			return nil, w.Permit(ctx, scope, kind, id, management.AccessLevel(need))
@@ -52,7 +53,7 @@ func controlCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 // Access rules follow clients.md §11.1.
 func TestAccessControls_Rules(t *testing.T) {
 	runTables(t, controlCalls, map[string][]ruletest.Row{
-		"shapes": controlShapeRows, "rows": controlRows, "bodies": controlFieldRows, "who may": controlUserRows, "projects": projectControlRows, "kinds": kindControlRows, "users": accessUserRows, "permits": permitRows,
+		"shapes": controlShapeRows, "rows": controlRows, "bodies": controlFieldRows, "who may": controlUserRows, "projects": projectControlRows, "kinds": kindControlRows, "users": accessUserRows, "users of kinds": kindUserRows, "permits": permitRows,
 	})
 }
 
@@ -185,6 +186,27 @@ var accessUserRows = []ruletest.Row{
 	{"clients §11.3 a rule does not open the project", "gus", "control dashboard 1", `{"access_level":"editor","organization_member":"` + membershipOf(4) + `"}`, `{"access_level":"editor"}`},
 	{"clients §11.3 a rule does not open the project", "ann", "users dashboard 1", ``, `{"total_count":4}`},
 	{"clients §1.1 unknown", "ann", "users dashboard 99", ``, `404 not_found - Not found.`},
+}
+
+// clients.md §11.2, §11.3: the access to the project and to kinds of objects, and its source. The
+// highest rule of member and roles counts for the project, the highest of all for a kind.
+var kindUserRows = []ruletest.Row{
+	{"clients §11.2 project: the default; eve has a rule with none", "bob", "kindusers", ``, `{"total_count":4,"users":[
+		{"user_id":1,"access_level":"admin","access_source":"organization_admin"},{"user_id":2,"access_level":"member","access_source":"default"},
+		{"user_id":3,"access_level":"member","access_source":"default"},{"user_id":7,"access_level":"admin","access_source":"organization_admin"}]}`},
+	{"clients §11.2 project: a rule for the member", "gus", "control project", `{"access_level":"admin","organization_member":"` + membershipOf(1) + `"}`, `{"access_level":"admin"}`},
+	{"clients §11.2 project: a rule for the member", "bob", "kindusers", ``, `{"users":[{"user_id":1},{"user_id":2,"access_level":"admin","access_source":"explicit_member"},{"user_id":3},{"user_id":7}]}`},
+	{"clients §11.2 project: no default but none", "gus", "control project", `{"access_level":"none"}`, `{"access_level":"none"}`},
+	{"clients §11.2 project: no default but none", "ann", "kindusers", ``, `{"total_count":3,"users":[{"user_id":1},{"user_id":2},{"user_id":7}]}`},
+	{"clients §11.2 project: without rules", "gus", "control project", `{"access_level":null}`, `null`},
+	{"clients §11.2 project: without rules", "ann", "kindusers", ``, `{"users":[{"user_id":1},{"user_id":2},{"user_id":3,"access_level":"admin","access_source":"default"},{"user_id":7}]}`},
+	{"clients §11.2 kind: without rules", "bob", "kindusers dashboard", ``, `{"users":[
+		{"user_id":1,"access_level":"manager","access_source":"organization_admin"},{"user_id":2,"access_level":"editor","access_source":"default"},{"user_id":3,"access_level":"editor","access_source":"default"},{"user_id":7}]}`},
+	{"clients §11.1 kind: at most viewer", "bob", "kindusers activity_log", ``, `{"users":[{"user_id":1},{"user_id":2,"access_level":"viewer","access_source":"default"},{"user_id":3},{"user_id":7}]}`},
+	{"clients §11.2 kind: the default", "gus", "control kinds", `{"access_level":"none","resource":"dashboard"}`, `{"access_level":"none"}`},
+	{"clients §11.2 kind: the highest", "gus", "control kinds", `{"access_level":"viewer","resource":"dashboard","organization_member":"` + membershipOf(1) + `"}`, `{"access_level":"viewer"}`},
+	{"clients §11.2 kind: the highest; its creator sees only the object", "bob", "kindusers dashboard", ``, `{"total_count":3,"users":[{"user_id":1},{"user_id":2,"access_level":"viewer","access_source":"explicit_member"},{"user_id":7}]}`},
+	{"clients §11.1 no kind", "bob", "kindusers zebra", ``, `400 invalid_choice resource "zebra" is not a valid choice.`},
 }
 
 // §1.5: "You do not have editor access to this resource."

@@ -28,7 +28,7 @@ var accessObjects = map[string]struct{ kind, body string }{
 // pathsWithoutRules are the first segments of other paths of a project: access rules do not apply
 // to them, or are tested in testdata/management/accesscontrols.json.
 var pathsWithoutRules = map[string]string{
-	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules",
+	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules", "users_with_access": "rules",
 	"activity_log":         "a kind of its own, in accesscontrols.json",
 	"changes":              "as the log, in feeds_test.go",
 	"early_access_feature": "flags, in accesscontrols.json", "scheduled_changes": "flags, in accesscontrols.json", "change_requests": "flags, in accesscontrols.json", "guarded_rollouts": "flags, in accesscontrols.json",

@@ -52,6 +52,7 @@ var Lists = map[string][]ListParameter{
 		{Name: "order", Kind: kindChoice, Help: "sort order: joined_at, or -joined_at (default) for the latest first", Choices: []string{"joined_at", "-joined_at"}},
 		{Name: "updated_after", Kind: KindTime, Help: "only those changed after this time"},
 	},
+	"/users_with_access": {{Name: "resource", Kind: kindText, Help: "type of object, such as feature_flag; the project itself by default"}},
 	"/insights": {
 		{Name: "short_id", Kind: kindExact, Help: "the short id"},
 		{Name: "saved", Kind: KindBool, Help: "true: only those that are saved or on a dashboard; false: only those that are not saved"},

@@ -17,6 +17,9 @@ var (
 		accessControlsAt("/access_controls", "the project"),
 		accessControlsAt("/resource_access_controls", "types of objects"),
 		accessControlsAt("/global_access_controls", "types of objects, by an older path"),
+		frame.Resource(frame.InProject, frame.AccessObject, accessServiceOf, []frame.Row[accessService]{
+			usersRow("/users_with_access", "List the users with access to the project, or to objects of one type", accessService.UsersOfKind),
+		}),
 	)
 	dashboardAccessEndpoints = accessOf("dashboards", "insights", "actions")
 )
@@ -26,6 +29,13 @@ var (
 type accessService = *management.Service
 
 func accessServiceOf(s *frame.Server) accessService { return s.Management.Service }
+
+// usersRow returns a row that passes the kind of its query parameter to do.
+func usersRow[T any](path, summary string, do func(accessService, context.Context, *management.Scope, string) (T, error)) frame.Row[accessService] {
+	return frame.Handle(http.MethodGet, path, summary, func(svc accessService, c *frame.Call) (T, error) {
+		return do(svc, c.Ctx, c.Scope, c.ListValues.Text("resource"))
+	})
+}
 
 // accessOf returns the endpoints for the access rules of single objects below each path segment.
 func accessOf(segments ...string) (out []frame.Endpoint) {
