@@ -204,8 +204,10 @@ func TestProjectSettings(t *testing.T) {
 	p.waitAnnounced("Saved")
 	type project struct {
 		Name, Timezone string
-		Token          string  `json:"api_token"`
-		Secret         *string `json:"secret_api_token"`
+		Token          string                          `json:"api_token"`
+		Secret         *string                         `json:"secret_api_token"`
+		Previous       *string                         `json:"secret_api_token_backup"`
+		Snippets       struct{ Language, Host string } `json:"snippet_defaults"`
 		Approvals      struct {
 			Tags []string
 			Free bool `json:"switch_off_free"`
@@ -221,6 +223,32 @@ func TestProjectSettings(t *testing.T) {
 	p.node("dialog", "New secret key", "textbox", "Key")
 	p.accessible()
 	p.click("dialog", "New secret key", "button", "Done")
+	p.click("region", "Keys", "button", "Rotate secret key")
+	p.click("alertdialog", "Rotate the secret key?", "button", "Rotate")
+	p.click("dialog", "New secret key", "button", "Done")
+	p.click("region", "Keys", "button", "Delete previous secret key")
+	p.click("alertdialog", "Delete the previous secret key?", "button", "Delete previous secret key")
+	p.waitAnnounced("Deleted the previous secret key")
+	p.waitRemoved("button", "Delete previous secret key")
+	p.choose("Go", "region", "Snippet defaults", "combobox", "Language")
+	p.fill("flags.example.com", "region", "Snippet defaults", "textbox", "Server address")
+	p.click("region", "Snippet defaults", "button", "Save snippet defaults")
+	p.node("region", "Snippet defaults", "alert", "")
+	p.fill("https://flags.example.com/", "region", "Snippet defaults", "textbox", "Server address")
+	p.click("region", "Snippet defaults", "button", "Save snippet defaults")
+	eventually(t, "the snippet defaults", func() bool {
+		s.api("GET", "/api/projects/1/", nil, &is)
+		return is.Snippets.Language == "Go" && is.Snippets.Host == "https://flags.example.com"
+	})
+	if is.Previous != nil || is.Secret == nil {
+		t.Errorf("the secret keys are %+v", is)
+	}
+	s.banner()
+	p.visit("p/1/flags/1/code")
+	eventually(t, "a snippet with the defaults", func() bool {
+		return js[bool](p, "!!document.querySelector('pre.snippet')?.innerText.includes('posthog.Config{Endpoint: \"https://flags.example.com\"}')")
+	})
+	p.visit("p/1/settings")
 	p.click("region", "Keys", "button", "Replace project key")
 	p.click("alertdialog", "Replace the project key?", "button", "Replace")
 	p.waitAnnounced("Replaced")

@@ -187,6 +187,16 @@ func TestAccount_Keys(t *testing.T) {
 	if got := js[string](p, title); !strings.Contains(got, "GMT+9 (") {
 		t.Errorf("the time of a project in Tokyo is %q, want it and the viewer's", got)
 	}
+	rowHeight := `document.querySelector('[aria-label="Personal keys"] tbody tr').offsetHeight`
+	if got := js[int](p, rowHeight); got < 36 || got >= 44 {
+		t.Errorf("a row is %d high, want 36 (§4)", got)
+	}
+	p.click("region", "Look", "checkbox", "Comfortable rows")
+	p.visit("account")
+	p.node("table", "Personal keys", "button", "Revoke reader")
+	if got := js[int](p, rowHeight); got < 44 {
+		t.Errorf("a comfortable row is %d high, want 44 (§4)", got)
+	}
 	p.click("region", "Look", "radio", "Dark")
 	if got := js[string](p, "document.documentElement.dataset.theme"); got != "dark" {
 		t.Errorf("the look is %q, want dark", got)

@@ -82,6 +82,7 @@ export const routes: Route[] = [
   { path: "p/:project/approvals/:id", title: words.approvals, page: () => import("./pages/approvals/change"), within: words.approvals },
   { path: "p/:project/warnings", title: words.warnings, page: () => import("./pages/warnings"), nav: words.warnings, icon: "bell", scope: "project:read" },
   { path: "p/:project/settings", title: words.settings, page: () => import("./pages/settings/project"), nav: words.settings, icon: "gear", scope: "project:read" },
+  { path: "p/:project/settings/access", title: words.access, page: () => import("./pages/access/project"), within: words.settings, scope: "access_control:read" },
   { path: "p/:project/activity", title: organizationWords.activity, page: () => import("./pages/activity"), nav: organizationWords.activity, icon: "clock", scope: "activity_log:read" },
   { path: "organization/members", title: organizationWords.members, page: () => import("./pages/organization/members"), nav: organizationWords.members, icon: "people", scope: "organization_member:read" },
   { path: "organization/domains", title: organizationWords.domains, page: () => import("./pages/organization/domains"), nav: organizationWords.domains, icon: "globe", scope: "organization:read" },

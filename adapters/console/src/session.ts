@@ -49,6 +49,9 @@ export function hasScope(scope: string): boolean {
   return s.scopes.some((x) => x === "*" || x === scope || (action === "read" && x === `${object}:write`));
 }
 
+/** Reports whether the person is at least an administrator of the organization. */
+export const isAdministrator = (): boolean => (session()?.organization.level ?? 0) >= 8;
+
 /** Returns the API path of an object in the current project. */
 export function projectPath(path: string): string {
   return `projects/${project()}/${path}`;

@@ -9,6 +9,11 @@ export const number = (n: number): string => numbers.format(n);
 /** "1 flag", "5,000 flags". */
 export const count = (n: number, one: string, many = one + "s"): string => `${number(n)} ${plural.select(n) === "one" ? one : many}`;
 
+const lists = new Intl.ListFormat("en", { type: "unit" });
+
+/** "a, b, c". */
+export const list = (items: readonly string[]): string => lists.format(items);
+
 export const percent = (n: number): string => `${numbers.format(n)} %`;
 
 export const words = {
@@ -87,6 +92,7 @@ export const words = {
   usage: "Usage",
   health: "Health",
   account: "Account",
+  access: "Access",
 
   // sign in
   signIn: "Sign in",

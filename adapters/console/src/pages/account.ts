@@ -6,7 +6,7 @@ import { button, copyText, field, heading, showResource } from "../ui/parts";
 import { time } from "../ui/time";
 import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
-import { setTheme, theme, type Theme } from "../theme";
+import { comfortableRows, setComfortableRows, setTheme, theme, type Theme } from "../theme";
 import { words } from "../words";
 import { accountWords } from "../words/account";
 import { ownPasskeys } from "./ownpasskeys";
@@ -45,12 +45,14 @@ export default function account(): Child {
 function lookSection(): HTMLElement {
   const one = (t: Theme, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "theme", checked: () => theme() === t, onchange: () => setTheme(t) }), label);
   const letters: HTMLInputElement = h("input", { type: "checkbox", checked: localStorage.getItem("bunting.keys") !== "off", onchange: () => localStorage.setItem("bunting.keys", letters.checked ? "on" : "off") });
+  const rows: HTMLInputElement = h("input", { type: "checkbox", checked: comfortableRows, onchange: () => setComfortableRows(rows.checked) });
   return h(
     "section",
     { class: "card", "aria-label": words.look },
     h("h2", null, words.look),
     h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
     timesField(),
+    h("label", { class: "check" }, rows, accountWords.comfortable),
     h("label", { class: "check" }, letters, words.letterShortcuts),
   );
 }

@@ -6,6 +6,7 @@ export const accountWords = {
   confirm: (email: string) => `To confirm ${email}, open the link that was sent to it`,
   timesIn: "Times in",
   times: { project: "The project's zone", own: "My zone", utc: "UTC" } as Record<string, string>,
+  comfortable: "Comfortable rows",
   chosen: "Chosen scopes",
   scopes: "Scopes",
   none: "Nothing",

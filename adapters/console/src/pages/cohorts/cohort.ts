@@ -17,6 +17,7 @@ import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
+import { openAccess } from "../access/open";
 import { showRefusal } from "../flags/actions";
 import type { Person } from "../people/person";
 import { cohortName } from "./list";
@@ -71,6 +72,7 @@ function tools(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<vo
     cohort.peek().is_static
       ? button(cohortWords.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? reloadAll() : undefined), showRefusal) })
       : [button(cohortWords.countAgain, { scope, run: () => recount().catch(showRefusal) }), button(cohortWords.copyAsList, { scope, run: () => copyAsList(path).catch(showRefusal) })],
+    button(words.access, { run: () => openAccess(cohortName(cohort.peek()), path) }),
     button(cohortWords.deleteCohort, { scope, kind: "danger", run: () => remove().catch(showRefusal) }),
   ];
 }

@@ -17,6 +17,7 @@ import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
+import { openAccess } from "../access/open";
 import { showRefusal } from "../flags/actions";
 import { askName, nameOf, type Dashboard } from "./list";
 import { share } from "./share";
@@ -78,6 +79,7 @@ function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Ch
     button(insightWords.share, { run: () => share(board.peek().id).then(() => invalidate("dashboards")) }),
     menu(words.moreAbout(nameOf(board.peek())), icon("more"), () => [
       { label: insightWords.rename, disabled: disabledReason(), run: () => void rename().catch(showRefusal) },
+      { label: words.access, run: () => void openAccess(nameOf(board.peek()), projectPath(`dashboards/${board.peek().id}/`)) },
       { label: words.delete, disabled: disabledReason(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];

@@ -14,6 +14,7 @@ import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
+import { openAccess } from "../access/open";
 import { showRefusal } from "../flags/actions";
 
 const scope = "experiment:write";
@@ -85,6 +86,7 @@ function tools(experiment: Signal<Experiment>): Child {
       { label: experimentWords.pause, available: e.status === "running", disabled: disabledReason, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
       { label: experimentWords.resume, available: e.status === "paused", disabled: disabledReason, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
       { label: experimentWords.unarchive, available: e.archived, disabled: disabledReason, run: () => void call("unarchive", words.saved).catch(showRefusal) },
+      { label: words.access, run: () => void openAccess(e.name, path) },
       { label: words.delete, disabled: disabledReason, danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];

@@ -25,9 +25,10 @@ export default function codePage(params: Params): Child {
 }
 
 function code(flag: Signal<Flag>): Child {
-  const about = resource<{ api_token: string }>(() => ({ path: `projects/${project()}/` }));
-  const language = () => (param("language") in snippets ? param("language") : "JavaScript");
-  const text = () => snippets[language()]!({ key: flag().key, host: site(), token: about.data()?.api_token ?? "" });
+  const about = resource<{ api_token: string; snippet_defaults: { language: string; host: string } | null }>(() => ({ path: `projects/${project()}/` }));
+  const defaults = () => about.data()?.snippet_defaults;
+  const language = () => [param("language"), defaults()?.language ?? ""].find((l) => l in snippets) ?? "JavaScript";
+  const text = () => snippets[language()]!({ key: flag().key, host: defaults()?.host || site(), token: about.data()?.api_token ?? "" });
   return [
     h("h2", { class: "gap" }, words.code),
     h("div", { class: "filters" }, field(select(language, () => Object.keys(snippets).map((l) => [l, l] as const), (v) => setParams({ language: v })), { label: words.language })),

@@ -15,6 +15,7 @@ import { words } from "../../words";
 import { onChange } from "../../changes";
 import { dialog } from "../../ui/dialog";
 import { diffFlags, changesTable } from "../../ui/diff";
+import { openAccess } from "../access/open";
 import { change, showRefusal } from "../flags/actions";
 import { copyDisabledReason, copyToProject, makeDisabledReason } from "../flags/copyto";
 import { fileTag } from "../flags/file";
@@ -83,6 +84,7 @@ function tools(flag: Signal<Flag>): Child {
       { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
       { label: words.copy, disabled: makeDisabledReason(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
       { label: words.copyToProject, disabled: copyDisabledReason(), run: () => void copyToProject(flag.peek()) },
+      { label: words.access, run: () => void openAccess(flag.peek().key, projectPath(`feature_flags/${flag.peek().id}/`)) },
       { label: flag.peek().archived ? words.unarchive : words.archive, disabled: disabledReason(), run: () => void change.archived(flag.peek() as Row).then(put, showRefusal) },
       { label: words.delete, danger: true, line: true, disabled: disabledReason(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), showRefusal) },
     ]),

@@ -16,6 +16,7 @@ import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
+import { openAccess } from "../access/open";
 import { showRefusal } from "../flags/actions";
 import { addToDashboard, duplicate, path, remove } from "./actions";
 import { insightForm } from "./form";
@@ -117,7 +118,7 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   tools.set([
     button(words.save, { kind: "primary", scope, run: saveAndOpen }),
     button(insightWords.addToDashboard, { scope, run: add }),
-    insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(showRefusal) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(showRefusal) })] : null,
+    insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(showRefusal) }), button(words.access, { run: () => openAccess(titleOf(insight.peek()!), path(insight.peek()!.id)) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(showRefusal) })] : null,
   ]);
   return [
     () => (fault() ? problem(words.notDone, fault()) : null),

@@ -1,11 +1,13 @@
-// The page Domains: the domains of the organization and their verification.
+// The page Domains: the domains of the organization, their verification, and how their people sign in.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { button, empty, field, heading, showResource } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
+import { toggle } from "../../ui/toggle";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
+import { hasScope, isAdministrator } from "../../session";
 import { words } from "../../words";
 import { organizationWords } from "../../words/organization";
 import { showRefusal } from "../flags/actions";
@@ -14,6 +16,9 @@ interface Domain {
   id: string;
   domain: string;
   is_verified: boolean;
+  jit_provisioning_enabled: boolean;
+  /** Not empty if people of the domain must sign in with single sign-on. */
+  sso_enforcement: string;
   verification_challenge: string;
 }
 
@@ -34,6 +39,18 @@ export default function domainsPage(): Child {
     again();
     announce(organizationWords.removed(d.domain));
   };
+  const methods = resource<{ oidc: { name: string }[] | null }>(() => ({ path: "session/methods/" }));
+  const provider = () => methods.data()?.oidc?.[0]?.name;
+  const change = async (d: Domain, body: object) => {
+    await send("PATCH", `${base}${d.id}/`, body);
+    again();
+    announce(words.saved);
+  };
+  const requireSSO = async (d: Domain) => {
+    const text = provider() ? organizationWords.onlySSOWarn(d.domain, provider()!) : organizationWords.onlySSOLocks(d.domain);
+    if (d.sso_enforcement || (await confirm(organizationWords.onlySSOAsk(d.domain), text, organizationWords.requireSSO))) await change(d, { sso_enforcement: d.sso_enforcement ? "" : "oidc" });
+  };
+  const disabledReason = (d: Domain) => (!hasScope(write) ? words.needs(write) : !isAdministrator() ? organizationWords.needsAdministrator : d.is_verified ? null : organizationWords.verifyFirst);
   const record = (d: Signal<Domain>) => {
     const text = (value: string, label: string) => field(h("input", { type: "text", class: "code", readonly: true, value }), { label });
     return h("div", { class: "stack" }, text(`_posthog-challenge.${d.peek().domain}`, organizationWords.txtName(d.peek().domain)), text(d.peek().verification_challenge, organizationWords.txtValue(d.peek().domain)));
@@ -48,6 +65,8 @@ export default function domainsPage(): Child {
           [
             { label: organizationWords.domain, cell: (d) => [h("bdi", null, () => d().domain), when(() => !d().is_verified, () => record(d))], class: "long" },
             { label: organizationWords.state, cell: (d) => () => (d().is_verified ? organizationWords.verified : organizationWords.unverified) },
+            { label: organizationWords.joins, cell: (d) => toggle(() => organizationWords.joinsOf(d().domain), () => d().jit_provisioning_enabled, () => change(d.peek(), { jit_provisioning_enabled: !d.peek().jit_provisioning_enabled }).catch(showRefusal), () => disabledReason(d())) },
+            { label: organizationWords.onlySSO, cell: (d) => toggle(() => organizationWords.onlySSOOf(d().domain), () => d().sso_enforcement !== "", () => requireSSO(d.peek()).catch(showRefusal), () => disabledReason(d())) },
             {
               label: "",
               cell: (d) =>
@@ -62,6 +81,7 @@ export default function domainsPage(): Child {
           (d) => d.id,
         ),
       ),
+      when(() => data().results.length > 0, () => h("p", { class: "meta gap-above" }, () => (provider() ? organizationWords.domainSwitchesText(provider()!) : organizationWords.noProvider))),
     ]),
   ];
 }

@@ -1,23 +1,19 @@
-// The page Members: members and invitations of the organization.
+// The page Members: members, invitations and roles of the organization.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { button, copyText, field, heading, select, showResource } from "../../ui/parts";
+import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import type { Member, Role } from "../../api/access";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { hasScope, session } from "../../session";
-import { words } from "../../words";
+import { list, words } from "../../words";
 import { organizationWords } from "../../words/organization";
 import { showRefusal } from "../flags/actions";
-
-interface Member {
-  id: string;
-  user: { uuid: string; email: string; first_name: string };
-  level: number;
-  joined_at: string;
-}
+import { rolesSection } from "./roles";
 
 interface Invite {
   id: string;
@@ -36,7 +32,9 @@ const levels = () => Object.entries(organizationWords.levels).filter(([level]) =
 export default function membersPage(): Child {
   const members = resource<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
   const invites = resource<{ results: Invite[] }>(() => ({ path: `${base}invites/`, query: { limit: 200 } }));
-  const again = () => (invalidate("organizations/@current"), members.reload(), invites.reload());
+  const roles = pages<Role>(() => ({ path: `${base}roles/`, query: { limit: 100 } }));
+  const rolesOf = (m: Member) => (roles.data() ?? []).filter((r) => r.members.some((x) => x.user.uuid === m.user.uuid)).map((r) => r.name);
+  const again = () => (invalidate("organizations/@current"), members.reload(), invites.reload(), roles.reload());
   const above = (level: number) => level > (session()?.organization.level ?? 0);
   const change = async (m: Member, level: number) => {
     await send("PATCH", `${base}members/${m.user.uuid}/`, { level }).finally(again);
@@ -62,6 +60,7 @@ export default function membersPage(): Child {
         [
           { label: organizationWords.email, cell: (m) => h("bdi", null, () => m().user.email) },
           { label: organizationWords.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(organizationWords.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(showRefusal), { "aria-label": organizationWords.levelOf(m.peek().user.email), disabled: () => !hasScope(write) || above(m().level) }) },
+          { label: organizationWords.roles, cell: (m) => h("bdi", null, () => list(rolesOf(m()))), class: "meta" },
           { label: organizationWords.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
           { label: "", cell: (m) => button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(showRefusal) }), class: "tight" },
         ],
@@ -69,6 +68,7 @@ export default function membersPage(): Child {
         (m) => m.id,
       ),
     ),
+    rolesSection(roles, again),
     h("h2", { class: "gap-above gap" }, organizationWords.invitations),
     showResource(invites, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, organizationWords.noInvitations)),

@@ -1,15 +1,21 @@
-// The page Project settings: name and time zone, keys, approvals of flag changes, and deletion.
-import { h, signal, type Child } from "../../ui/dom";
+// The page Project settings: name and time zone, keys, approvals of flag changes, code examples, and deletion.
+import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, copyText, field, heading, select, showResource } from "../../ui/parts";
+import { button, copyText, field, heading, linkButton, select, showResource } from "../../ui/parts";
 import type { Approvals } from "../../api/approvals";
 import { resource, invalidate, type Resource } from "../../api/cache";
-import { ApiError, send } from "../../api/client";
-import { go } from "../../router";
+import { ApiError, send, site } from "../../api/client";
+import { go, href } from "../../router";
 import { loadSession, project } from "../../session";
 import { words } from "../../words";
 import { projectWords } from "../../words/settings";
+import { snippets } from "../flag/snippets";
+
+interface SnippetDefaults {
+  language: string;
+  host: string;
+}
 
 interface Project {
   id: number;
@@ -17,6 +23,8 @@ interface Project {
   timezone: string;
   api_token: string;
   secret_api_token: string | null;
+  secret_api_token_backup: string | null;
+  snippet_defaults: SnippetDefaults | null;
   flag_approvals: Approvals;
 }
 
@@ -25,9 +33,9 @@ const path = () => `projects/${project.peek()}/`;
 
 export default function settingsPage(): Child {
   const got = resource<Project>(() => ({ path: `projects/${project()}/` }));
-  return [heading(projectWords.projectSettings), showResource(got, (data) => {
+  return [heading(projectWords.projectSettings, linkButton(words.access, href(`p/${project.peek()}/settings/access`))), showResource(got, (data) => {
       const was = got.data.peek()!; // not reactive, so that the form keeps what is typed when the project is loaded again
-      return [general(was, got), keys(data, got), approvals(was), danger(data)];
+      return [general(was, got), keys(data, got), approvals(was), snippetDefaults(was), danger(data)];
     })];
 }
 
@@ -77,11 +85,19 @@ function keys(p: () => Project, got: Resource<Project>): HTMLElement {
     got.reload();
     announce(projectWords.replaced);
   };
+  const dropOld = async () => {
+    const mask = p().secret_api_token_backup!;
+    if (!(await confirm(projectWords.deleteOldAsk, projectWords.deleteOldText(mask), projectWords.deleteOldSecret))) return;
+    await send("PATCH", `${path()}delete_secret_token_backup/`);
+    got.reload();
+    announce(projectWords.deletedOldSecret);
+  };
   return region(
     projectWords.keys,
-    [field(key, { label: projectWords.projectKey, hint: projectWords.projectKeyHint }), h("p", { class: "meta" }, () => projectWords.secretKey(p().secret_api_token))],
+    [field(key, { label: projectWords.projectKey, hint: projectWords.projectKeyHint }), h("p", { class: "meta" }, () => projectWords.secretKey(p().secret_api_token)), when(() => p().secret_api_token_backup, () => h("p", { class: "meta" }, () => projectWords.oldSecret(p().secret_api_token_backup ?? "")))],
     () => button(projectWords.copyProjectKey, { run: () => copyText(p().api_token).then(() => announce(words.copied)) }),
     (run) => button(projectWords.rotateSecret, { scope, run: () => run(rotate) }),
+    (run) => when(() => p().secret_api_token_backup, () => button(projectWords.deleteOldSecret, { scope, run: () => run(dropOld) })),
     (run) => button(projectWords.replaceKey, { kind: "danger", scope, run: () => run(replace) }),
   );
 }
@@ -95,6 +111,18 @@ function approvals({ flag_approvals: a }: Project): HTMLElement {
     words.approvals,
     [field(needed, { label: projectWords.needed, hint: projectWords.neededHint }), field(tags, { label: projectWords.onlyTags, hint: projectWords.onlyTagsHint }), h("label", { class: "check" }, free, projectWords.offFree)],
     (run) => button(projectWords.saveApprovals, { kind: "primary", scope, run: () => run(() => change({ flag_approvals: { needed: Number(needed.value), tags: list(), switch_off_free: free.checked } })) }),
+  );
+}
+
+function snippetDefaults({ snippet_defaults: was }: Project): HTMLElement {
+  const language = signal(was?.language ?? "");
+  const host = h("input", { type: "url", maxlength: 400, value: was?.host ?? "" });
+  const languages = [["", projectWords.noLanguage], ...Object.keys(snippets).map((l) => [l, l])] as [string, string][];
+  const save = () => change({ snippet_defaults: { language: language.peek(), host: host.value.trim().replace(/\/+$/, "") } });
+  return region(
+    projectWords.snippetDefaults,
+    [h("p", { class: "meta" }, projectWords.snippetText), field(select(language, () => languages, language.set), { label: projectWords.language }), field(host, { label: projectWords.host, hint: projectWords.hostHint(site()) })],
+    (run) => button(projectWords.saveSnippets, { kind: "primary", scope, run: () => run(save) }),
   );
 }
 
