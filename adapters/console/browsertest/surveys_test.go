@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"testing"
 )
 
@@ -76,8 +77,9 @@ func TestEarlyAccess(t *testing.T) {
 	p.node("heading", "No features yet")
 }
 
-// Surveys (console.md §2.3; management.md §5.6): the main fields, the rest as JSON that is checked
-// while it is typed; a survey is launched, stopped and resumed, as SDKs see it.
+// Surveys (console.md §2.3; management.md §5.6): questions and conditions in fields, other settings
+// as JSON that is checked while it is typed; a survey is launched, stopped and resumed, as SDKs see
+// it.
 func TestSurveys(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "menu"}, nil)
@@ -87,12 +89,10 @@ func TestSurveys(t *testing.T) {
 	p.click("button", "New survey")
 	p.node("heading", "New survey")
 	p.fill("Menu", "textbox", "Name")
-	p.fill(`[{"type": "open", "question": "What is missing?"`, "textbox", "Questions")
-	p.node("textbox", "Questions")
+	p.fill(`{"responses_limit": 5`, "textbox", "More settings")
 	eventually(t, "a fault of the JSON", func() bool {
 		return js[bool](p, "document.querySelector('.fault')?.innerText.startsWith('Invalid JSON: ')")
 	})
-	p.fill(`[{"type": "riddle", "question": "What is missing?"}]`, "textbox", "Questions")
 	p.fill(`{"responses_limits": 5}`, "textbox", "More settings")
 	p.click("button", "Save")
 	eventually(t, "a setting that there is not", func() bool {
@@ -100,18 +100,150 @@ func TestSurveys(t *testing.T) {
 	})
 	p.fill(`{"responses_limit": 5}`, "textbox", "More settings")
 	p.click("button", "Save")
-	eventually(t, "the server's fault at its field", func() bool {
-		return js[bool](p, "document.activeElement.value.includes('riddle') && document.activeElement.getAttribute('aria-invalid') === 'true'")
+	eventually(t, "the server's fault at the field of the question", func() bool {
+		return js[bool](p, "document.activeElement.closest('[role=group]')?.ariaLabel === 'Question 1' && document.activeElement.getAttribute('aria-invalid') === 'true'")
 	})
 	p.accessible()
-	p.fill(`[{"type": "open", "question": "What is missing?"}]`, "textbox", "Questions")
+	surveyQuestions(p)
+	surveyConditions(p)
 	p.fill("menu", "combobox", "Only with flag")
 	p.enter()
+	p.accessible()
 	p.click("button", "Save")
 	p.waitAnnounced("Saved")
 	p.node("heading", "Menu")
 	p.accessible()
+	checkSurvey(s, `{"questions": [
+			{"type": "open", "question": "What is missing?"},
+			{"type": "multiple_choice", "question": "What matters?", "choices": ["Speed", "Price"]},
+			{"type": "rating", "question": "How do you like it?", "display": "number", "scale": 10, "branching": {"type": "response_based", "responseValues": {"detractors": 0, "promoters": "end"}}}],
+		"conditions": {"url": "/prices", "urlMatchType": "exact", "deviceTypes": ["Mobile"], "deviceTypesMatchType": "exact", "seenSurveyWaitPeriodInDays": 7, "events": {"values": [{"name": "order placed"}], "repeatedActivation": true}},
+		"targeting_flag": {"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}], "rollout_percentage": 100}]}}}`)
+	p.click("group", "Condition 1", "button", "Remove condition")
+	p.click("checkbox", "Mobile")
+	p.click("button", "Save")
+	p.waitAnnounced("Saved")
+	eventually(t, "a survey for everyone", func() bool {
+		var got struct {
+			Results []struct {
+				Targeting  any `json:"targeting_flag"`
+				Conditions map[string]any
+			}
+		}
+		s.api("GET", "/api/projects/1/surveys/", nil, &got)
+		return got.Results[0].Targeting == nil && got.Results[0].Conditions["deviceTypes"] == nil && got.Results[0].Conditions["url"] == "/prices"
+	})
 	surveyLife(s, p)
+}
+
+// surveyQuestions fills in three questions; the last two are moved, and a branch follows the first
+// one.
+func surveyQuestions(p *page) {
+	p.t.Helper()
+	p.fill("What is missing?", "group", "Question 1", "textbox", "Question")
+	p.click("button", "Add question")
+	p.fill("How do you like it?", "group", "Question 2", "textbox", "Question")
+	p.choose("Rating", "group", "Question 2", "combobox", "Type")
+	p.choose("0 to 10", "group", "Question 2", "combobox", "Scale")
+	p.choose("Depends on the answer", "group", "Question 2", "combobox", "After this question")
+	p.choose("Question 1: What is missing?", "group", "Question 2", "combobox", "After “0 to 6”")
+	p.choose("The end of the survey", "group", "Question 2", "combobox", "After “9 and 10”")
+	p.click("button", "Add question")
+	p.fill("What matters?", "group", "Question 3", "textbox", "Question")
+	p.choose("Several choices", "group", "Question 3", "combobox", "Type")
+	p.fill("Speed\n\nPrice", "group", "Question 3", "textbox", "Choices, one a line")
+	p.choose("Question 2: How do you like it?", "group", "Question 3", "combobox", "After this question")
+	p.choose("The next question", "group", "Question 3", "combobox", "After this question")
+	p.click("group", "Question 3", "button", "Move up")
+	p.click("button", "Add question")
+	p.node("group", "Question 4")
+	p.click("group", "Question 4", "button", "Remove question")
+	p.waitRemoved("group", "Question 4")
+}
+
+// surveyConditions fills in where, when and to whom the survey is shown.
+func surveyConditions(p *page) {
+	p.t.Helper()
+	p.fill("/prices", "textbox", "Address of the page")
+	p.choose("is", "combobox", "How the address is compared")
+	p.click("checkbox", "Mobile")
+	p.fill("7", "spinbutton", "Days since another survey")
+	p.fill("order placed\n", "textbox", "Events that show it, one a line")
+	p.click("checkbox", "Again at each of these events")
+	p.click("button", "Add condition")
+	p.click("group", "Condition 1", "button", "Add filter")
+	p.fill("plan", "group", "Filter 1", "combobox", "Property")
+	p.enter()
+	p.fill("pro", "group", "Filter 1", "combobox", "Value")
+	p.enter()
+	p.node("group", "Filter 1", "button", "Remove pro")
+}
+
+// checkSurvey compares the only survey of the project with JSON, without the ids of its questions.
+func checkSurvey(s *server, want string) {
+	s.t.Helper()
+	type survey struct {
+		Questions  []map[string]any
+		Conditions map[string]any
+		Targeting  struct {
+			Filters struct {
+				Groups []map[string]any
+			}
+		} `json:"targeting_flag"`
+	}
+	var got struct{ Results []survey }
+	s.api("GET", "/api/projects/1/surveys/", nil, &got)
+	for _, q := range got.Results[0].Questions {
+		delete(q, "id")
+	}
+	var expected survey
+	if err := json.Unmarshal([]byte(want), &expected); err != nil {
+		s.t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Results[0], expected) {
+		s.t.Errorf("the survey is\n%+v, want\n%+v", got.Results[0], expected)
+	}
+}
+
+// Answers (console.md §2.3): the last part of each submission counts; a summary of each question, and
+// each answer with its person.
+func TestSurveys_Answers(t *testing.T) {
+	s := serve(t)
+	var made struct {
+		ID        string
+		Questions []struct{ ID string }
+	}
+	s.api("POST", "/api/projects/1/surveys/", map[string]any{"name": "Menu", "type": "popover", "start_date": "2026-01-01T00:00:00Z", "questions": []any{
+		map[string]any{"type": "rating", "question": "How do you like it?", "scale": 10, "display": "number"},
+		map[string]any{"type": "multiple_choice", "question": "What matters?", "choices": []string{"Speed", "Price"}},
+		map[string]any{"type": "open", "question": "What is missing?"},
+	}}, &made)
+	p := s.open(t, "p/1/surveys/"+made.ID)
+	p.click("navigation", "Survey", "link", "Answers")
+	p.node("heading", "No answers yet")
+	p.accessible()
+	answer := func(person, submission string, values ...any) map[string]any {
+		properties := map[string]any{"$survey_id": made.ID, "$survey_submission_id": submission, "$survey_completed": len(values) == 3}
+		for i, v := range values {
+			properties["$survey_response_"+made.Questions[i].ID] = v
+		}
+		return map[string]any{"event": "survey sent", "distinct_id": person, "properties": properties}
+	}
+	old := map[string]any{"event": "survey sent", "distinct_id": "cyd", "properties": map[string]any{"$survey_id": made.ID, "$survey_response": 8, "$survey_response_1": []string{"Speed"}}}
+	shown := map[string]any{"event": "survey shown", "distinct_id": "ana", "properties": map[string]any{"$survey_id": made.ID}}
+	s.capture(shown, shown, shown, shown, answer("ana", "one", 9), answer("ben", "two", 3))
+	s.capture(answer("ana", "one", 9, []string{"Speed", "Price"}, "<b>dessert</b>"), old)
+	p.visit("p/1/surveys/" + made.ID + "/answers")
+	// Ratings 9, 3 and 8: the average is 20/3; one promoter and one detractor of three are a score of 0.
+	p.node("region", "How do you like it?", "StaticText", "3 of 3 answered, Average 6.67, Net promoter score 0")
+	p.waitRow(`[aria-label="What matters?"]`, "Speed 2 100 %")
+	p.waitRow(`[aria-label="What matters?"]`, "Price 1 50 %")
+	p.node("list", "Answers to What is missing?", "StaticText", "<b>dessert</b>")
+	p.node("table", "Each answer", "link", "ana")
+	p.node("main", "", "StaticText", "3 answers, 1 incomplete, shown 4 times, dismissed 0 times, response rate 75 %")
+	p.accessible()
+	p.click("table", "Each answer", "link", "ben")
+	p.node("navigation", "Person")
 }
 
 // surveyLife launches, changes, stops and deletes the survey.

@@ -70,6 +70,7 @@ export const routes: Route[] = [
   { path: "p/:project/surveys", title: words.surveys, page: () => import("./pages/surveys/list"), nav: words.surveys, icon: "survey", scope: "survey:read" },
   { path: "p/:project/surveys/new", title: words.surveys, page: () => import("./pages/surveys/new"), within: words.surveys },
   { path: "p/:project/surveys/:id", title: words.surveys, page: () => import("./pages/surveys/survey"), within: words.surveys },
+  { path: "p/:project/surveys/:id/answers", title: words.surveys, page: () => import("./pages/surveys/answers"), within: words.surveys },
   { path: "p/:project/early-access", title: words.earlyAccess, page: () => import("./pages/earlyaccess/list"), nav: words.earlyAccess, icon: "early", scope: "early_access_feature:read" },
   { path: "p/:project/early-access/new", title: words.earlyAccess, page: () => import("./pages/earlyaccess/new"), within: words.earlyAccess },
   { path: "p/:project/early-access/:id", title: words.earlyAccess, page: () => import("./pages/earlyaccess/feature"), within: words.earlyAccess },

@@ -30,10 +30,6 @@ export const recordWords = {
   schedules: { once: "Once", recurring: "Recurring", always: "Always" } as Record<string, string>,
   linkedFlag: "Only with flag",
   linkedFlagHint: "Only people for whom this flag is on see the survey.",
-  questions: "Questions",
-  questionsHint: 'A list, such as [{"type": "open", "question": "What is missing?"}]; types are open, link, rating, single_choice and multiple_choice.',
-  conditions: "Conditions",
-  conditionsHint: 'Where it is shown, such as {"url": "/prices", "urlMatchType": "icontains"}.',
   appearance: "Appearance",
   rest: "More settings",
   restHint: 'Limits, sampling and repetition, such as {"responses_limit": 100}.',
@@ -49,5 +45,4 @@ export const recordWords = {
   stopped: "Stopped",
   resume: "Resume",
   resumed: "Resumed",
-  answers: "Answers",
 };

@@ -5,12 +5,12 @@ import { effectRegion } from "../../ui/effect";
 import { button, field, select } from "../../ui/parts";
 import { resource } from "../../api/cache";
 import { get } from "../../api/client";
-import { bodyOf, canonicalJSON, changedMembers, copyCondition, hasVariants, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
+import { bodyOf, canonicalJSON, changedMembers, hasVariants, newVariant, type Draft, type Kind, type VariantDraft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
-import { conditionCard } from "./condition";
+import { conditionList } from "./conditions";
 import { serverFaults, faultsIn, otherFaults, type FaultsByPlace } from "./faults";
 
 export interface Form {
@@ -68,7 +68,7 @@ export function rules(form: Form): HTMLElement {
       kinds(draft, put, locked),
       field(select(() => draft().about, () => [["", words.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: words.about }),
       when(() => hasVariants(draft()), () => variants(form, put, places)),
-      conditions(form, put, places),
+      conditionList(draft, put, locked, places),
       when(() => !hasVariants(draft()), () => payload(form, put, places)),
       field(text("tags"), { label: words.tags, hint: words.tagsHint, ...faultOf("tags") }),
       more(form, put),
@@ -109,31 +109,6 @@ function kinds(draft: Signal<Draft>, put: (c: Partial<Draft>) => void, locked: (
   };
   const one = (kind: Kind, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => draft().kind === kind, disabled: locked, onchange: () => choose(kind) }), label);
   return h("div", { role: "radiogroup", "aria-label": words.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, words.kind), h("div", { class: "choices" }, one("boolean", words.onOrOff), one("variants", words.variants), one("config", words.remoteConfig)));
-}
-
-function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => FaultsByPlace): HTMLElement {
-  const { draft, locked } = form;
-  const list = () => draft.peek().conditions;
-  const at = (id: number) => list().findIndex((c) => c.id === id);
-  const act = {
-    change: (id: number, change: Partial<ConditionDraft>) => put({ conditions: list().map((c) => (c.id === id ? { ...c, ...change } : c)) }),
-    move(id: number, by: number) {
-      const now = [...list()];
-      const [c] = now.splice(at(id), 1);
-      now.splice(at(id) + by, 0, c!);
-      put({ conditions: now });
-    },
-    duplicate: (id: number) => put({ conditions: list().flatMap((c) => (c.id === id ? [c, copyCondition(c)] : [c])) }),
-    remove: (id: number) => put({ conditions: list().filter((c) => c.id !== id) }),
-  };
-  return h(
-    "section",
-    { class: "field" },
-    h("div", { class: "between" }, h("h2", null, words.conditions), when(() => draft().conditions.some((c) => !c.open), () => button(words.expandAll, { kind: "quiet small", run: () => put({ conditions: list().map((c) => ({ ...c, open: true })) }) }))),
-    h("p", { class: "hint" }, words.conditionsText),
-    h("div", { class: "conditions" }, each(() => draft().conditions, (c) => c.id, (c) => conditionCard(c, draft, act, locked, places))),
-    h("div", null, h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ conditions: [...list(), newCondition()] }) }, icon("plus"), words.addCondition)),
-  );
 }
 
 function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => FaultsByPlace): HTMLElement {

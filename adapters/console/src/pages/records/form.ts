@@ -15,7 +15,7 @@ export interface Field {
   /** The member of the record. For a flag, it is the member that takes its id in writes. */
   name: string;
   label: string;
-  kind: "text" | "long" | "choice" | "json" | "rest" | "flag";
+  kind: "text" | "long" | "choice" | "json" | "rest" | "flag" | "custom";
   choices?: Record<string, string>;
   hint?: string;
   /** The initial value in a new record. */
@@ -27,16 +27,32 @@ export interface Field {
   onlyNew?: boolean;
   /** The members of the record that a field of kind rest edits. */
   members?: string[];
+  /** For kind custom: the control, which edits a text. */
+  control?: (c: Control) => Child;
+  /** For kind custom: returns the text of a record. By default it is that of kind json. */
+  read?: (r: Record_) => string;
+  /** For kind custom: returns the members of a write for a text. By default it is that of kind json. */
+  write?: (text: string) => Record<string, unknown>;
+}
+
+/** What a control of kind custom needs from its form. */
+export interface Control {
+  value: () => string;
+  put: (text: string) => void;
+  locked: () => boolean;
+  /** Faults by member. A fault inside a member has its path as the name, such as questions__0__link. */
+  faults: () => Faults;
 }
 
 export type Faults = Record<string, string | undefined>;
 
-const pretty = (v: unknown) => (v === undefined || v === null ? "" : JSON.stringify(v, null, 2));
+export const pretty = (v: unknown) => (v === undefined || v === null ? "" : JSON.stringify(v, null, 2));
 
 export function draftOf(fields: Field[], r?: Record_): Draft {
   const fieldText = (f: Field) => {
     if (!r) return f.first ?? "";
-    if (f.kind === "json") return pretty(r[f.name]);
+    if (f.read) return f.read(r);
+    if (f.kind === "json" || f.kind === "custom") return pretty(r[f.name]);
     if (f.kind === "flag") return (r[f.from!] as { key: string } | null)?.key ?? "";
     if (f.kind === "rest") return pretty(setOf(f, r)).replace(/^\{\}$/, "");
     return String(r[f.name] ?? "");
@@ -70,7 +86,8 @@ export async function bodyOf(fields: Field[], d: Draft, was?: Draft): Promise<Re
     const text = (d[f.name] ?? "").trim();
     if (was ? text === (was[f.name] ?? "").trim() : !text && f.kind !== "text") continue;
     if (f.kind === "rest") Object.assign(body, Object.fromEntries(f.members!.map((m) => [m, null])), text ? JSON.parse(text) : {});
-    else if (f.kind === "json") body[f.name] = text ? JSON.parse(text) : null;
+    else if (f.write) Object.assign(body, f.write(text));
+    else if (f.kind === "json" || f.kind === "custom") body[f.name] = text ? JSON.parse(text) : null;
     else if (f.kind === "flag") body[f.name] = text ? await flagID(f, text) : null;
     else body[f.name] = text;
   }
@@ -100,10 +117,11 @@ export function form(fields: Field[], draft: Signal<Draft>, faults: () => Faults
   return fields.filter((f) => isNew || !f.onlyNew).map((f) => control(f, draft, faults, locked, isNew));
 }
 
-function control(f: Field, draft: Signal<Draft>, faults: () => Faults, locked: () => boolean, isNew: boolean): HTMLElement {
+function control(f: Field, draft: Signal<Draft>, faults: () => Faults, locked: () => boolean, isNew: boolean): Child {
   const value = () => draft()[f.name] ?? "";
   const put = (text: string) => draft.update((d) => ({ ...d, [f.name]: text }));
   const fault = () => faults()[f.name] ?? (f.kind === "json" || f.kind === "rest" ? faultOf(f, value()) : undefined);
+  if (f.control) return f.control({ value, put, locked, faults });
   const o = { label: f.label, fault, ...(f.hint ? { hint: f.hint } : {}) };
   if (f.kind === "choice") return field(select(value, () => Object.entries(f.choices!), put, { disabled: locked }), o);
   if (f.kind === "flag") {

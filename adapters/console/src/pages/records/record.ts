@@ -45,10 +45,11 @@ async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (bo
   try {
     await ask(await bodyOf(fields, f.draft.peek(), was));
   } catch (e) {
-    const name = e instanceof FieldFault ? e.field : e instanceof ApiError ? (e.attr ?? "").split("__")[0]! : "";
+    const place = e instanceof FieldFault ? e.field : e instanceof ApiError ? (e.attr ?? "") : "";
+    const name = place.split("__")[0]!;
     const known = fields.find((x) => x.name === name || x.members?.includes(name));
     if (!known) return f.other.set(e);
-    f.faults.set({ [known.name]: (e as Error).message });
+    f.faults.set({ [known.name]: (e as Error).message, [place]: (e as Error).message });
     first();
   }
 }

@@ -9,12 +9,12 @@ import { go, href } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { recordWords } from "../../words/records";
-import { stateOf, survey, type Survey } from "./kind";
+import { stateOf, surveysPath, type Survey } from "./about";
 
 export default function surveysPage(): Child {
-  const list = pages<Survey>(() => ({ path: projectPath(survey.path), query: { limit: 50 } }));
+  const list = pages<Survey>(() => ({ path: projectPath(surveysPath), query: { limit: 50 } }));
   return [
-    heading(words.surveys, button(recordWords.newSurvey, { kind: "primary", scope: survey.scope, run: () => go(`p/${project.peek()}/surveys/new`) })),
+    heading(words.surveys, button(recordWords.newSurvey, { kind: "primary", scope: "survey:write", run: () => go(`p/${project.peek()}/surveys/new`) })),
     listOf(list, () => empty(recordWords.noSurveys, recordWords.noSurveysText), (rows) =>
       recordTable<Survey>(
         words.surveys,
