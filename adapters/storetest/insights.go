@@ -29,6 +29,9 @@ func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 type plainStore struct {
 	events []capture.Record
 	owner  map[string]capture.UUID
+	// position is the position of a reader that saw only the events in old.
+	position int64
+	old      map[capture.UUID]bool
 }
 
 // scans scans random columns of random ranges, before and after changes of persons.
@@ -55,13 +58,21 @@ func scans(t *testing.T, s InsightStore) {
 		plain.events = append(plain.events, e)
 	}
 	inChunks(t, s, plain.events[:17_000], true)
+	plain.position, plain.old = positionOf(t, s), map[capture.UUID]bool{}
+	for i := range plain.events[:17_000] {
+		plain.old[plain.events[i].UUID] = true
+	}
 	inChunks(t, s, plain.events[17_000:], false)
 	ask := func(what string) {
 		t.Helper()
 		r, err := s.Open(context.Background(), testProject)
 		must(t, err)
 		for range 8 {
-			plain.compare(t, r, randomScan(random), what)
+			scan := randomScan(random)
+			if random.IntN(4) == 0 {
+				scan.After = plain.position
+			}
+			plain.compare(t, r, scan, what)
 		}
 		must(t, r.Close())
 	}
@@ -93,6 +104,15 @@ func scans(t *testing.T, s InsightStore) {
 	ask("after an erasure")
 	index(t, s)
 	ask("when all is indexed")
+}
+
+// positionOf returns the position of a new reader.
+func positionOf(t testing.TB, s InsightStore) int64 {
+	t.Helper()
+	r, err := s.Open(context.Background(), testProject)
+	must(t, err)
+	defer func() { must(t, r.Close()) }()
+	return r.Position()
 }
 
 const allColumns = port.IDs<<1 - 1
@@ -128,7 +148,7 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 	s.Reserve = func(n int64) error { reserved += n; return nil }
 	want := map[string]int{}
 	for i := range p.events {
-		if e := &p.events[i]; matchesScan(s, e) {
+		if e := &p.events[i]; matchesScan(s, e) && (s.After == 0 || !p.old[e.UUID]) {
 			want[p.line(s.Columns, e)]++
 		}
 	}

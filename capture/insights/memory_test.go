@@ -80,7 +80,7 @@ func (m *memoryReader) Scan(ctx context.Context, s port.Scan, yield func(*port.B
 	}
 	for i, e := range m.events {
 		at := e.at.UnixMicro()
-		if at < s.From || at > s.To || s.Names != nil && !slices.Contains(s.Names, e.name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, e.distinctID) {
+		if at < s.From || at > s.To || int64(i+1) <= s.After || s.Names != nil && !slices.Contains(s.Names, e.name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, e.distinctID) {
 			continue
 		}
 		b.Time = append(b.Time, at)
@@ -126,6 +126,8 @@ func orEmpty(object string) string {
 func (m *memoryReader) Count(_ context.Context, s port.Scan) (int64, error) {
 	return int64(len(m.events)), nil
 }
+
+func (m *memoryReader) Position() int64 { return int64(len(m.events)) }
 
 func (m *memoryReader) Earliest(_ context.Context, since int64) (first int64, found bool, _ error) {
 	for i := range m.events {

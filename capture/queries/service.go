@@ -19,6 +19,8 @@ type Service struct {
 	ctx       context.Context // canceled by Close
 	wg        sync.WaitGroup
 
+	kept kept
+
 	mu           sync.Mutex
 	cache        cache
 	computations map[string]*computation // by cache key; the computations that other runs may join

@@ -76,6 +76,7 @@ func (r *fakeReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Bat
 
 func (*fakeReader) Count(context.Context, port.Scan) (int64, error)        { return 7, nil }
 func (*fakeReader) Earliest(context.Context, int64) (int64, bool, error)   { return 0, false, nil }
+func (*fakeReader) Position() int64                                        { return 0 }
 func (*fakeReader) Person(uint32) *port.Person                             { return &port.Person{} }
 func (*fakeReader) Members(context.Context, int64) ([]capture.UUID, error) { return nil, nil }
 func (*fakeReader) Profiles(context.Context, []capture.UUID, func(*capture.StoredPerson) error) error {

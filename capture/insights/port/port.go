@@ -22,6 +22,9 @@ type Reader interface {
 	Scan(ctx context.Context, s Scan, yield func(*Batch) error) error
 	// Count returns approximately how many events a scan would return, to report progress.
 	Count(ctx context.Context, s Scan) (int64, error)
+	// Position returns the ID of the last event that the reader sees. Every event that another
+	// reader sees but not this one has a greater ID. It is 0 if the store has no such order.
+	Position() int64
 	// Earliest returns the time of the project's first event at or after since, both in
 	// microseconds since 1970. It returns false if there is no such event.
 	Earliest(ctx context.Context, since int64) (int64, bool, error)
@@ -72,6 +75,9 @@ const (
 type Scan struct {
 	// From and To are the range in microseconds since 1970: From <= time <= To.
 	From, To int64
+	// After permits only events whose ID is greater, which are those that were recorded later; 0
+	// permits all.
+	After int64
 	// Names are the permitted event names; nil permits any.
 	Names []string
 	// DistinctIDs are the permitted distinct ids; nil permits any.

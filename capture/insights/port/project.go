@@ -1,6 +1,7 @@
 package port
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -63,9 +64,26 @@ type Options struct {
 	// Now is the time at which the request arrived, to which relative dates refer.
 	Now    time.Time
 	Limits Limits
+	// Keeper keeps what a run has computed for later runs. If nil, nothing is kept.
+	Keeper Keeper
 	// Progress is called from time to time with the number of events read so far. If nil, progress
 	// is not reported.
 	Progress func(read int64)
+}
+
+// Keeper keeps states between the runs of queries about the same project. What it keeps may be
+// discarded at any time, and must be discarded when recorded data of the project has changed, as it
+// does with merges and erasures; new events are no such change. It is safe for concurrent use.
+type Keeper interface {
+	// Take returns the state with a name, and removes it until Give is called, which the caller
+	// must do if there is no error. The state is nil if there is none, or if it was given with
+	// another version. If another run has taken the state, Take waits for it.
+	Take(ctx context.Context, name, version string) (state any, err error)
+	// Give keeps a state of a size in bytes. If the state is nil or larger than Limit, nothing is
+	// kept.
+	Give(name, version string, state any, bytes int64)
+	// Limit is the maximum size of a state in bytes.
+	Limit() int64
 }
 
 // Result is the result of a query. Fields that a kind does not have are zero.

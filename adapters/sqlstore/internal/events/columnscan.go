@@ -29,6 +29,9 @@ func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 	if len(s.Names) == 1 { // all events have the same name
 		p.want &^= port.Names
 	}
+	if s.After > 0 {
+		p.want |= port.IDs
+	}
 	return p
 }
 
@@ -49,7 +52,7 @@ const (
 // epochs returns the indexed epochs whose times overlap the bounds of the scan.
 func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
 	return database.Column[int64](ctx, p.store.db.Read, `SELECT epoch FROM event_epochs
-		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch <= $4 ORDER BY epoch`, p.project, p.from, p.to, p.mark>>EpochBits)
+		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch >= $4 AND epoch <= $5 ORDER BY epoch`, p.project, p.from, p.to, p.scan.After>>EpochBits, p.mark>>EpochBits)
 }
 
 // Index selects the best index for the scan and adds the conditions on it to c: first

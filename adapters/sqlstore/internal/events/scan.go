@@ -90,7 +90,7 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	for _, epoch := range epochs {
 		units = append(units, unit{epoch << EpochBits, min((epoch+1)<<EpochBits-1, p.mark)})
 	}
-	for id := p.mark; id < p.last; id += scanBatch {
+	for id := max(p.mark, p.scan.After); id < p.last; id += scanBatch {
 		units = append(units, unit{id + 1, min(id+scanBatch, p.last)})
 	}
 	return units, nil
@@ -104,6 +104,9 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 		return err
 	}
 	defer func() { _ = p.scan.Reserve(-reserved) }() // also after an error, because another scan may follow
+	if p.scan.After > 0 {
+		e.remove(func(i int) bool { return e.id[i] <= p.scan.After })
+	}
 	// Resolving persons needs the ids of events whose distinct id has no person. They
 	// are rarely needed, so most scans read without them and repeat the unit if
 	// necessary.

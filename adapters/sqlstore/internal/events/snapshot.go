@@ -34,6 +34,9 @@ func (r *insightReader) Close() error {
 // Person implements port.Reader.
 func (r *insightReader) Person(number uint32) *port.Person { return &r.owners.people[number] }
 
+// Position implements port.Reader.
+func (r *insightReader) Position() int64 { return r.last }
+
 // profileStep is the number of persons or groups in one lookup.
 const profileStep = 500
 

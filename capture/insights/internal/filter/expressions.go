@@ -109,6 +109,7 @@ func ReadValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Gette
 
 // ExpressionContext returns the context in which the expressions of a run are compiled.
 func ExpressionContext(r *scan.Run) hogql.Context {
+	r.Volatile = true // expressions can read the clock and all persons and groups
 	return hogql.Context{Now: r.Now, Zone: r.Zone, WeekStart: r.Project.WeekStart, Reserve: r.Reserve, Check: r.Context.Err}
 }
 

@@ -130,6 +130,9 @@ func (c *comparison) bindTest(r *scan.Run) func(raw string) bool {
 			return holds
 		}
 	}
+	if info, ok := c.flagOperator(); ok && info.Operand == flags.DateOperand {
+		r.Volatile = true // the date may be relative to now
+	}
 	test := c.test()
 	return func(raw string) bool { return test(raw, r.Now) }
 }

@@ -75,6 +75,13 @@ func (s *Store) person(e event, at time.Time) {
 	s.created[n].Properties, _ = capture.ParseObject(e.personal)
 }
 
+// Merge assigns the events of a distinct id to the person of another one.
+func (s *Store) Merge(distinctID, into string) {
+	if n, ok := s.numbers[into]; ok {
+		s.numbers[distinctID] = n
+	}
+}
+
 // Open implements [port.Source].
 func (s *Store) Open(context.Context, int64) (port.Reader, error) { return reader{s}, nil }
 
@@ -84,7 +91,7 @@ type reader struct{ *Store }
 func (r reader) Scan(_ context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	b := &port.Batch{}
 	for i, e := range r.events {
-		if e.at >= s.From && e.at <= s.To && (s.Names == nil || slices.Contains(s.Names, e.name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.distinctID)) {
+		if e.at >= s.From && e.at <= s.To && int64(i) >= s.After && (s.Names == nil || slices.Contains(s.Names, e.name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.distinctID)) {
 			r.fill(b, s.Columns, e, int64(i)+1)
 		}
 		if b.Len() == 3 || i == len(r.events)-1 && b.Len() > 0 {
@@ -120,6 +127,8 @@ func put[T any](columns, column port.Columns, to *[]T, value T) {
 }
 
 func (r reader) Count(context.Context, port.Scan) (int64, error) { return int64(len(r.events)), nil }
+
+func (r reader) Position() int64 { return int64(len(r.events)) }
 
 func (r reader) Earliest(_ context.Context, since int64) (first int64, found bool, _ error) {
 	for _, e := range r.events {

@@ -49,6 +49,7 @@ func (b *Binder) PersonSet(fallback bool, test func(*capture.StoredPerson) bool)
 
 // ReadProfiles calls yield for all persons of the project, unless binding has failed already.
 func (b *Binder) ReadProfiles(yield func(*capture.StoredPerson) error) {
+	b.Volatile = true
 	if b.Err == nil {
 		b.Err = b.Reader.Profiles(b.Context, nil, yield)
 	}
@@ -56,6 +57,7 @@ func (b *Binder) ReadProfiles(yield func(*capture.StoredPerson) error) {
 
 // ReadGroups calls yield for all groups of a type, unless binding has failed already.
 func (b *Binder) ReadGroups(groupType int, yield func(key, properties string) error) {
+	b.Volatile = true
 	if b.Err == nil {
 		b.Err = b.Reader.Groups(b.Context, groupType, nil, func(g *capture.Group) error { return yield(g.Key, g.Properties.String()) })
 	}

@@ -25,6 +25,11 @@ type Run struct {
 	// Read is the number of events that were read.
 	Read     int64
 	progress func(int64)
+	// Keeper keeps states between runs; nil: nothing is kept.
+	Keeper port.Keeper
+	// Volatile is true if a condition or value that was bound does not depend on the event alone:
+	// it reads persons, groups or sessions, or compares with the time of the request.
+	Volatile bool
 	// Mode is modifiers.personsOnEventsMode.
 	Mode         string
 	EventPersons personNumbers
@@ -37,7 +42,7 @@ type Run struct {
 
 // NewRun returns a run with the defaults for the time zone and the limits.
 func NewRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Options) *Run {
-	r := &Run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress}
+	r := &Run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress, Keeper: o.Keeper}
 	if r.Zone == nil {
 		r.Zone = time.UTC
 	}

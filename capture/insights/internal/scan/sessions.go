@@ -27,6 +27,7 @@ const aroundSessions = 24 * time.Hour
 // Sessions returns the sessions around the binder's range, by $session_id as JSON text. It scans
 // them on the first call.
 func (b *Binder) Sessions() map[string]*Session {
+	b.Volatile = true
 	if b.sessionsByID != nil || b.Err != nil {
 		return b.sessionsByID
 	}

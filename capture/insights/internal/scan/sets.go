@@ -112,6 +112,12 @@ func (t *Strings) Number(text string) (uint32, error) {
 	return n, t.Reserve(int64(len(text)) + 72)
 }
 
+// Find returns the number of text, and false if the table does not have it.
+func (t *Strings) Find(text string) (uint32, bool) {
+	n, ok := t.numbers[text]
+	return n, ok
+}
+
 // Interner assigns consecutive numbers, from 0, to the distinct strings of a value.
 type Interner struct {
 	*Strings

@@ -1,7 +1,7 @@
 package trials
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 	"strings"
 
@@ -91,8 +91,9 @@ type exposedEntity struct {
 	first int64
 	// id is the id of the first exposure, which is the order in which events were recorded.
 	id int64
-	// seen has a bit for each variant of the exposures.
-	seen uint32
+	// second is the time of the first exposure to another variant than that of the first exposure;
+	// never if there is none.
+	second int64
 	// tuple is the number of the breakdown values of the first exposure.
 	tuple uint32
 	// variant is the index of the variant of the first exposure.
@@ -102,15 +103,38 @@ type exposedEntity struct {
 }
 
 // exposedSize is the approximate size of an exposedEntity in bytes.
-const exposedSize = 32
+const exposedSize = 40
 
-// variantIndex returns the index of the variant for which the entity counts. It is -1 for entities
-// with several variants, unless firstSeen is true.
-func (e *exposedEntity) variantIndex(firstSeen bool) int {
-	if !firstSeen && bits.OnesCount32(e.seen) > 1 {
+// never is later than the time of any event.
+const never = math.MaxInt64
+
+// variantIndex returns the index of the variant for which the entity counts, after the exposures up
+// to an instant. It is -1 for entities with several variants, unless firstSeen is true.
+func (e *exposedEntity) variantIndex(firstSeen bool, asOf int64) int {
+	if !firstSeen && e.second <= asOf && e.second != never {
 		return -1
 	}
 	return int(e.variant)
+}
+
+// see records an exposure and reports whether it is the first so far. Exposures may arrive in any
+// order, and more than once.
+func (e *exposedEntity) see(at, id int64, variant uint8) bool {
+	switch {
+	case !e.active:
+		*e = exposedEntity{second: never, variant: variant, active: true}
+	case at < e.first || at == e.first && id < e.id:
+		if variant != e.variant {
+			e.second = e.first
+		}
+	default:
+		if variant != e.variant {
+			e.second = min(e.second, at)
+		}
+		return false
+	}
+	e.first, e.id, e.variant = at, id, variant
+	return true
 }
 
 // experimentRun scans the events of an experiment in one run of a query.
@@ -125,8 +149,10 @@ type experimentRun struct {
 	variant func(*scan.Row) int
 	// from and to are the range of exposures, in microseconds since 1970.
 	from, to int64
-	// last is the time of the last event that may count; 0: no limit.
-	last int64
+	// last is the time of the last event that may count, and asOf that of the last exposure.
+	last, asOf int64
+	// now is the time at which windows must be over, if only mature entities count.
+	now int64
 	// entities are by the number of the actor. Those without an exposure are zero.
 	entities []exposedEntity
 	// parts are the values of the breakdown; tuples numbers their combinations.
@@ -137,7 +163,7 @@ type experimentRun struct {
 // newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
 // experiments need.
 func newExperimentRun(r *scan.Run, x Trial, e exposure, parts []breakdown.Part) *experimentRun {
-	f := &experimentRun{Run: r, Trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
+	f := &experimentRun{Run: r, Trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.Now).UnixMicro(), last: never, asOf: never, now: r.Now.UnixMicro(), tuples: scan.NewStrings(r.Reserve)}
 	f.b = &scan.Binder{Run: r, From: f.from, To: f.to}
 	f.b.Needs.Columns |= port.IDs
 	f.matcher = e.Bind(f.b)
@@ -169,7 +195,7 @@ func newExperimentRun(r *scan.Run, x Trial, e exposure, parts []breakdown.Part) 
 // binder of its own.
 func (f *experimentRun) fork() *experimentRun {
 	out := newExperimentRun(f.Run, f.Trial, f.exposure, nil)
-	out.entities = f.entities
+	out.entities, out.to, out.last, out.asOf, out.now = f.entities, f.to, f.last, f.asOf, f.now
 	if keys := f.actors.Keys; keys != nil {
 		*out.actors.Keys = *keys
 	}
@@ -182,7 +208,7 @@ func (f *experimentRun) readExposures() error {
 	if f.exposure.activation != nil {
 		activation = f.exposure.activation.Bind(f.b)
 	}
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: filter.EventNames(f.matcher)}, func(r *scan.Row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: min(f.to, f.last), Names: filter.EventNames(f.matcher)}, func(r *scan.Row) error {
 		if !f.matcher.Matches(r) {
 			return nil
 		}
@@ -207,13 +233,8 @@ func (f *experimentRun) expose(r *scan.Row, actor uint32, variant int) (err erro
 	if f.entities, err = scan.Grow(f.entities, actor, exposedSize, f.Reserve); err != nil {
 		return err
 	}
-	e, at, id := &f.entities[actor], r.Batch.Time[r.Index], r.Batch.ID[r.Index]
-	e.seen |= 1 << variant
-	if e.active && (e.first < at || e.first == at && e.id < id) {
-		return nil
-	}
-	e.active, e.first, e.id, e.variant = true, at, id, uint8(variant)
-	if f.parts == nil {
+	e := &f.entities[actor]
+	if isFirst := e.see(r.Batch.Time[r.Index], r.Batch.ID[r.Index], uint8(variant)); !isFirst || f.parts == nil {
 		return nil
 	}
 	e.tuple, err = f.tuples.Number(f.tuple(r))
@@ -243,7 +264,7 @@ func (f *experimentRun) activate(m *filter.Matcher) error {
 		return err
 	}
 	activated := make([]int64, len(f.entities))
-	err := f.b.ScanBound(port.Scan{From: f.from, To: f.to, Names: filter.EventNames(m)}, func(r *scan.Row) error {
+	err := f.b.ScanBound(port.Scan{From: f.from, To: min(f.to, f.last), Names: filter.EventNames(m)}, func(r *scan.Row) error {
 		if !m.Matches(r) {
 			return nil
 		}
@@ -272,10 +293,16 @@ func (f *experimentRun) entity(r *scan.Row) (uint32, *exposedEntity) {
 		return 0, nil
 	}
 	e := &f.entities[actor]
-	if !e.active || e.variantIndex(f.exposure.firstSeen) < 0 {
+	if !f.counts(e) {
 		return 0, nil
 	}
 	return actor, e
+}
+
+// counts reports whether an entity was exposed to exactly one variant that counts, or to one that
+// counts first.
+func (f *experimentRun) counts(e *exposedEntity) bool {
+	return e.active && e.first <= f.asOf && e.variantIndex(f.exposure.firstSeen, f.asOf) >= 0
 }
 
 // ordered returns the numbers of the entities that count, sorted by their ids. A fixed order is
@@ -287,7 +314,7 @@ func (f *experimentRun) ordered() ([]uint32, error) {
 		return nil, err
 	}
 	for actor := range f.entities {
-		if e := &f.entities[actor]; e.active && e.variantIndex(f.exposure.firstSeen) >= 0 {
+		if f.counts(&f.entities[actor]) {
 			out = append(out, uint32(actor))
 		}
 	}

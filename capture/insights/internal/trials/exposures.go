@@ -60,25 +60,35 @@ func parseExposures(n document.Node, p *port.Project) scan.Plan {
 
 // Run counts the exposures. An experiment that has not started has none.
 func (q *exposuresQuery) Run(r *scan.Run) (*port.Result, error) {
-	out := map[string]any{
-		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
-		"sample_ratio_mismatch": nil, "bias_risk": nil,
-	}
 	if q.Start.IsZero() {
-		return &port.Result{Extra: out}, nil
+		return &port.Result{Extra: q.members()}, nil
 	}
 	f := newExperimentRun(r, q.Trial, q.exposure, nil)
 	if err := f.readExposures(); err != nil {
 		return nil, err
 	}
+	return q.answer(f)
+}
+
+// answer returns the result about the entities of a run.
+func (q *exposuresQuery) answer(f *experimentRun) (*port.Result, error) {
+	out := q.members()
 	// Days are those of the project's calendar.
-	days, err := r.Calendar().BucketsBetween(calendar.Day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
+	days, err := f.Calendar().BucketsBetween(calendar.Day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
 	if err != nil {
 		return nil, err
 	}
 	counts := q.count(f, days)
-	q.fill(out, counts, days.Days(), r.Now)
+	q.fill(out, counts, days.Days(), f.Run.Now)
 	return &port.Result{Extra: out}, nil
+}
+
+// members returns the members of the response without any exposures.
+func (q *exposuresQuery) members() map[string]any {
+	return map[string]any{
+		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
+		"sample_ratio_mismatch": nil, "bias_risk": nil,
+	}
 }
 
 // count returns the cumulative numbers of first exposures by variant and day. The last variant is
@@ -90,10 +100,10 @@ func (q *exposuresQuery) count(f *experimentRun, days *calendar.Buckets) [][]int
 	}
 	for i := range f.entities {
 		e := &f.entities[i]
-		if !e.active {
+		if !e.active || e.first > f.asOf {
 			continue
 		}
-		variant := e.variantIndex(q.exposure.firstSeen)
+		variant := e.variantIndex(q.exposure.firstSeen, f.asOf)
 		if variant < 0 {
 			variant = len(q.Variants)
 		}

@@ -54,20 +54,19 @@ type side struct {
 	number func(*scan.Row) (uint32, bool)
 	// counted are the pairs of entity and number that have been counted.
 	counted scan.Set
-	// after and earlier are the sums by entity, after and before the exposure.
-	after   []amount
-	earlier []amount
+	// after and earlier are the values after and before the exposure.
+	after, earlier amounts
 }
 
-// amount is the sum, minimum, maximum and number of an entity's values.
-type amount struct {
-	exactSum
-	low, high float64
-	events    uint32
+// amounts are the numbers from which a math computes the value of each entity. Lists that the math
+// does not need are nil.
+type amounts struct {
+	// events are the numbers of events, sums the sums of their values, and extremes the least or
+	// greatest values.
+	events   []uint32
+	sums     []exactSum
+	extremes []float64
 }
-
-// amountSize is the size of an amount in bytes.
-const amountSize = 40
 
 // exactSum is a sum with compensation for rounding errors, by Neumaier's algorithm (experiments.md
 // §2.13).
@@ -148,46 +147,59 @@ func (s *side) see(f *experimentRun, r *scan.Row, actor uint32, earlier bool) (e
 			return err
 		}
 	}
-	if *to, err = scan.Grow(*to, actor, amountSize, f.Reserve); err != nil {
-		return err
-	}
-	v := 1.0
-	if s.get != nil {
-		v, _ = document.NumberOf(s.get(r))
-	}
-	(*to)[actor].count(v)
-	return nil
+	return to.add(s.math, actor, s.valueOf(r), f.Reserve)
 }
 
-// count adds a value.
-func (a *amount) count(v float64) {
-	if a.events == 0 {
-		a.low, a.high = v, v
+// valueOf returns the value of an event.
+func (s *side) valueOf(r *scan.Row) float64 {
+	if s.get == nil {
+		return 1
 	}
-	a.events++
-	a.low, a.high = min(a.low, v), max(a.high, v)
-	a.add(v)
+	v, _ := document.NumberOf(s.get(r))
+	return v
+}
+
+// add adds a value of an entity; kind is the math.
+func (a *amounts) add(kind string, actor uint32, v float64, reserve func(int64) error) (err error) {
+	if a.events, err = scan.Grow(a.events, actor, 4, reserve); err != nil {
+		return err
+	}
+	a.events[actor]++
+	switch kind {
+	case "sum", "avg":
+		if a.sums, err = scan.Grow(a.sums, actor, 16, reserve); err == nil {
+			a.sums[actor].add(v)
+		}
+	case "min", "max":
+		if a.extremes, err = scan.Grow(a.extremes, actor, 8, reserve); err != nil {
+			return err
+		}
+		if has := a.extremes[actor]; a.events[actor] == 1 || (v < has) == (kind == "min") {
+			a.extremes[actor] = v
+		}
+	}
+	return err
 }
 
 // result returns the value of an entity by the math of the side, 0 if it has no events.
-func (s *side) result(list []amount, actor int) float64 {
-	if actor >= len(list) || list[actor].events == 0 {
+func (s *side) result(a *amounts, actor int) float64 {
+	if actor >= len(a.events) || a.events[actor] == 0 {
 		return 0
 	}
-	switch a := &list[actor]; s.math {
+	switch n := float64(a.events[actor]); s.math {
+	case "sum":
+		return a.sums[actor].total()
 	case "avg":
-		return a.total() / float64(a.events)
-	case "min":
-		return a.low
-	case "max":
-		return a.high
+		return a.sums[actor].total() / n
+	case "min", "max":
+		return a.extremes[actor]
 	case "dau":
 		if s.number == nil {
 			return 1
 		}
-		return a.total()
+		return n
 	default:
-		return a.total()
+		return n
 	}
 }
 
@@ -195,16 +207,16 @@ func (s *side) result(list []amount, actor int) float64 {
 func (c *sideSums) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
 		m, s := &out[actor], c.sides[0]
-		m.value, m.before = s.result(s.after, actor), s.result(s.earlier, actor)
+		m.value, m.before = s.result(&s.after, actor), s.result(&s.earlier, actor)
 		if s.threshold != nil {
 			m.value = boolToFloat(m.value >= *s.threshold)
 		}
 		if len(c.sides) > 1 {
-			m.below = c.sides[1].result(c.sides[1].after, actor)
+			m.below = c.sides[1].result(&c.sides[1].after, actor)
 		}
 		// An entity whose window is still open does not count if the experiment counts only matured
 		// entities.
-		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.Now.UnixMicro()
+		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now
 	}
 	return nil
 }

@@ -53,10 +53,7 @@ type experimentAnswer struct {
 
 // read scans the events of the metric and computes the figures of the exposed entities.
 func (a *experimentAnswer) read() error {
-	f, before := a.f, int64(0)
-	if a.hasCovariate() {
-		before = int64(a.cuped) * metricUnits["day"]
-	}
+	f, before := a.f, a.lookback()
 	a.measure = newMeasurer(&a.metric, before)
 	matchers := a.measure.bind(f)
 	err := f.b.ScanBound(port.Scan{From: f.from - before, To: a.until(), Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
@@ -83,6 +80,14 @@ func (a *experimentAnswer) read() error {
 	return a.cutOutliers()
 }
 
+// lookback returns how many microseconds before an exposure the covariate covers, 0 without one.
+func (a *experimentAnswer) lookback() int64 {
+	if a.hasCovariate() {
+		return int64(a.cuped) * metricUnits["day"]
+	}
+	return 0
+}
+
 // hasCovariate reports whether the metric is adjusted by a covariate, the same value before the
 // exposure (experiments.md §1.14). It is not for ratios, retention, thresholds, sessions and
 // funnels that are not ordered.
@@ -106,10 +111,7 @@ func (a *experimentAnswer) until() int64 {
 		// upper bound.
 		to += (a.metric.end + 1) * max(metricUnits[a.metric.unit], 26*metricUnits["hour"])
 	}
-	if a.f.last > 0 {
-		to = min(to, a.f.last)
-	}
-	return to
+	return min(to, a.f.last)
 }
 
 // cutOutliers limits the values of the metric, with separate bounds for each value of the breakdown
@@ -169,7 +171,9 @@ func (m *arm) add(v *figures) {
 		m.valued++
 	}
 	for i, x := range [8]float64{v.value, v.value * v.value, v.below, v.below * v.below, v.value * v.below, v.before, v.before * v.before, v.value * v.before} {
-		m.sums[i].add(x)
+		if x != 0 { // adding 0 changes nothing
+			m.sums[i].add(x)
+		}
 	}
 	for i := range int(v.reached) {
 		m.steps[i]++
@@ -194,7 +198,7 @@ func (a *experimentAnswer) arms(tuple *uint32) []arm {
 	for _, actor := range a.entities {
 		e := &a.f.entities[actor]
 		if tuple == nil || e.tuple == *tuple {
-			out[e.variantIndex(a.exposure.firstSeen)].add(&a.measured[actor])
+			out[e.variantIndex(a.exposure.firstSeen, a.f.asOf)].add(&a.measured[actor])
 		}
 	}
 	for i := range out {
@@ -330,7 +334,7 @@ func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 	for step := range out {
 		var dropped []uint32
 		for _, actor := range a.entities {
-			if int(a.measured[actor].reached) == step+1 && a.f.entities[actor].variantIndex(a.exposure.firstSeen) == variant {
+			if int(a.measured[actor].reached) == step+1 && a.f.entities[actor].variantIndex(a.exposure.firstSeen, a.f.asOf) == variant {
 				dropped = append(dropped, actor)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -21,6 +22,8 @@ type resultsQuery struct {
 	exposures *exposuresQuery
 	// primary and secondary are the metrics of the two lists of the experiment.
 	primary, secondary []storedMetric
+	// all are all metrics of the experiment, the primary ones first.
+	all []storedMetric
 	// correction is the method for multiple testing: none, holm or benjamini_hochberg.
 	correction string
 }
@@ -31,6 +34,8 @@ type storedMetric struct {
 	raw   json.RawMessage
 	query *experimentQuery
 	fault error
+	// index is the index in resultsQuery.all.
+	index int
 }
 
 // maxMetrics is the maximum number of metrics in one response.
@@ -54,26 +59,38 @@ func parseResults(n document.Node, p *port.Project) scan.Plan {
 	for _, uuid := range n.Get("metrics").List(maxMetrics) {
 		only = append(only, uuid.Text(""))
 	}
-	q.primary, q.secondary = q.metrics(q.Primary, only, p), q.metrics(q.Secondary, only, p)
+	q.all = q.metrics(p)
+	for i := range q.all {
+		m := &q.all[i]
+		switch {
+		case only != nil && !slices.Contains(only, m.uuid()):
+		case i < len(q.Primary):
+			q.primary = append(q.primary, *m)
+		default:
+			q.secondary = append(q.secondary, *m)
+		}
+	}
 	if count := len(q.primary) + len(q.secondary); count > maxMetrics {
 		n.Fail(document.TooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
 	}
 	return q
 }
 
-// metrics parses stored metrics. If only is not nil, it skips the metrics with other UUIDs. Faults
-// are recorded in the metric, so that they do not prevent results of the other metrics.
-func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *port.Project) (out []storedMetric) {
-	for _, raw := range list {
-		m := storedMetric{raw: raw}
-		text, _ := wire.Value(rawMember(raw, "uuid")).(string)
-		if only != nil && !slices.Contains(only, text) {
-			continue
-		}
+// uuid returns the UUID of the metric, "" if it has none.
+func (m *storedMetric) uuid() string {
+	text, _ := wire.Value(rawMember(m.raw, "uuid")).(string)
+	return text
+}
+
+// metrics parses all stored metrics. Faults are recorded in the metric, so that they do not prevent
+// results of the other metrics.
+func (x Trial) metrics(p *port.Project) (out []storedMetric) {
+	for i, raw := range slices.Concat(x.Primary, x.Secondary) {
+		m := storedMetric{raw: raw, index: i}
 		n, fault := document.Decode(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
 		// The nested query has to find this experiment, whatever its id is.
 		project := *p
-		project.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }
+		project.Experiment = func(int64) (*experiments.Experiment, error) { return x.Experiment, nil }
 		m.query = parseExperiment(n, &project).(*experimentQuery)
 		if *fault != nil {
 			m.fault = *fault
@@ -92,9 +109,19 @@ func rawMember(object json.RawMessage, name string) json.RawMessage {
 	return members[name]
 }
 
-// Run reads the exposures once for all metrics and then computes each metric.
-func (q *resultsQuery) Run(r *scan.Run) (*port.Result, error) {
-	exposures, err := q.exposures.Run(r)
+// Run reads the exposures and the events of all metrics once, and then computes each metric.
+func (q *resultsQuery) Run(r *scan.Run) (result *port.Result, err error) {
+	d, err := q.foldDays(r)
+	if err != nil {
+		return nil, err
+	}
+	var exposures *port.Result
+	if d != nil {
+		defer func() { d.close(err) }()
+		exposures, err = q.exposures.answer(d.experimentRun)
+	} else {
+		exposures, err = q.exposures.Run(r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,19 +142,80 @@ func (q *resultsQuery) Run(r *scan.Run) (*port.Result, error) {
 		"as_of": r.Now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
 		"difference_type": difference, "multiple_testing": q.correction, "exposures": exposures.Extra, "mismatch": mismatch,
 	}
-	// The metrics share one reading of the exposures.
-	f := newExperimentRun(r, q.Trial, q.exposures.exposure, nil)
-	if !q.Start.IsZero() {
-		if err := f.readExposures(); err != nil {
+	m := &measuredMetrics{daily: d}
+	// Metrics that are not measured day by day share one reading of the exposures.
+	m.shared = sync.OnceValues(func() (*experimentRun, error) {
+		f := newExperimentRun(r, q.Trial, q.exposures.exposure, nil)
+		if q.Start.IsZero() {
+			return f, nil
+		}
+		return f, f.readExposures()
+	})
+	for name, list := range map[string][]storedMetric{"primary": q.primary, "secondary": q.secondary} {
+		if out[name], err = q.answers(m, list); err != nil {
 			return nil, err
 		}
 	}
-	for name, list := range map[string][]storedMetric{"primary": q.primary, "secondary": q.secondary} {
-		if out[name], err = q.answers(f, list); err != nil {
-			return nil, err
-		}
+	if d != nil {
+		d.isDone = true
 	}
 	return &port.Result{Extra: out}, nil
+}
+
+// foldDays measures the metrics as of now, day by day. It returns nil if no metric can be measured
+// like this, or if all of them together need too much memory.
+func (q *resultsQuery) foldDays(r *scan.Run) (d *daily, err error) {
+	days, ok := q.days(r, maxTimeseries)
+	if !ok || len(q.primary)+len(q.secondary) == 0 {
+		return nil, nil
+	}
+	d, err = openDaily(r, q.Trial, q.exposures.exposure, q.all)
+	if d != nil {
+		if err = d.foldUntilNow(days); err != nil {
+			d.close(err)
+		}
+	}
+	if fault := new(port.Error); errors.As(err, &fault) && fault.Code == document.TooLarge {
+		r.Reserved = r.Retained
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// measuredMetrics are the metrics of an experiment whose events have been read.
+type measuredMetrics struct {
+	// daily may be nil.
+	daily *daily
+	// shared returns the run with the exposures for all other metrics.
+	shared func() (*experimentRun, error)
+}
+
+// answer computes a metric and calls use with the answer, which is valid until use returns.
+func (m *measuredMetrics) answer(metric *storedMetric, use func(a *experimentAnswer)) error {
+	if m.daily != nil && m.daily.metrics[metric.index] != nil {
+		a, err := m.daily.answer(m.daily.metrics[metric.index])
+		if err == nil {
+			use(a)
+		}
+		return err
+	}
+	f, err := m.shared()
+	if err != nil {
+		return err
+	}
+	return f.ReleaseAfter(func() error { // the next metric reuses the memory of this one
+		a := &experimentAnswer{experimentQuery: metric.query, f: f.fork()}
+		if !a.Start.IsZero() {
+			if err := a.read(); err != nil {
+				return err
+			}
+		}
+		use(a)
+		return nil
+	})
 }
 
 // comparedVariant is a variant of a metric with its comparison to the baseline, before correction
@@ -141,7 +229,7 @@ type comparedVariant struct {
 
 // answers returns the results of some metrics. Their comparisons are one family for the correction
 // for multiple testing. A metric that fails has the error as its result.
-func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, error) {
+func (q *resultsQuery) answers(measured *measuredMetrics, list []storedMetric) ([]any, error) {
 	out, family := []any{}, []*comparedVariant{}
 	for i := range list {
 		m := &list[i]
@@ -152,16 +240,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 		out = append(out, view)
 		err := m.fault
 		if err == nil {
-			err = f.ReleaseAfter(func() error { // the next metric reuses the memory of this one
-				a := &experimentAnswer{experimentQuery: m.query, f: f.fork()}
-				if !q.Start.IsZero() {
-					if err := a.read(); err != nil {
-						return err
-					}
-				}
-				family = append(family, a.addDetails(view)...)
-				return nil
-			})
+			err = measured.answer(m, func(a *experimentAnswer) { family = append(family, a.addDetails(view)...) })
 		}
 		// An error about the metric is part of the response; other errors end the query.
 		var fault *port.Error

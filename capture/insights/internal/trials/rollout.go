@@ -140,7 +140,7 @@ func (q *rolloutQuery) Run(r *scan.Run) (*port.Result, error) {
 	out := &experiments.Evidence{Integrity: f.integrity}
 	for i := range f.entities {
 		if e := &f.entities[i]; e.active {
-			switch e.variantIndex(false) {
+			switch e.variantIndex(false, never) {
 			case treatment:
 				out.Exposed.Treatment++
 			case control:
@@ -240,7 +240,7 @@ func (f *population) countMatured(window int64) (out experiments.Arms) {
 		if !e.active || e.first+window > f.to {
 			continue
 		}
-		switch e.variantIndex(false) {
+		switch e.variantIndex(false, never) {
 		case treatment:
 			out.Treatment++
 		case control:

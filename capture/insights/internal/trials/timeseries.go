@@ -3,6 +3,7 @@ package trials
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
@@ -15,7 +16,9 @@ import (
 // the end of each day (experiments.md §3.8). PostHog does not have this kind.
 type timeseriesQuery struct {
 	Trial
-	metric *experimentQuery
+	metric *storedMetric
+	// all are all metrics of the experiment: their days are computed together.
+	all []storedMetric
 }
 
 // maxTimeseries is the maximum number of days of a response.
@@ -28,17 +31,17 @@ func parseTimeseries(n document.Node, p *port.Project) scan.Plan {
 		return q
 	}
 	uuid := n.Get("metric_uuid").Text("")
-	results := resultsQuery{Trial: q.Trial}
-	found := append(results.metrics(q.Primary, []string{uuid}, p), results.metrics(q.Secondary, []string{uuid}, p)...)
+	q.all = q.metrics(p)
+	found := slices.IndexFunc(q.all, func(m storedMetric) bool { return m.uuid() == uuid })
 	switch {
 	case q.Start.IsZero():
 		n.Fail(document.InvalidInput, "Experiment has not been started yet")
-	case uuid == "" || len(found) == 0:
+	case uuid == "" || found < 0:
 		n.Get("metric_uuid").Fail(document.InvalidInput, "The experiment has no metric %s.", document.Describe(uuid))
-	case found[0].fault != nil:
-		n.Get("metric_uuid").Fail(document.InvalidInput, "%s", faultText(found[0].fault))
+	case q.all[found].fault != nil:
+		n.Get("metric_uuid").Fail(document.InvalidInput, "%s", faultText(q.all[found].fault))
 	default:
-		q.metric = found[0].query
+		q.metric = &q.all[found]
 	}
 	return q
 }
@@ -53,39 +56,54 @@ func faultText(err error) string {
 }
 
 // Run computes the metric for each local day, from the start of the experiment to its end.
-func (q *timeseriesQuery) Run(r *scan.Run) (*port.Result, error) {
+func (q *timeseriesQuery) Run(r *scan.Run) (result *port.Result, err error) {
+	days, ok := q.days(r, maxTimeseries)
+	if !ok {
+		return nil, document.NewFault(document.TooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
+	}
 	out := map[string]any{}
-	end := q.end(r.Now)
-	// Days are those of the project's time zone.
-	year, month, day := q.Start.In(r.Zone).Date()
-	for i := 0; ; i++ {
-		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.Zone)
-		if from.After(end) {
-			return &port.Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
+	found, err := q.continued(r, days)
+	if fault := new(port.Error); errors.As(err, &fault) && fault.Code == document.TooLarge {
+		r.Reserved, err = r.Retained, nil // one metric may need less memory than all together
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range days {
+		if found == nil {
+			out[v.name], err = q.resultAsOf(r, v)
+		} else {
+			out[v.name] = found[i]
 		}
-		if i == maxTimeseries {
-			return nil, document.NewFault(document.TooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
-		}
-		// A day that is not over ends now.
-		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.Zone).Add(-time.Microsecond)
-		if last.After(end) {
-			last = end
-		}
-		found, err := q.resultAsOf(r, last)
 		if err != nil {
 			return nil, err
 		}
-		out[from.Format(time.DateOnly)] = found
 	}
+	return &port.Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
 }
 
-// resultAsOf returns the results of the metric from the events up to an instant.
-func (q *timeseriesQuery) resultAsOf(r *scan.Run, last time.Time) (json.RawMessage, error) {
+// continued returns the results of the days from what is kept and from the events since. It returns
+// nil if the metric cannot be measured day by day.
+func (q *timeseriesQuery) continued(r *scan.Run, days []day) (out []json.RawMessage, err error) {
+	d, err := openDaily(r, q.Trial, q.metric.query.exposure, q.all)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	defer func() { d.close(err) }()
+	if d.metrics[q.metric.index] != nil {
+		out, err = d.series(days, q.metric.index)
+	}
+	d.isDone = err == nil
+	return out, err
+}
+
+// resultAsOf returns the results of the metric from the events of the days up to one of them.
+func (q *timeseriesQuery) resultAsOf(r *scan.Run, v day) (json.RawMessage, error) {
 	past := *r // what it reserves without retaining is released at the end
-	past.Now = last
-	f := newExperimentRun(&past, q.Trial, q.metric.exposure, nil)
-	f.last = last.UnixMicro()
-	a := &experimentAnswer{experimentQuery: q.metric, f: f}
+	past.Now = time.UnixMicro(v.end)
+	f := newExperimentRun(&past, q.Trial, q.metric.query.exposure, nil)
+	f.last = v.last()
+	a := &experimentAnswer{experimentQuery: q.metric.query, f: f}
 	err := f.readExposures()
 	if err == nil {
 		err = a.read()
@@ -97,11 +115,16 @@ func (q *timeseriesQuery) resultAsOf(r *scan.Run, last time.Time) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	// Sessions of funnel steps are left out, since they would be repeated for every day.
+	return a.dayResult(), nil
+}
+
+// dayResult returns the members of the response without the sessions of funnel steps, which would be
+// repeated for every day.
+func (a *experimentAnswer) dayResult() json.RawMessage {
 	members := a.members()
 	delete(members["baseline"].(map[string]any), "step_sessions")
 	for _, v := range members["variant_results"].([]any) {
 		delete(v.(map[string]any), "step_sessions")
 	}
-	return wire.MustEncode(members), nil
+	return wire.MustEncode(members)
 }

@@ -14,6 +14,8 @@ import (
 // Trial is the experiment of a query.
 type Trial struct {
 	*experiments.Experiment
+	// id is the id in the query, 0 if it has none.
+	id int64
 	// err is the error of Project.Experiment.
 	err error
 }
@@ -65,7 +67,7 @@ func readTrial(n document.Node, p *port.Project, mandatory bool) Trial {
 		return Trial{}
 	}
 	number := id.IntInRange(0, 1<<53, 0)
-	var x Trial
+	x := Trial{id: number}
 	if p.Experiment != nil && !id.HasFailed() {
 		x.Experiment, x.err = p.Experiment(number)
 	}

@@ -113,7 +113,7 @@ func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
 		m := &out[actor]
 		m.before = boolToFloat(actor < len(w.earlier) && w.earlier[actor])
-		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.Now.UnixMicro()
+		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now
 	}
 	return w.acts.Each(func(actor uint32, acts []milestone) error {
 		if err := f.CheckContext(actor); err != nil {
@@ -215,21 +215,25 @@ func (c *returnMeasurer) bind(f *experimentRun) []*filter.Matcher {
 
 // see records start and completion events after the exposure.
 func (c *returnMeasurer) see(r *scan.Row, actor uint32, e *exposedEntity) error {
+	if what := c.whatIs(r, e); what != 0 {
+		return c.acts.Add(actor, milestone{at: r.Batch.Time[r.Index], id: r.Batch.ID[r.Index], what: what})
+	}
+	return nil
+}
+
+// whatIs returns the meaning of an event as that of milestone.what, 0 if the event does not count.
+func (c *returnMeasurer) whatIs(r *scan.Row, e *exposedEntity) (what uint32) {
 	at := r.Batch.Time[r.Index]
 	if at < e.first {
-		return nil
+		return 0
 	}
-	a := milestone{at: at, id: r.Batch.ID[r.Index]}
 	if c.begins != nil && at <= c.f.to+c.window && (c.window == 0 || at <= e.first+c.window) && c.begins.Matches(r) {
-		a.what = 1
+		what = 1
 	}
 	if c.completes.Matches(r) {
-		a.what |= 2
+		what |= 2
 	}
-	if a.what == 0 {
-		return nil
-	}
-	return c.acts.Add(actor, a)
+	return what
 }
 
 // finish determines the start of each entity and whether it returned. Entities without a start
@@ -271,15 +275,22 @@ func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 // judge sets whether an entity that started at begin has a completion event in the window, and
 // whether the window is still open.
 func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
-	unit := metricUnits[c.unit]
-	m.excluded = f.Matured && begin.at+c.end*unit > f.Now.UnixMicro()
-	m.value = boolToFloat(slices.ContainsFunc(acts, func(a milestone) bool {
-		if a.what&2 == 0 || a.id == begin.id || a.at < begin.at {
-			return false
-		}
-		since := c.since(f.Calendar(), begin.at, a.at)
-		return c.begin*unit <= since && since <= c.end*unit
-	}))
+	m.excluded = c.isOpen(f, begin.at)
+	m.value = boolToFloat(slices.ContainsFunc(acts, func(a milestone) bool { return c.isReturn(f.Run, begin, a) }))
+}
+
+// isOpen reports whether an entity does not count because the window after its start is not over.
+func (c *returnMeasurer) isOpen(f *experimentRun, begin int64) bool {
+	return f.Matured && begin+c.end*metricUnits[c.unit] > f.now
+}
+
+// isReturn reports whether an event completes what began with another event.
+func (c *returnMeasurer) isReturn(r *scan.Run, begin, a milestone) bool {
+	if a.what&2 == 0 || a.id == begin.id || a.at < begin.at {
+		return false
+	}
+	since, unit := c.since(r.Calendar(), begin.at, a.at), metricUnits[c.unit]
+	return c.begin*unit <= since && since <= c.end*unit
 }
 
 // since returns the time between two instants in microseconds. For days and hours it is the

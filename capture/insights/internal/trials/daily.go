@@ -1,0 +1,293 @@
+package trials
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// history is what is kept of an experiment between two runs (experiments.md §3.8). Exposures and
+// checkpoints are valid for all events up to position. An event that is recorded later with an
+// earlier time makes the checkpoints and results after this time invalid; the exposures remain,
+// since adding an exposure gives the same entities in any order.
+type history struct {
+	position int64
+	// keys are the entities that were exposed: groups by their key, persons by the bytes of their
+	// UUID. entities and the states of metrics have the same numbers.
+	keys     *scan.Strings
+	entities []exposedEntity
+	// order are the numbers of the entities, sorted by key.
+	order []uint32
+	// checkpoints are sorted by time.
+	checkpoints []checkpoint
+	// results are the results of whole days by the index of the metric and the name of the day.
+	results []map[string]dayResult
+}
+
+// checkpoint has the states of the metrics after all events before end.
+type checkpoint struct {
+	end, bytes int64
+	// day is the number of the day, from the first of the experiment on.
+	day    int
+	states []any // nil for a metric that is not continuous
+}
+
+// dayResult is the result of a metric after all events before end.
+type dayResult struct {
+	end  int64
+	json json.RawMessage
+}
+
+// newHistory returns an empty history.
+func newHistory(metrics int) *history {
+	h := &history{keys: scan.NewStrings(nil), results: make([]map[string]dayResult, metrics)}
+	for i := range h.results {
+		h.results[i] = map[string]dayResult{}
+	}
+	return h
+}
+
+// through returns the end of the last day of which something is kept.
+func (h *history) through() int64 {
+	through := int64(0)
+	for _, c := range h.checkpoints {
+		through = max(through, c.end)
+	}
+	for _, days := range h.results {
+		for _, d := range days {
+			through = max(through, d.end)
+		}
+	}
+	return through
+}
+
+// forget drops what depends on events at or after an instant.
+func (h *history) forget(from int64) {
+	h.checkpoints = slices.DeleteFunc(h.checkpoints, func(c checkpoint) bool { return c.end > from })
+	for _, days := range h.results {
+		for name, d := range days {
+			if d.end > from {
+				delete(days, name)
+			}
+		}
+	}
+}
+
+// size returns the approximate size of the history in bytes.
+func (h *history) size() int64 {
+	bytes := exposedSize*int64(len(h.entities)) + 4*int64(len(h.order))
+	for _, key := range h.keys.All {
+		bytes += int64(len(key)) + 72
+	}
+	for _, c := range h.checkpoints {
+		bytes += c.bytes
+	}
+	for _, days := range h.results {
+		for name, d := range days {
+			bytes += int64(len(name)+len(d.json)) + 64
+		}
+	}
+	return bytes
+}
+
+// daily measures all metrics of an experiment in one pass over its events, day by day from the
+// newest checkpoint of its history on.
+type daily struct {
+	*experimentRun
+	history *history
+	// name and version identify the history, and isKept is true if it is kept between runs.
+	name, version string
+	isKept        bool
+	// isDone must be set at the end of a run without an error.
+	isDone  bool
+	metrics []*dailyMetric // by the index of the stored metric; nil if it is not continuous
+	groups  []*dailyGroup
+	// isFunnel is true if the metrics need the exposures, which exposures has then.
+	isFunnel  bool
+	exposures []moment
+	// end is the end of the days that the states of the metrics contain, and read that of the days
+	// whose events have been read.
+	end, read int64
+	measured  []figures
+	// counted are the entities that count now, sorted by key and by number.
+	counted, countedByNumber []uint32
+}
+
+// dailyMetric is a metric that is measured day by day.
+type dailyMetric struct {
+	continuous
+	query    *experimentQuery
+	group    *dailyGroup
+	matchers []*filter.Matcher
+}
+
+// dailyGroup are metrics whose events are read in one scan: those that need long columns of events,
+// such as properties, or the others, which a store can read much faster.
+type dailyGroup struct {
+	*experimentRun
+	metrics  []*dailyMetric
+	matchers []*filter.Matcher
+	// number returns the number in the history of an event's actor if it was exposed.
+	number func(*scan.Row) (uint32, bool)
+}
+
+// shortColumns are the columns of events that stores read fast.
+const shortColumns = port.Names | port.IDs | port.People | port.PeopleAtEvent | port.DistinctIDs
+
+// openDaily takes the history of an experiment, reads the events that were recorded since, and is
+// ready to measure. It returns nil if the experiment or all its metrics cannot be measured day by
+// day. The caller must call close.
+func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *daily, err error) {
+	if e.activation != nil || x.Start.IsZero() {
+		return nil, nil
+	}
+	volatile := r.Volatile
+	r.Volatile = false
+	defer func() { r.Volatile = r.Volatile || volatile }()
+	d = &daily{experimentRun: newExperimentRun(r, x, e, nil)}
+	if d.actors.Keys != nil {
+		d.actors.Keys.Reserve = r.Reserve
+	}
+	if r.Volatile { // exposures are not the same in every run
+		return nil, d.b.Err
+	}
+	if d.choose(metrics); len(d.groups) == 0 {
+		return nil, nil
+	}
+	d.name, d.version = fmt.Sprintf("experiment %d", x.id), d.definition()
+	if r.Keeper != nil && x.id != 0 && r.Reader.Position() != 0 {
+		state, err := r.Keeper.Take(r.Context, d.name, d.version)
+		if err != nil {
+			return nil, err
+		}
+		d.isKept = true
+		d.history, _ = state.(*history)
+	}
+	if d.history == nil {
+		d.history = newHistory(len(metrics))
+	}
+	h := d.history
+	// All memory can be released if it is too much: see resultsQuery.foldDays.
+	h.keys.Reserve = r.Reserve
+	if err = r.Reserve(h.size()); err == nil {
+		err = d.update()
+	}
+	if err != nil {
+		d.close(err)
+		return nil, err
+	}
+	return d, nil
+}
+
+// close gives the history back. After an error it is still valid for its position; after a panic it
+// may not be.
+func (d *daily) close(err error) {
+	if !d.isKept {
+		return
+	}
+	h := d.history
+	switch {
+	case d.isDone:
+		h.position = d.Reader.Position()
+	case err == nil:
+		d.Keeper.Give(d.name, d.version, nil, 0)
+		return
+	}
+	for len(h.checkpoints) > 1 && h.size() > d.Keeper.Limit() {
+		h.checkpoints = h.checkpoints[1:]
+	}
+	h.keys.Reserve = nil
+	d.Keeper.Give(d.name, d.version, h, h.size())
+}
+
+// definition returns a hash of everything on which the meaning of events depends.
+func (d *daily) definition() string {
+	p := d.Project
+	sum := sha256.Sum256(wire.MustEncode([]any{d.Experiment, d.Zone.String(), p.PropertyMatchingVersion, string(p.TestAccountFilters), p.Actions, d.Mode}))
+	return hex.EncodeToString(sum[:])
+}
+
+// choose finds the metrics that can be measured day by day, and binds them in groups.
+func (d *daily) choose(metrics []storedMetric) {
+	short, long := &dailyGroup{experimentRun: d.metricRun()}, &dailyGroup{experimentRun: d.metricRun()}
+	d.metrics = make([]*dailyMetric, len(metrics))
+	for i := range metrics {
+		m := &metrics[i]
+		if m.fault != nil || newContinuous(m.query, d.matcher.Names) == nil {
+			continue
+		}
+		// Binding shows which columns a metric needs, and whether it depends on more than events.
+		trial := d.metricRun()
+		d.Volatile = false
+		newContinuous(m.query, d.matcher.Names).bind(trial)
+		if d.Volatile || trial.b.Err != nil {
+			continue
+		}
+		g := short
+		if trial.b.Needs.Columns&^shortColumns != 0 {
+			g = long
+		}
+		own := &dailyMetric{continuous: newContinuous(m.query, d.matcher.Names), query: m.query, group: g}
+		own.matchers = own.bind(g.experimentRun)
+		g.metrics, g.matchers = append(g.metrics, own), append(g.matchers, own.matchers...)
+		d.metrics[i] = own
+		_, funnel := own.continuous.(*dailyFunnel)
+		d.isFunnel = d.isFunnel || funnel
+	}
+	d.groups = slices.DeleteFunc([]*dailyGroup{short, long}, func(g *dailyGroup) bool { return len(g.metrics) == 0 })
+}
+
+// metricRun returns a run for metrics, whose binder does not need the columns of exposures.
+func (d *daily) metricRun() *experimentRun {
+	f := &experimentRun{Run: d.Run, Trial: d.Trial, exposure: d.exposure, from: d.from, to: d.to, last: never, asOf: never, now: d.now}
+	f.b = &scan.Binder{Run: d.Run, From: d.from, To: d.to}
+	f.b.Needs.Columns |= port.IDs
+	f.actors = f.b.Actors(d.groupType())
+	return f
+}
+
+// update drops what events that were recorded since the last run have made invalid.
+func (d *daily) update() error {
+	h := d.history
+	through := h.through()
+	if through == 0 || d.Reader.Position() == h.position {
+		return nil
+	}
+	first, err := d.firstSince(h.position, through)
+	if err == nil {
+		h.forget(first)
+	}
+	return err
+}
+
+// firstSince returns the time of the first event that was recorded after a position, if it is before
+// through; otherwise through. Only names of events are compared.
+func (d *daily) firstSince(position, through int64) (int64, error) {
+	b, lookback := &scan.Binder{Run: d.Run}, int64(0)
+	for _, g := range d.groups {
+		for _, m := range g.metrics {
+			lookback = max(lookback, m.lookback())
+		}
+	}
+	err := b.ScanBound(port.Scan{From: d.from - lookback, To: through - 1, After: position, Names: d.names()}, func(r *scan.Row) error {
+		through = min(through, r.Batch.Time[r.Index])
+		return nil
+	})
+	return through, err
+}
+
+// names returns the names of all events that may matter; nil means any.
+func (d *daily) names() []string {
+	all := []*filter.Matcher{d.matcher}
+	for _, g := range d.groups {
+		all = append(all, g.matchers...)
+	}
+	return filter.EventNames(all...)
+}

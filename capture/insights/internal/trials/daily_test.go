@@ -1,0 +1,464 @@
+package trials
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/insights/internal/document"
+	"github.com/bunting-flags/bunting/capture/insights/internal/querytest"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// world is a project with random events.
+type world struct {
+	t      *testing.T
+	random *rand.Rand
+	rows   []any
+	// merged are pairs of distinct ids of one person, in the order of the merges.
+	merged [][2]string
+	keeper *memoryKeeper
+	x      experiments.Experiment
+	zone   *time.Location
+	now    time.Time
+	// runs is the number of queries.
+	runs int
+	// newest is the time until which events have been recorded.
+	newest time.Time
+}
+
+// dailyStart is the start of the experiment: 19:00 in New York, in the night in which clocks change
+// there, two days later.
+var dailyStart = time.Date(2025, 3, 8, 0, 0, 0, 0, time.UTC)
+
+// dailyMetrics are metrics of all kinds.
+var dailyMetrics = []string{
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"buy"}}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"buy","math":"sum","math_property":"amount"},"conversion_window":30,"conversion_window_unit":"hour"}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"buy","math":"avg","math_property":"amount"},"upper_bound_percentile":0.9,"lower_bound_percentile":0.2}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"buy","math":"min","math_property":"amount"}}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":null,"math":"max","math_property":"amount"}}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"see"},"threshold":2,"conversion_window":2}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"see","math":"dau","properties":[{"key":"amount","operator":"gt","value":1}]}}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"see","math":"unique_session"}}`,
+	`{"metric_type":"ratio","numerator":{"kind":"EventsNode","event":"buy","math":"sum","math_property":"amount"},"denominator":{"kind":"EventsNode","event":"see"},"numerator_outlier_handling":{"upper_bound_percentile":0.8}}`,
+	`{"metric_type":"funnel","series":[{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"buy"}]}`,
+	`{"metric_type":"funnel","series":[{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"buy"}],"conversion_window":20,"conversion_window_unit":"hour"}`,
+	`{"metric_type":"funnel","funnel_order_type":"unordered","series":[{"kind":"EventsNode","event":"buy"},{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"$feature_flag_called"}],"conversion_window":10,"conversion_window_unit":"hour"}`,
+	`{"metric_type":"funnel","funnel_order_type":"strict","series":[{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"buy"}]}`,
+	`{"metric_type":"retention","start_event":{"kind":"EventsNode","event":"see"},"completion_event":{"kind":"EventsNode","event":"buy"},"retention_window_start":1,"retention_window_end":2,"retention_window_unit":"day"}`,
+	`{"metric_type":"retention","start_event":{"kind":"EventsNode","event":"see"},"completion_event":{"kind":"EventsNode","event":"see"},"retention_window_start":0,"retention_window_end":5,"retention_window_unit":"hour","start_handling":"last_seen","conversion_window":3}`,
+	`{"metric_type":"retention","start_event":{"kind":"ExperimentExposureNode"},"completion_event":{"kind":"EventsNode","event":"buy"},"retention_window_start":0,"retention_window_end":1,"retention_window_unit":"day"}`,
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 35)), keeper: &memoryKeeper{states: map[string]any{}}}
+	w.zone = []*time.Location{time.UTC, zoneOf(t, "America/New_York"), zoneOf(t, "Asia/Kolkata")}[w.random.IntN(3)]
+	w.x = experiments.Experiment{
+		FlagKey: "page", Start: dailyStart, Variants: []experiments.Variant{{Key: "control", Share: 40}, {Key: "a", Share: 30}, {Key: "b", Share: 30}},
+		Matured: w.random.IntN(3) == 0, Stats: json.RawMessage(`{"method":"frequentist"}`),
+	}
+	if w.random.IntN(3) == 0 {
+		w.x.Stats = json.RawMessage(`{"cuped":{"enabled":true,"lookback_days":2}}`)
+	}
+	if w.random.IntN(2) == 0 {
+		w.x.End = dailyStart.Add(time.Duration(w.random.IntN(9*24*60)) * time.Minute)
+	}
+	w.x.Criteria = json.RawMessage([]string{`{}`, `{"multiple_variant_handling":"first_seen"}`, `{"exposure_config":{"kind":"ExperimentEventExposureConfig","event":"own","properties":[]}}`}[w.random.IntN(3)])
+	if w.random.IntN(4) == 0 {
+		w.x.GroupType = new(int)
+	}
+	for i, m := range dailyMetrics {
+		raw := json.RawMessage(fmt.Sprintf(`{"kind":"ExperimentMetric","uuid":"m%d",%s`, i, m[1:]))
+		if i%3 == 0 {
+			w.x.Secondary = append(w.x.Secondary, raw)
+		} else {
+			w.x.Primary = append(w.x.Primary, raw)
+		}
+	}
+	w.newest = dailyStart.Add(-30 * time.Hour)
+	return w
+}
+
+func zoneOf(t *testing.T, name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// record adds events until a time. A part of them is late, and many are at the same time, at
+// midnight or at the bounds of the experiment.
+func (w *world) record(until time.Time, count int) {
+	span := until.Sub(w.newest)
+	for range count {
+		at := w.newest.Add(time.Duration(w.random.Int64N(int64(span))))
+		switch w.random.IntN(12) {
+		case 0:
+			at = at.Add(-time.Duration(w.random.IntN(72)) * time.Hour)
+		case 1:
+			y, m, d := at.In(w.zone).Date()
+			at = time.Date(y, m, d, 0, 0, 0, 0, w.zone).Add(time.Duration(w.random.IntN(3)-1) * time.Microsecond)
+		case 2:
+			at = at.Truncate(6 * time.Hour)
+		case 3:
+			if !w.x.End.IsZero() {
+				at = w.x.End
+			}
+		}
+		if at.After(until) {
+			at = until
+		}
+		w.event(at)
+	}
+	w.newest = until
+}
+
+func (w *world) event(at time.Time) {
+	id := fmt.Sprintf("u%d", w.random.IntN(40))
+	variant := []string{"control", "a", "b"}[(int(id[len(id)-1])+w.random.IntN(12)/11)%3]
+	properties := map[string]any{"amount": float64(w.random.IntN(16)) / 4, "$session_id": fmt.Sprint(w.random.IntN(9)), "$group_0": "g" + id[1:]}
+	name := []string{"see", "see", "see", "buy", "buy", "own", "$feature_flag_called", "other"}[w.random.IntN(8)]
+	switch name {
+	case "own":
+		properties["$feature/page"] = variant
+	case "$feature_flag_called":
+		properties["$feature_flag"], properties["$feature_flag_response"] = []string{"page", "page", "page", "other"}[w.random.IntN(4)], variant
+	}
+	w.rows = append(w.rows, []any{name, id, at.UTC().Format(time.RFC3339Nano), properties})
+}
+
+// source returns the events as a source.
+func (w *world) source() *querytest.Store {
+	s := querytest.Events(string(wire.MustEncode(w.rows)))
+	for _, pair := range w.merged {
+		s.Merge(pair[0], pair[1])
+	}
+	return s
+}
+
+// run runs a query. Without a keeper and with plain, nothing is measured day by day.
+func (w *world) run(query string, keeper port.Keeper, plain bool) map[string]any {
+	w.t.Helper()
+	r, plan := w.plan(w.t.Context(), query, keeper, w.source())
+	var result *port.Result
+	var err error
+	if q, ok := plan.(*timeseriesQuery); ok && plain {
+		out := map[string]any{}
+		days, _ := q.days(r, maxTimeseries)
+		for _, v := range days {
+			if out[v.name], err = q.resultAsOf(r, v); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		result = &port.Result{Extra: map[string]any{"timeseries": out}}
+	} else if result, err = plan.Run(r); err != nil {
+		w.t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(wire.MustEncode(result.Extra), &out); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *world) plan(ctx context.Context, query string, keeper port.Keeper, s port.Source) (*scan.Run, scan.Plan) {
+	x := w.x
+	p := &port.Project{ID: 1, Location: w.zone, Experiment: func(int64) (*experiments.Experiment, error) { return &x, nil }}
+	n, fault := document.Decode(json.RawMessage(query), "query")
+	kind := n.Get("kind").Text("")
+	plan := Kinds[slices.IndexFunc(Kinds, func(k scan.Kind) bool { return k.Name == kind })].Parse(n, p)
+	if *fault != nil {
+		w.t.Fatal(*fault)
+	}
+	reader, err := s.Open(ctx, 1)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.runs++; w.runs%2 == 0 {
+		reader = renumberingReader{reader}
+	}
+	r := scan.NewRun(ctx, reader, p, port.Options{Now: w.now, Keeper: keeper})
+	r.Mode = scan.ModeOverrideOnEvents
+	return r, plan
+}
+
+// renumberingReader gives persons other numbers.
+type renumberingReader struct{ port.Reader }
+
+const renumbered = 100
+
+func (r renumberingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
+	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
+		for i := range b.Person {
+			b.Person[i] = renumbered - b.Person[i]
+		}
+		return yield(b)
+	})
+}
+
+func (r renumberingReader) Person(n uint32) *port.Person { return r.Reader.Person(renumbered - n) }
+
+// memoryKeeper is a keeper of one project.
+type memoryKeeper struct {
+	states map[string]any
+	// found counts the states that were found.
+	found int
+	// bytes is the size of the last state.
+	bytes int64
+	limit int64
+}
+
+func (k *memoryKeeper) Take(_ context.Context, name, version string) (any, error) {
+	state := k.states[name+version]
+	delete(k.states, name+version)
+	if state != nil {
+		k.found++
+	}
+	return state, nil
+}
+
+func (k *memoryKeeper) Give(name, version string, state any, bytes int64) {
+	if k.bytes = bytes; state != nil {
+		k.states[name+version] = state
+	}
+}
+
+func (k *memoryKeeper) Limit() int64 {
+	if k.limit > 0 {
+		return k.limit
+	}
+	return 1 << 30
+}
+
+// What is continued from day to day has the same results as a computation from the start
+// (experiments.md §3.8), for random events of which some are late, after merges and changes of the
+// experiment, in several time zones, and in any order of the questions.
+func TestDaily_EqualsPlain(t *testing.T) {
+	const seeds = uint64(8)
+	found := 0
+	for seed := range seeds {
+		w := newWorld(t, seed)
+		w.now = dailyStart.Add(time.Duration(w.random.IntN(60)) * time.Hour)
+		w.record(w.now, 300)
+		for step := range 6 {
+			switch w.random.IntN(6) {
+			case 0: // a merge: the keeper of a server drops what is kept then
+				w.merged = append(w.merged, [2]string{fmt.Sprintf("u%d", w.random.IntN(40)), fmt.Sprintf("u%d", w.random.IntN(40))})
+				w.keeper.states = map[string]any{}
+			case 1:
+				w.x.Excluded = [][]string{nil, {"b"}}[w.random.IntN(2)]
+			}
+			if w.random.IntN(2) == 0 {
+				w.checkResults(seed, step)
+			}
+			for range 2 {
+				w.checkSeries(seed, step, w.random.IntN(len(dailyMetrics)))
+			}
+			w.now = w.now.Add(time.Duration(w.random.IntN(50)) * time.Hour)
+			if w.newest.Before(w.now) {
+				w.record(w.now, w.random.IntN(120))
+			}
+		}
+		if found += w.keeper.found; t.Failed() {
+			return
+		}
+	}
+	if found < 5*int(seeds) {
+		t.Errorf("%d runs continue what was kept, want at least 5 for each of %d worlds", found, seeds)
+	}
+}
+
+// Only metrics that would have to remember events are computed from the start: distinct sessions, and
+// funnels in which an event may be an exposure and a step or a reset.
+func TestDaily_Metrics(t *testing.T) {
+	w := newWorld(t, 2)
+	_, plan := w.plan(t.Context(), `{"kind":"ExperimentResultsQuery","experiment_id":1}`, nil, w.source())
+	for _, m := range plan.(*resultsQuery).all {
+		want := !strings.Contains(string(m.raw), "unique_session") && !strings.Contains(string(m.raw), "strict")
+		if got := newContinuous(m.query, capture.Exposures()) != nil; got != want {
+			t.Errorf("continued %t, want %t: %s", got, want, m.raw)
+		}
+	}
+}
+
+func (w *world) checkSeries(seed uint64, step, metric int) {
+	w.t.Helper()
+	query := fmt.Sprintf(`{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m%d"}`, metric)
+	got, want := w.run(query, w.keeper, false)["timeseries"].(map[string]any), w.run(query, nil, true)["timeseries"].(map[string]any)
+	if len(got) != len(want) {
+		w.t.Errorf("seed %d, step %d: %d days, want %d", seed, step, len(got), len(want))
+	}
+	for name := range want {
+		if g, h := string(wire.MustEncode(got[name])), string(wire.MustEncode(want[name])); g != h {
+			w.t.Errorf("seed %d, step %d, %s of %s:\n got %s\nwant %s", seed, step, name, dailyMetrics[metric], g, h)
+			return
+		}
+	}
+}
+
+// checkResults compares the results of all metrics with those of queries about one metric.
+func (w *world) checkResults(seed uint64, step int) {
+	w.t.Helper()
+	got := w.run(`{"kind":"ExperimentResultsQuery","experiment_id":1}`, w.keeper, false)
+	for _, list := range []struct {
+		got []any
+		raw []json.RawMessage
+	}{{got["primary"].([]any), w.x.Primary}, {got["secondary"].([]any), w.x.Secondary}} {
+		for i, raw := range list.raw {
+			want := w.run(`{"kind":"ExperimentQuery","experiment_id":1,"metric":`+string(raw)+`}`, nil, true)
+			metric := list.got[i].(map[string]any)
+			w.compare(seed, step, raw, metric["baseline"], want["baseline"])
+			for k, v := range want["variant_results"].([]any) {
+				w.compare(seed, step, raw, metric["variants"].([]any)[k], v)
+			}
+		}
+	}
+	exposures := w.run(`{"kind":"ExperimentExposureQuery","experiment_id":1,"feature_flag":{"key":"page"}}`, nil, true)
+	if g, h := string(wire.MustEncode(got["exposures"])), string(wire.MustEncode(exposures)); g != h {
+		w.t.Errorf("seed %d, step %d:\n got %s\nwant %s", seed, step, g, h)
+	}
+}
+
+// compare compares the members that want has.
+func (w *world) compare(seed uint64, step int, metric json.RawMessage, got, want any) {
+	w.t.Helper()
+	for name, v := range want.(map[string]any) {
+		if name == "step_sessions" {
+			continue
+		}
+		if g, h := string(wire.MustEncode(got.(map[string]any)[name])), string(wire.MustEncode(v)); g != h {
+			w.t.Errorf("seed %d, step %d, %s of %s: got %s, want %s", seed, step, name, metric, g, h)
+		}
+	}
+}
+
+// countingSource counts the events that are read, and ends the context after a number of them.
+type countingSource struct {
+	port.Source
+	read   int
+	most   int
+	cancel context.CancelCauseFunc
+	after  int
+}
+
+type countingReader struct {
+	port.Reader
+	of *countingSource
+}
+
+func (s *countingSource) Open(ctx context.Context, project int64) (port.Reader, error) {
+	r, err := s.Source.Open(ctx, project)
+	return countingReader{r, s}, err
+}
+
+func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
+	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
+		if r.of.read += b.Len(); r.of.most > 0 && r.of.read >= r.of.most && r.of.cancel != nil {
+			r.of.cancel(errGone)
+			r.of.cancel = nil
+		} else if r.of.most > 0 && r.of.cancel == nil {
+			r.of.after += b.Len()
+		}
+		return yield(b)
+	})
+}
+
+var errGone = errors.New("the client has gone")
+
+// A day later only the events of the new day are read; a late event makes the days since it be read
+// again, and no earlier ones. Days that are kept are not read at all.
+func TestDaily_ReadsNewDays(t *testing.T) {
+	w := newWorld(t, 1)
+	w.zone, w.x.End, w.x.GroupType, w.x.Criteria = time.UTC, time.Time{}, nil, nil
+	w.x.Secondary, w.x.Primary = nil, []json.RawMessage{json.RawMessage(`{"kind":"ExperimentMetric","uuid":"m","metric_type":"mean","source":{"kind":"EventsNode","event":"buy"}}`)}
+	add := func(name string, day, hour int) {
+		w.rows = append(w.rows, []any{name, "u", dailyStart.Add(time.Duration(24*day+hour) * time.Hour).Format(time.RFC3339Nano), map[string]any{"$feature_flag": "page", "$feature_flag_response": "a"}})
+	}
+	add("$feature_flag_called", 0, 1)
+	for day := range 20 {
+		for hour := range 10 {
+			add("buy", day, 2+hour)
+		}
+	}
+	read := func() int {
+		s := &countingSource{Source: w.source()}
+		r, plan := w.plan(t.Context(), `{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m"}`, w.keeper, s)
+		if _, err := plan.Run(r); err != nil {
+			t.Fatal(err)
+		}
+		return s.read
+	}
+	for _, c := range []struct {
+		of   string
+		hour int // of now, after the start
+		add  func()
+		want int
+	}{
+		{"all days", 20*24 + 1, nil, 201},
+		{"again in the next hour", 20*24 + 2, nil, 0},
+		{"a day later, the events of the day", 21*24 + 1, func() { add("buy", 20, 3); add("buy", 20, 4) }, 2},
+		{"an event of another name", 21*24 + 2, func() { add("see", 3, 3) }, 0},
+		// The late event itself is read when it is found, and again with the ten others of the day.
+		{"a late event of the day before", 21*24 + 3, func() { add("buy", 20, 5) }, 1 + 3},
+		// The days from 17 on follow the checkpoint at the end of day 16.
+		{"a late event of day 18", 21*24 + 4, func() { add("buy", 18, 5) }, 1 + 10 + 11 + 10 + 3},
+		{"a late exposure of the first day", 21*24 + 5, func() { add("$feature_flag_called", 0, 3) }, 1 + 2 + 200 + 1 + 3},
+	} {
+		if c.add != nil {
+			c.add()
+		}
+		w.now = dailyStart.Add(time.Duration(c.hour) * time.Hour)
+		if got := read(); got != c.want {
+			t.Errorf("%s: %d events are read, want %d", c.of, got, c.want)
+		}
+	}
+}
+
+// A query whose client has gone reads no further batch, and what was kept before it remains valid.
+func TestDaily_Cancel(t *testing.T) {
+	w := newWorld(t, 7)
+	w.now = dailyStart.Add(200 * time.Hour)
+	w.record(w.now, 600)
+	for _, query := range []string{`{"kind":"ExperimentResultsQuery","experiment_id":1}`, `{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m0"}`} {
+		for _, most := range []int{1, 50, 150, 400} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			s := &countingSource{Source: w.source(), most: most, cancel: cancel}
+			r, plan := w.plan(ctx, query, w.keeper, s)
+			if _, err := plan.Run(r); !errors.Is(err, context.Canceled) || s.after > 0 {
+				t.Errorf("%s after %d events: %v, %d further events are read", query, most, err, s.after)
+			}
+			w.checkSeries(7, most, 1)
+			for range 3 {
+				w.event(dailyStart.Add(time.Duration(w.random.IntN(200)) * time.Hour))
+			}
+		}
+	}
+}
+
+// A history that is larger than the keeper's limit has fewer checkpoints.
+func TestDaily_Limit(t *testing.T) {
+	w := newWorld(t, 3)
+	w.x.End, w.now = time.Time{}, dailyStart.Add(300*time.Hour)
+	w.record(w.now, 900)
+	const query = `{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m0"}`
+	w.run(query, w.keeper, false)
+	all := w.keeper.bytes
+	w.keeper.states, w.keeper.limit = map[string]any{}, all-1
+	w.run(query, w.keeper, false)
+	if w.keeper.bytes >= all || w.keeper.bytes == 0 {
+		t.Errorf("%d bytes, want fewer than %d", w.keeper.bytes, all)
+	}
+	w.checkSeries(3, 0, 0)
+}

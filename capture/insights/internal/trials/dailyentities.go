@@ -1,0 +1,117 @@
+package trials
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
+
+// readExposures adds the exposures from an instant on to the history. Exposures after the end of the
+// period that is asked about are among them; asOf leaves them out.
+func (d *daily) readExposures(from int64) error {
+	h, until := d.history, int64(never)
+	if !d.End.IsZero() {
+		until = d.End.UnixMicro()
+	}
+	d.entities = h.entities
+	number := d.numbers(d.experimentRun, true)
+	var seen moments
+	err := d.b.ScanBound(port.Scan{From: from, To: until, Names: filter.EventNames(d.matcher)}, func(r *scan.Row) error {
+		if !d.matcher.Matches(r) {
+			return nil
+		}
+		variant := d.variant(r)
+		if variant < 0 {
+			return nil
+		}
+		actor, ok := number(r)
+		if !ok {
+			return nil
+		}
+		if err := d.expose(r, actor, variant); err != nil || !d.isFunnel {
+			return err
+		}
+		return seen.add(moment{at: r.Batch.Time[r.Index], id: r.Batch.ID[r.Index], actor: actor, what: 1}, d.Reserve)
+	})
+	h.entities = d.entities
+	if err != nil {
+		return err
+	}
+	d.exposures = seen.take(never, true)
+	h.sort()
+	// Lists of entities may be longer than the number of entities.
+	d.entities = h.entities[:min(len(h.entities), len(h.keys.All))]
+	for _, g := range d.groups {
+		g.entities, g.number = d.entities, d.numbers(g.experimentRun, false)
+	}
+	if err := d.Reserve((figuresSize + 8) * int64(len(d.entities))); err != nil {
+		return err
+	}
+	d.measured = make([]figures, len(d.entities))
+	return nil
+}
+
+// sort adds the entities that are new to order.
+func (h *history) sort() {
+	added := make([]uint32, 0, len(h.keys.All)-len(h.order))
+	for i := len(h.order); i < len(h.keys.All); i++ {
+		added = append(added, uint32(i))
+	}
+	compare := func(a, b uint32) int { return strings.Compare(h.keys.All[a], h.keys.All[b]) }
+	slices.SortFunc(added, compare)
+	merged := make([]uint32, 0, len(h.keys.All))
+	for _, i := range h.order {
+		for len(added) > 0 && compare(added[0], i) < 0 {
+			merged, added = append(merged, added[0]), added[1:]
+		}
+		merged = append(merged, i)
+	}
+	h.order = append(merged, added...)
+}
+
+// numbers returns a function that returns the number in the history of an event's actor. If add is
+// true, it adds actors; otherwise it returns false for those that were not exposed.
+func (d *daily) numbers(f *experimentRun, add bool) func(*scan.Row) (uint32, bool) {
+	const isAbsent = 1
+	keys, known := d.history.keys, []uint32(nil) // by the number in this run: 0, isAbsent, or the number in the history plus 2
+	return func(r *scan.Row) (uint32, bool) {
+		n, ok := f.actors.Number(r)
+		if !ok {
+			return 0, false
+		}
+		if int(n) >= len(known) {
+			var err error
+			if known, err = scan.Grow(known, n, 4, d.Reserve); err != nil {
+				f.b.SetErr(err)
+				return 0, false
+			}
+		}
+		if known[n] == 0 {
+			number, ok := uint32(0), false
+			if key := f.actorKey(n); add {
+				var err error
+				number, err = keys.Number(key)
+				f.b.SetErr(err)
+				ok = true
+			} else {
+				number, ok = keys.Find(key)
+			}
+			if known[n] = isAbsent; ok {
+				known[n] = number + 2
+			}
+		}
+		return known[n] - 2, known[n] != isAbsent
+	}
+}
+
+// actorKey returns the key of an actor, which is the same in every run.
+func (f *experimentRun) actorKey(number uint32) string {
+	if f.actors.Keys != nil {
+		return f.actors.Keys.All[number]
+	}
+	id := f.PersonID(number)
+	return string(id[:])
+}

@@ -1,0 +1,130 @@
+package trials
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+)
+
+// moment is an event of an entity that counts for a metric. For a mean or a ratio, what is the
+// index of the side and value the value of the event. For funnels and retention, what has the
+// meaning of milestone.what.
+type moment struct {
+	at, id      int64
+	value       float64
+	actor, what uint32
+}
+
+// momentSize is the size of a moment in bytes.
+const momentSize = 32
+
+// compareMoments is the order of compareMilestones.
+func compareMoments(a, b moment) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(bits.TrailingZeros32(a.what), bits.TrailingZeros32(b.what)), cmp.Compare(a.id, b.id))
+}
+
+// moments are events that were read and have not been added to a state yet.
+type moments struct {
+	// list contains the events from the index from on.
+	list []moment
+	from int
+	// latest is the greatest time of the list.
+	latest int64
+	sorted bool
+}
+
+// add adds an event. Events may be added in any order.
+func (m *moments) add(v moment, reserve func(bytes int64) error) error {
+	if m.from == len(m.list) {
+		m.list, m.from, m.latest = m.list[:0], 0, v.at
+	}
+	if len(m.list) == cap(m.list) {
+		more := max(1024, cap(m.list))
+		if err := reserve(momentSize * int64(more)); err != nil {
+			return err
+		}
+		m.list = append(make([]moment, 0, cap(m.list)+more), m.list...)
+	}
+	m.list = append(m.list, v)
+	m.latest, m.sorted = max(m.latest, v.at), false
+	return nil
+}
+
+// take removes the events before end and returns them, sorted if mustSort is true. They are valid
+// until the next call of add.
+func (m *moments) take(end int64, mustSort bool) []moment {
+	rest := m.list[m.from:]
+	if len(rest) == 0 {
+		return nil
+	}
+	if isWhole := m.latest < end; !m.sorted && (mustSort || !isWhole) {
+		if m.sorted = true; !slices.IsSortedFunc(rest, compareMoments) {
+			slices.SortFunc(rest, compareMoments)
+		}
+	}
+	n := len(rest)
+	if m.latest >= end {
+		n, _ = slices.BinarySearchFunc(rest, end, func(v moment, end int64) int { return cmp.Compare(v.at, end) })
+	}
+	m.from += n
+	return rest[:n]
+}
+
+// continuous is the measurer of a metric whose state after a day is enough to go on with the events
+// of the next day. Events are added to the state day by day, and within a day in any order.
+type continuous interface {
+	measurer
+	// lookback is the time before an exposure that the covariate covers, in microseconds; 0: there is
+	// none. seeEarly counts an event of an entity before its exposure. Covariates are not part of the
+	// state: seeEarly is called for all events in every run.
+	lookback() int64
+	seeEarly(r *scan.Row, actor uint32, e *exposedEntity) error
+	// fold adds the events before end that see has recorded to the state. exposures are the exposures
+	// of the same days, sorted by time.
+	fold(end int64, exposures []moment) error
+	// save returns a copy of the state for the first count entities, and its size in bytes. load
+	// replaces the state by a copy of one.
+	save(count int) (state any, bytes int64)
+	load(state any)
+	// isWhole reports whether all values are whole numbers, which have the same sum in any order.
+	isWhole() bool
+}
+
+// newContinuous returns the continuous measurer of a metric, nil if it has none.
+func newContinuous(q *experimentQuery, exposures []string) continuous {
+	m, before := &q.metric, (&experimentAnswer{experimentQuery: q}).lookback()
+	switch {
+	case len(m.sides) > 0:
+		for i := range m.sides {
+			// Distinct sessions and groups would have to be remembered.
+			if s := &m.sides[i]; s.sessions || s.math == "unique_session" || s.math == "unique_group" || s.math == "dau" && q.groupType() != scan.AnyPeople {
+				return nil
+			}
+		}
+		return &dailySums{sideSums: *newMeasurer(m, before).(*sideSums)}
+	case len(m.series) == 0:
+		return &dailyReturns{returnMeasurer: returnMeasurer{metric: m}}
+	case m.order == anyOrder:
+		return &dailyFunnel{metric: m, before: before}
+	case m.order == strictOrder || slices.ContainsFunc(m.series, func(e filter.Entity) bool { return canMatch(&e, exposures) }):
+		return nil // an event may be both an exposure and another event
+	}
+	return &dailyFunnel{metric: m, before: before}
+}
+
+// canMatch reports whether an entity may match an event with one of some names; nil means any name.
+func canMatch(e *filter.Entity, names []string) bool {
+	if e.Action != 0 || e.Event == nil || names == nil {
+		return true
+	}
+	return slices.Contains(names, *e.Event) || slices.ContainsFunc(e.MoreEvents, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// copyFirst returns a copy of a list for at most count entities, and its size in bytes.
+func copyFirst[T any](list []T, count int, size int64) ([]T, int64) {
+	list = slices.Clone(list[:min(len(list), count)])
+	return list, size * int64(len(list))
+}

@@ -1,0 +1,93 @@
+package queries
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
+
+// keeperOf returns the keeper of a query about a project, whose data has been rewritten a number of
+// times.
+func (d *Service) keeperOf(project, rewritten int64) port.Keeper {
+	return d.keeper(&preparedQuery{request: &Request{Project: &port.Project{ID: project}}, state: State{Rewritten: rewritten}})
+}
+
+// What is kept is found under its name, in its project and its version, until data is rewritten or
+// there is no room.
+func TestKept(t *testing.T) {
+	d := &Service{}
+	const large = keptStateBytes
+	for _, c := range []struct {
+		of                 string
+		project, rewritten int64
+		name, version      string
+		want               any
+		// give is the state that is given back, with its size.
+		give  any
+		bytes int64
+	}{
+		{"nothing", 1, 0, "a", "1", nil, "first", 100},
+		{"what was given", 1, 0, "a", "1", "first", "second", 100},
+		{"another name", 1, 0, "b", "1", nil, "of b", 100},
+		{"another project", 2, 0, "a", "1", nil, nil, 0},
+		{"another version is dropped", 1, 0, "a", "2", nil, nil, 0},
+		{"and does not come back", 1, 0, "a", "1", nil, "third", 100},
+		{"rewritten", 1, 1, "a", "1", nil, "fourth", 100},
+		{"a state that is too large", 1, 1, "a", "1", "fourth", "fifth", large + 1},
+		{"is not kept", 1, 1, "a", "1", nil, "sixth", large},
+		{"a second large one: b is the oldest", 2, 0, "c", "1", nil, "of c", large},
+		{"which has gone", 1, 0, "b", "1", nil, nil, 0},
+		{"the other large one has not", 1, 1, "a", "1", "sixth", "seventh", large},
+		{"a third one takes the room of the oldest", 3, 0, "e", "1", nil, "of e", 1},
+		{"which was c", 2, 0, "c", "1", nil, nil, 0},
+		{"not a", 1, 1, "a", "1", "seventh", nil, 0},
+		{"nor e", 3, 0, "e", "1", "of e", nil, 0},
+	} {
+		k := d.keeperOf(c.project, c.rewritten)
+		got, err := k.Take(t.Context(), c.name, c.version)
+		if got != c.want || err != nil {
+			t.Errorf("%s: %v, %v, want %v", c.of, got, err, c.want)
+		}
+		k.Give(c.name, c.version, c.give, c.bytes)
+	}
+	if d.kept.bytes != 0 || len(d.kept.states) != 0 || d.kept.recent.Len() != 0 || len(d.kept.taken) != 0 {
+		t.Errorf("%d bytes, %d states, %d taken", d.kept.bytes, d.kept.recent.Len(), len(d.kept.taken))
+	}
+}
+
+// A state has one user at a time; a query that waits for it ends with its context.
+func TestKept_Waits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &Service{}
+		k := d.keeperOf(1, 0)
+		if _, err := k.Take(t.Context(), "a", "1"); err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan any, 1)
+		go func() {
+			state, err := d.keeperOf(1, 0).Take(t.Context(), "a", "1")
+			if err != nil {
+				t.Error(err)
+			}
+			got <- state
+		}()
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(gone)
+		if _, err := k.Take(ctx, "a", "1"); !errors.Is(err, gone) {
+			t.Errorf("a cancelled query: %v", err)
+		}
+		synctest.Wait()
+		if len(got) > 0 {
+			t.Error("the state has two users")
+		}
+		k.Give("a", "1", "state", 5)
+		synctest.Wait()
+		if state := <-got; state != "state" {
+			t.Errorf("after it was given back: %v", state)
+		}
+	})
+}
