@@ -11,7 +11,8 @@ import (
 // clock, and the source of ids.
 type Env[T Tx] struct {
 	Store Store[T]
-	// Clock returns the current time. If nil, it is time.Now.
+	// Clock returns the current time. If nil, it is time.Now for this process, and Tx.Now for what
+	// several servers must agree on.
 	Clock func() time.Time
 	// IDs returns a new id. If nil, ids are random UUIDs.
 	IDs func() string
@@ -23,6 +24,17 @@ func (d *Env[T]) Now() time.Time {
 		return NewStamp(time.Now()).Time
 	}
 	return NewStamp(d.Clock()).Time
+}
+
+// StoreNow returns the current time in UTC of the clock that all servers of the store share, with
+// the precision of stored times. It is for decisions that several servers must not make twice or too
+// early because their own clocks differ.
+func (d *Env[T]) StoreNow(tx T) (time.Time, error) {
+	if d.Clock != nil {
+		return d.Now(), nil
+	}
+	now, err := tx.Now()
+	return NewStamp(now).Time, err
 }
 
 // NewID returns a new id.

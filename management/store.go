@@ -75,6 +75,9 @@ type Tx interface {
 	// Next returns the next number of a sequence, which begins at 1. No number is returned twice,
 	// but some may be skipped.
 	Next(name string) (int64, error)
+	// Now returns the time of the store's clock, which all its servers share. Calls in one
+	// transaction may return the same time.
+	Now() (time.Time, error)
 
 	Organization(id string) (*OrganizationRecord, error) // nil if it does not exist
 

@@ -45,6 +45,8 @@ var healthChecks = []struct {
 	{"mail", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, mailHealth},
 	{"exports", func(p *parts) bool { return p.rooms != nil && p.rooms.BatchExports != nil && !p.Without.has(Exports) }, exportsHealth},
 	{"scheduled changes", func(p *parts) bool { return p.rooms != nil && p.rooms.Changes != nil }, scheduleHealth},
+	{"rollouts", func(p *parts) bool { return p.rooms != nil && p.rooms.Rollouts != nil }, rolloutsHealth},
+	{"webhooks", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, webhooksHealth},
 	{"certificate", func(p *parts) bool { return p.server.certificate != nil }, certificateHealth},
 	{"clock", func(*parts) bool { return true }, clockHealth},
 }

@@ -19,9 +19,10 @@ const (
 	jobIssues    = "issues"   // reads of captured exceptions
 	jobAlerts    = "alerts"   // checks of due alerts
 	jobRollouts  = "rollouts" // evaluations of due guarded rollouts
+	jobWebhooks  = "webhooks"
 )
 
-var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts}
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts, jobWebhooks}
 
 // jobs counts and logs the results of background work. It is safe for concurrent use.
 type jobs struct {
@@ -74,6 +75,8 @@ func (j *jobs) countManaged(d management.JobDone) {
 		what = "next iteration of a survey"
 	case management.JobMail:
 		name, what, attrs = jobMails, "mail", []any{"invitation", d.ID}
+	case management.JobWebhook:
+		name, what = jobWebhooks, "webhook"
 	}
 	if d.Failure == "" {
 		j.count(name, nil)

@@ -31,6 +31,7 @@ func TestJobs(t *testing.T) {
 		{management.JobDone{Job: management.JobSurvey, Project: 2, ID: "b"}, `level=INFO msg="next iteration of a survey done" project=2 id=b`},
 		{management.JobDone{Job: management.JobBatchExport, Project: 3, ID: "c", Export: "d", ExportName: "to S3", Status: "Completed", Rows: 9}, `level=INFO msg="batch export done" project=3 id=c export=d name="to S3" status=Completed rows=9`},
 		{management.JobDone{Job: management.JobMail, Project: 4, ID: "e", Failure: "x"}, `level=WARN msg="mail failed" invitation=e again=false error=x`},
+		{management.JobDone{Job: management.JobWebhook, Project: 5, ID: "f", Failure: "y"}, `level=WARN msg="webhook failed" project=5 id=f again=false error=y`},
 	} {
 		log.Reset()
 		if j.countManaged(c.done); log.String() != c.want+"\n" {
@@ -53,7 +54,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if want := "schedules 2 1, exports 1 0, deletions 2 0, mails 0 1, issues 0 0, alerts 0 1, rollouts 0 0"; strings.Join(got, ", ") != want {
+	if want := "schedules 2 1, exports 1 0, deletions 2 0, mails 0 1, issues 0 0, alerts 0 1, rollouts 0 0, webhooks 0 1"; strings.Join(got, ", ") != want {
 		t.Errorf("%q, want %s", got, want)
 	}
 }

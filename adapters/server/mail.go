@@ -76,24 +76,7 @@ const mailPoll = time.Minute
 
 // deliverMail sends the mails of the outbox until the context ends.
 func (p *parts) deliverMail(ctx context.Context) {
-	for ctx.Err() == nil {
-		next, err := p.manager.Organizations.DeliverMail(ctx)
-		if ctx.Err() == nil {
-			p.jobs.count(jobMails, err)
-			p.logMailFailures(err)
-		}
-		wait := mailPoll
-		if !next.IsZero() {
-			wait = min(wait, time.Until(next))
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-p.mailQueued:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
+	p.deliver(ctx, jobMails, mailPoll, p.mailQueued, p.manager.Organizations.DeliverMail, p.logMailFailures)
 }
 
 // logMailFailures logs each mail that was not sent.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/internal/oidc"
 	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
@@ -31,7 +32,8 @@ func (p *parts) openManagement() (err error) {
 			return p.handler.Measure(ctx, project, query)
 		},
 	}
-	c.RolloutInterval = p.RolloutInterval
+	c.RolloutInterval, c.RolloutSlowed = p.RolloutInterval, p.logSlowRollout
+	c.Poster = exports.NewWebhooks(exports.Config{Allowed: p.ExportNetworks, Timeout: webhookTimeout})
 	if p.stream != nil { // how far other servers have read the stream is not known here
 		c.Lag = func(context.Context) (time.Duration, error) { return p.stream.Stats().Oldest, nil }
 	}

@@ -27,6 +27,9 @@ func (p *parts) metrics() http.Handler {
 	if p.queries != nil {
 		c.Queries = p.queries.Stats
 	}
+	if p.rooms != nil && p.rooms.Rollouts != nil {
+		c.Rollouts = p.rolloutMetrics()
+	}
 	if p.store != nil {
 		c.Storage = p.storageMetrics()
 	}

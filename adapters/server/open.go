@@ -64,6 +64,7 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 		{p.RetainDays > 0, p.retain},
 		{p.health != nil, p.health.watch},
 		{p.mailQueued != nil, p.deliverMail},
+		{p.manager != nil, p.sendWebhooks},
 		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
 		{p.rooms != nil, p.schedule},
 		{p.rooms != nil, p.countCohorts},

@@ -68,7 +68,8 @@ type Options struct {
 	PosthogJS string
 	// TrustedProxies may forward a client's address; by default loopback and private networks.
 	TrustedProxies []netip.Prefix
-	// ExportNetworks are allowed as targets of batch exports, in addition to public addresses.
+	// ExportNetworks are allowed as targets of batch exports and webhooks, in addition to public
+	// addresses. Webhooks may use http only there.
 	ExportNetworks []netip.Prefix
 	// MaxBody is the maximum body of a flags request, in bytes, by default httpapi.DefaultMaxBody.
 	MaxBody int64

@@ -76,21 +76,18 @@ func (p *parts) countCohorts(ctx context.Context) {
 	p.repeat(ctx, cohortsEvery, "", "cohorts could not be calculated", p.rooms.Cohorts.CountDue)
 }
 
-// rolloutsEvery is the maximum delay of the evaluation of a guarded rollout.
-const rolloutsEvery = 5 * time.Second
-
-// evaluateRollouts evaluates the guarded rollouts that are due, until the context ends.
-func (p *parts) evaluateRollouts(ctx context.Context) {
-	p.repeat(ctx, rolloutsEvery, jobRollouts, "guarded rollouts could not be evaluated", p.rooms.Rollouts.EvaluateDue)
-}
-
 // repeat calls step at each interval until it has no more work, until the context ends. It counts
 // the results as those of a job, unless that is empty, and logs failures at most once a minute.
 func (p *parts) repeat(ctx context.Context, pause time.Duration, job, failure string, step func(context.Context) (more bool, err error)) {
+	every(ctx, pause, p.repeated(ctx, job, failure, step))
+}
+
+// repeated returns a function that calls step until it has no more work, as repeat does.
+func (p *parts) repeated(ctx context.Context, job, failure string, step func(context.Context) (more bool, err error)) func() {
 	say := throttle.Every(time.Minute, func(err error, unsaid int) {
 		p.log.Error(failure+"; it will be tried again", "error", err, "unsaid", unsaid)
 	})
-	every(ctx, pause, func() {
+	return func() {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
 			if more, err = step(ctx); ctx.Err() != nil {
@@ -103,7 +100,7 @@ func (p *parts) repeat(ctx context.Context, pause time.Duration, job, failure st
 				say(err)
 			}
 		}
-	})
+	}
 }
 
 // followPause is the wait after all events have been read.

@@ -75,7 +75,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 	defer func() { <-s.managing }()
 	t := &manageTx{store: s.Store, ctx: ctx, canWrite: true}
 	err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
-		t.tx, t.changed, t.totals = tx, map[int64]bool{}, nil
+		t.tx, t.changed, t.totals, t.now = tx, map[int64]bool{}, nil, time.Time{}
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
 		}
@@ -123,6 +123,8 @@ type manageTx struct {
 	canWrite bool
 	// changed are the projects whose definitions have changed.
 	changed map[int64]bool
+	// now is the time that Now has returned; zero if it was not called.
+	now time.Time
 	// totals caches the totals of projects that were requested. Changes in the
 	// transaction update them.
 	totals map[int64]*management.DefinitionTotals
@@ -130,6 +132,22 @@ type manageTx struct {
 
 // errReadOnly is the error for writes in a reading transaction.
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
+
+// Now implements rooms.Tx. On PostgreSQL it is the clock of the database when Now was first called,
+// which is later than the beginning of the transaction, because that may have waited for a lock.
+func (t *manageTx) Now() (time.Time, error) {
+	if t.store.db.Dialect.SingleWriter { // then there is only one server
+		return t.store.now(), nil
+	}
+	if t.now.IsZero() {
+		var micros int64
+		if _, err := t.queryRow("reading the clock of the database", `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, nil, &micros); err != nil {
+			return time.Time{}, err
+		}
+		t.now = database.FromMicros(micros)
+	}
+	return t.now, nil
+}
 
 // exec executes a statement that writes. what describes it in errors.
 func (t *manageTx) exec(what, text string, args ...any) error {

@@ -28,8 +28,20 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 		"definitions":                         managementDefinitions,
 		"members of static cohorts":           managementMembers,
 		"many at once":                        managementBulk,
+		"the clock":                           managementClock,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// managementClock checks that the clock of the store is not before what was read from it earlier, and
+// that it is about that of this process, which runs on the same machine.
+func managementClock(t *testing.T, s ManagementStore) {
+	var first, second time.Time
+	inWrite(t, s, func(tx rooms.Tx) (err error) { first, err = tx.Now(); return err })
+	inRead(t, s, func(tx rooms.Tx) (err error) { second, err = tx.Now(); return err })
+	if second.Before(first) || time.Since(first).Abs() > time.Minute {
+		t.Errorf("the clock says %s, and then %s; it is %s", first, second, time.Now())
 	}
 }
 

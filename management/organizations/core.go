@@ -30,7 +30,9 @@ type Config struct {
 	// MailQueued is called when there may be new mails in the outbox, so that the program calls
 	// Service.DeliverMail. It must not block. It may be nil.
 	MailQueued func()
-	// JobDone is called for mails that will not be sent. It may be called concurrently. If nil,
+	// Poster sends webhooks. If nil, no webhooks are sent.
+	Poster Poster
+	// JobDone is called for mails and webhooks that will not be sent. It may be called concurrently. If nil,
 	// they are not reported.
 	JobDone func(management.JobDone)
 	// SessionIdle is the life of a browser's session without use, and SessionLife its life in all.
@@ -78,6 +80,16 @@ type Mailer interface {
 	// Send sends a mail. ErrMailRejected means that the server refuses this mail permanently; after
 	// all other errors it is retried.
 	Send(ctx context.Context, m Mail) error
+}
+
+// Poster sends webhooks.
+type Poster interface {
+	// Check returns an error if no webhook can be sent to an address. It may also be found out only
+	// by Post, because names may resolve to any address.
+	Check(address string) error
+	// Post sends a POST request with a JSON body. It returns an error unless the status is 2xx. It
+	// follows no redirects.
+	Post(ctx context.Context, address string, headers map[string]string, body []byte) error
 }
 
 // ErrPasskey is the error for a browser's answer that is not valid.

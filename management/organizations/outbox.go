@@ -6,19 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindMail is the kind of records of queued mails: ID is the id of the invitation for its mail,
-// Sort the time when the mail is due.
-const kindMail = "mail"
+// The outbox has two queues, so that webhooks that nobody answers do not delay mails. Sort of the
+// records is the time when they are due.
+const (
+	// kindMail is the kind of records of queued mails: ID is the id of the invitation for its mail.
+	kindMail = "mail"
+	// kindWebhook is the kind of records of queued webhooks: Other is the organization.
+	kindWebhook = "webhook"
+)
 
-// waitingMail is a mail of the outbox. It has only the facts: the text is composed for each
-// attempt, together with a new secret.
+// waitingMail is a mail or a webhook of the outbox. A mail has only the facts: the text is composed
+// for each attempt, together with a new secret.
 type waitingMail struct {
 	ID string `json:"id"`
 	// Invite is the id of the invitation to mail. Otherwise Joined is the uuid of a user who has
@@ -32,7 +36,9 @@ type waitingMail struct {
 	SignsIn bool   `json:"signs_in,omitempty"`
 	Next    string `json:"next,omitempty"`
 	// Notice is a notice about a project.
-	Notice       *notice          `json:"notice,omitempty"`
+	Notice *notice `json:"notice,omitempty"`
+	// Webhook is the request to send, if this is no mail.
+	Webhook      *webhook         `json:"webhook,omitempty"`
 	Organization string           `json:"organization,omitempty"`
 	To           string           `json:"to,omitempty"`
 	Site         string           `json:"site"`
@@ -42,7 +48,7 @@ type waitingMail struct {
 }
 
 const (
-	// mailBatch is the greatest number of mails that one call of DeliverMail sends.
+	// mailBatch is the greatest number of mails or webhooks that one call sends.
 	mailBatch = 100
 	// sendTime is the limit of one attempt. No other server tries a claimed mail within claimTime;
 	// by then the attempt has ended, or its server has stopped. The clocks of the servers may
@@ -54,9 +60,21 @@ const (
 	lastWait  = 15 * time.Minute
 )
 
+// kind returns the queue of the mail.
+func (m *waitingMail) kind() string {
+	if m.Webhook != nil {
+		return kindWebhook
+	}
+	return kindMail
+}
+
 // put stores the mail, to be sent at due.
 func (m *waitingMail) put(tx management.Tx, due time.Time) error {
-	return tx.Put(&management.Record{Kind: kindMail, ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)})
+	r := &management.Record{Kind: m.kind(), ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)}
+	if m.Webhook != nil {
+		r.Other = m.Organization
+	}
+	return tx.Put(r)
 }
 
 // wait returns the time until the next attempt.
@@ -95,24 +113,27 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	if s.Mailer == nil {
 		return time.Time{}, nil
 	}
+	return s.deliver(ctx, kindMail)
+}
+
+// deliver sends what is due in a queue. It must be called again at next or earlier.
+func (s Service) deliver(ctx context.Context, kind string) (next time.Time, err error) {
 	var failed []error
 	for range mailBatch {
-		claimed, mail, due, err := s.claimMail(ctx)
+		claimed, mail, due, err := s.claimMail(ctx, kind)
 		if err != nil {
 			return s.Env.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
 		}
 		if claimed == nil {
 			return due, errors.Join(failed...)
 		}
-		attempt, cancel := context.WithTimeout(ctx, sendTime)
-		sent := s.Mailer.Send(attempt, mail)
-		cancel()
+		sent := s.send(ctx, claimed, mail)
 		if sent != nil {
-			failed = append(failed, fmt.Errorf("mail %s, attempt %d: %w", mail.ID, claimed.Attempts, sent))
+			failed = append(failed, fmt.Errorf("%s %s, attempt %d: %w", kind, claimed.ID, claimed.Attempts, sent))
 		}
 		// The result is recorded even if ctx has ended.
 		if err := s.settleMail(context.WithoutCancel(ctx), claimed, sent); err != nil {
-			failed = append(failed, fmt.Errorf("recording the result of mail %s: %w", mail.ID, err))
+			failed = append(failed, fmt.Errorf("recording the result of %s %s: %w", kind, claimed.ID, err))
 		}
 		if ctx.Err() != nil {
 			break
@@ -121,11 +142,26 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	return s.Env.Now(), errors.Join(failed...)
 }
 
+// send makes one attempt to send a mail or a webhook.
+func (s Service) send(ctx context.Context, claimed *waitingMail, mail Mail) error {
+	if claimed.Webhook != nil {
+		return s.post(ctx, claimed)
+	}
+	attempt, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	return s.Mailer.Send(attempt, mail)
+}
+
 // MailBacklog returns the number of mails in the outbox, and the time since when the oldest of the
-// next mailBatch mails has been waiting, or zero if the outbox is empty.
+// next mailBatch mails has been waiting, or zero if there are none.
 func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, err error) {
+	return s.backlog(ctx, kindMail)
+}
+
+// backlog is MailBacklog for a queue.
+func (s Service) backlog(ctx context.Context, kind string) (count int, oldest time.Time, err error) {
 	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[waitingMail], error) {
-		return management.ListRecords[waitingMail](tx, management.Query{Kind: kindMail, Limit: mailBatch})
+		return management.ListRecords[waitingMail](tx, management.Query{Kind: kind, Limit: mailBatch})
 	})
 	for i := range list.Results {
 		if created := list.Results[i].Created.Time; oldest.IsZero() || created.Before(oldest) {
@@ -135,27 +171,29 @@ func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, 
 	return list.Count, oldest, err
 }
 
-// claimMail claims the mail that has been due for the longest time, and deletes mails before it
-// that must not be sent any more. If no mail is due, claimed is nil and next is when the next one
-// will be.
-func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
+// claimMail claims the mail of a queue that has been due for the longest time, and deletes mails
+// before it that must not be sent any more. If no mail is due, claimed is nil and next is when the
+// next one will be.
+func (s Service) claimMail(ctx context.Context, kind string) (claimed *waitingMail, mail Mail, next time.Time, err error) {
+	var dropped []*waitingMail
+	var unreadable error // does not block the other mails
 	err = s.Env.Store.Write(ctx, func(tx Tx) error {
-		claimed, mail, next = nil, Mail{}, time.Time{}
+		claimed, mail, next, dropped, unreadable = nil, Mail{}, time.Time{}, nil, nil
 		now := s.Env.Now()
-		list, _, err := tx.List(management.Query{Kind: kindMail, Limit: mailBatch})
+		list, _, err := tx.List(management.Query{Kind: kind, Limit: mailBatch})
 		if err != nil {
 			return err
 		}
 		for i := range list {
 			// Mails are sorted by due time: the remaining mails are not due.
 			if list[i].Sort > management.SortTime(now) {
-				micros, err := strconv.ParseInt(list[i].Sort, 10, 64)
-				next = time.UnixMicro(micros).UTC()
+				next, err = dueTime(&list[i])
 				return err
 			}
 			m, err := management.Decode[waitingMail](&list[i])
 			if err != nil {
-				return err
+				unreadable = err
+				continue
 			}
 			ok, err := s.compose(tx, m, &mail)
 			if err != nil {
@@ -167,9 +205,10 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 				m.Attempts++
 				return m.put(tx, now.Add(claimTime))
 			}
-			if err := tx.Delete(kindMail, "", m.ID); err != nil {
+			if err := tx.Delete(kind, "", m.ID); err != nil {
 				return err
 			}
+			dropped = append(dropped, m)
 		}
 		// All mails of the batch were deleted, and there may be more.
 		if len(list) == mailBatch {
@@ -177,6 +216,13 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, Mail{}, time.Time{}, err
+	}
+	s.reportDropped(dropped)
+	if claimed == nil {
+		err = unreadable
+	}
 	return claimed, mail, next, err
 }
 
@@ -184,13 +230,13 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 // begun.
 func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		m, err := management.Found[waitingMail](tx.Get(kindMail, "", claimed.ID))
+		m, err := management.Found[waitingMail](tx.Get(claimed.kind(), "", claimed.ID))
 		switch {
 		// The attempt was longer than claimTime, and another server has claimed the mail.
 		case err != nil || m == nil || m.Attempts != claimed.Attempts:
 			return err
 		case sent == nil || errors.Is(sent, ErrMailRejected):
-			return tx.Delete(kindMail, "", m.ID)
+			return tx.Delete(m.kind(), "", m.ID)
 		case errors.Is(sent, context.Canceled): // the server stops: the next one retries at once
 			return m.put(tx, s.Env.Now())
 		}
@@ -200,6 +246,9 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 
 // compose writes a mail. It returns false if the mail must not be sent any more.
 func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+	if m.Webhook != nil {
+		return s.isWanted(tx, m)
+	}
 	if s.Env.Now().Sub(m.Created.Time) > inviteLife {
 		return false, nil
 	}

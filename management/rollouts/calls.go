@@ -65,8 +65,13 @@ var Calls = map[string]call{
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Service, v *view, x *storedRollout, values management.Values) error {
 			if values.Has("restore") && !values.IsNull("restore") && !values.Bool("restore") {
-				s.finish(x, rolloutAborted)
-				return errors.Join(s.logStep(v, x, "rollout_aborted", values.Text("reason")), s.notify(v, x, "abort", values.Text("reason")))
+				now, err := s.Env.StoreNow(v.Tx)
+				if err != nil {
+					return err
+				}
+				x.finish(rolloutAborted, now)
+				x.tell("abort", values.Text("reason"))
+				return s.logStep(v, x, "rollout_aborted", values.Text("reason"))
 			}
 			return s.rollBack(v, x, rolloutAborted, "abort", values.Text("reason"))
 		},
@@ -86,7 +91,8 @@ func (s Service) Call(ctx context.Context, scope *management.Scope, id, name str
 	if err != nil {
 		return nil, err
 	}
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[storeTx, storedRollout]) error {
+	var written []string
+	r, err := management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[storeTx, storedRollout]) error {
 		x := e.After
 		if values.Has("state_version") && !values.IsNull("state_version") && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout has changed in the meantime: it is now %s, with state_version %d.", x.Status, x.StateVersion)
@@ -97,10 +103,34 @@ func (s Service) Call(ctx context.Context, scope *management.Scope, id, name str
 		if err := call.do(s, e.View, x, values); err != nil {
 			return err
 		}
-		x.touch(s.Env.Now())
-		// Pausing and ending remove the task; the other actions schedule the next evaluation.
-		return s.schedule(e.Tx, e.Project.ID, x, s.Env.Now().Add(s.interval()))
+		written = x.written
+		return s.saveStep(e.View, x)
 	})
+	if err == nil {
+		s.counts.addSteps(written)
+	}
+	return r, err
+}
+
+// saveStep completes an action of a user: it increments the version, queues the notices, and
+// schedules the next evaluation, or none if the rollout was paused or has ended. The caller stores x.
+func (s Service) saveStep(v *view, x *storedRollout) error {
+	now, err := s.Env.StoreNow(v.Tx)
+	if err != nil {
+		return err
+	}
+	x.touch(now)
+	if err := s.announce(v, x, nil); err != nil {
+		return err
+	}
+	return s.schedule(v.Tx, v.Project.ID, x, now.Add(s.interval()))
+}
+
+// touch increments the version of a rollout that a user has changed.
+func (s Service) touch(tx storeTx, x *storedRollout) error {
+	now, err := s.Env.StoreNow(tx)
+	x.touch(now)
+	return err
 }
 
 // checkLive returns an error if the project cannot have one more live rollout.
@@ -135,7 +165,10 @@ func (s Service) resume(v *view, x *storedRollout, values management.Values) err
 		}
 		x.LastPercent, x.Combined = a.percent, a.combined
 	}
-	now := s.Env.Now()
+	now, err := s.Env.StoreNow(v.Tx)
+	if err != nil {
+		return err
+	}
 	x.setStatus(rolloutRunning)
 	x.StepStarted, x.Next = management.NewStamp(now), management.NewStamp(now.Add(time.Duration(p.Steps[*x.Step].Dwell)*time.Second))
 	return s.logStep(v, x, "rollout_resumed", "")

@@ -22,11 +22,20 @@ type Config struct {
 	// Lag returns the age of the oldest accepted event that queries cannot read yet. If nil,
 	// queries read every accepted event.
 	Lag func(ctx context.Context) (time.Duration, error)
-	// Interval is the time between two evaluations of a rollout. The default is one minute.
+	// Interval is the time between two evaluations of a rollout. The default is one minute. It
+	// doubles for a rollout whose evaluation takes more than a tenth of it.
 	Interval time.Duration
+	// Slowed is called when the interval of a rollout has doubled to next, because an evaluation
+	// took long. It may be nil.
+	Slowed func(project, rollout int64, took, next time.Duration)
 	// Notify sends a notice to users, within a transaction, and reports whether at least one of
 	// them could be reached. If nil, users are not notified.
 	Notify func(tx management.Tx, n management.Notice) (bool, error)
+	// Webhook queues a webhook, within a transaction, and reports whether it was queued.
+	// CheckWebhook returns an error if no webhook can be sent to an address. If they are nil,
+	// rollouts have no webhooks.
+	Webhook      func(tx management.Tx, w management.Webhook) (bool, error)
+	CheckWebhook func(address string) error
 }
 
 // Service manages guarded rollouts (experiments.md §4): a rollout raises the share of a flag in
@@ -36,6 +45,7 @@ type Service struct {
 	management.Resource[storeTx, storedRollout, Rollout]
 	stored     storedflags.Store
 	simulating chan struct{} // semaphore: its capacity is the number of simulations that may run at a time
+	counts     *counts
 }
 
 // storeTx is a transaction of the store.

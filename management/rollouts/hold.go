@@ -33,20 +33,20 @@ func (s Service) hold(v *view, x *storedRollout, e *stats.Evaluation, now time.T
 		return nil
 	}
 	x.NotifiedAt, x.NotifiedReasons = management.NewStamp(now), e.Reasons
-	return s.notify(v, x, "hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
+	x.tell("hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
+	return nil
 }
 
 // endHold ends a hold. The time of the next step does not change. Users are notified if they were
 // notified of the hold.
-func (s Service) endHold(v *view, x *storedRollout) error {
+func (x *storedRollout) endHold() {
 	if x.Status != rolloutHolding {
-		return nil
+		return
 	}
 	next, wasNotified := x.Next, x.NotifiedReasons != nil
 	x.setStatus(rolloutRunning)
 	x.Next = next
-	if !wasNotified {
-		return nil
+	if wasNotified {
+		x.tell("hold_end", "")
 	}
-	return s.notify(v, x, "go on", "")
 }

@@ -18,6 +18,9 @@ func (x *storedRollout) setStatus(status rolloutStatus) {
 	}
 }
 
+// tell adds an event to those that announce sends. why may be empty.
+func (x *storedRollout) tell(event, why string) { x.told = append(x.told, told{event, why}) }
+
 // emails returns the addresses in notify, or nil if it has no addresses.
 func (x *storedRollout) emails() (out []string) {
 	_ = json.Unmarshal(management.JSONObject(x.Notify)["emails"], &out) // was checked when it was stored
@@ -29,8 +32,6 @@ func (x *storedRollout) touch(now time.Time) {
 	x.StateVersion++
 	x.Updated = management.NewStamp(now)
 }
-
-const kindRolloutTask = "guarded_rollout_task"
 
 // kindRollout is the kind of the records of guarded rollouts: Parent is the project, ID the number,
 // Other the flag (rolloutsKey), Sort the time of creation.
@@ -55,7 +56,7 @@ var Fields = management.Fields{
 	{Name: "hold_limit_seconds", Type: management.Int, MinValue: 60, MaxValue: maxDwell, Help: "longest time that a rollout may be on hold, in seconds, 604800 by default"},
 	{Name: "on_hold_limit", Type: management.Choice, Choices: []string{"wait", "rollback"}},
 	{Name: "sample_ratio", Type: management.Choice, Choices: []string{"hold", "ignore"}},
-	{Name: "notify", Type: management.Object, Help: "emails: addresses of members of the organization; by default the user who started the rollout"},
+	{Name: "notify", Type: management.Object, Help: "emails: addresses of members of the organization; by default the user who started the rollout and the followers of the flag. webhook: url, and secret of at least 16 characters, which is not returned"},
 	{Name: "start", Type: management.Bool, Custom: true, Help: "true: start the rollout when it is created"},
 }
 
@@ -90,7 +91,7 @@ type rolloutDefinition struct {
 	OnHoldLimit string `json:"on_hold_limit"`
 	// SampleRatio is hold or ignore: the reaction to a sample ratio mismatch.
 	SampleRatio string `json:"sample_ratio"`
-	// Notify is an object with emails.
+	// Notify is an object with emails and webhook: see rolloutWebhook.
 	Notify json.RawMessage `json:"notify"`
 }
 
@@ -170,6 +171,10 @@ type storedRollout struct {
 	HeldSince       management.Stamp `json:"held_since,omitzero"`
 	NotifiedAt      management.Stamp `json:"told_at,omitzero"`
 	NotifiedReasons []string         `json:"told_reasons,omitempty"`
+	// told are the events of this transaction, and written the steps in which it has written the
+	// flag. They are not stored.
+	told    []told
+	written []string
 	// SavedAt is the time when an evaluation was last added to the list of evaluations.
 	SavedAt management.Stamp `json:"kept_at,omitzero"`
 }

@@ -33,7 +33,7 @@ func (s Service) rules(e *management.Edit[storeTx, storedRollout]) error {
 	if _, err := x.plan(); err != nil {
 		return err
 	}
-	if err := s.tidyNotify(e.View, x); err != nil {
+	if err := s.tidyNotify(e.View, x, e.Before.Notify); err != nil {
 		return err
 	}
 	f, err := s.findFlag(e.View, x)
@@ -51,7 +51,7 @@ func (s Service) rules(e *management.Edit[storeTx, storedRollout]) error {
 		return err
 	}
 	if !e.IsNew {
-		x.touch(s.Env.Now())
+		return s.touch(e.Tx, x)
 	}
 	return nil
 }
@@ -64,11 +64,19 @@ func (s Service) afterSave(e *management.Edit[storeTx, storedRollout]) error {
 	if err := s.start(e.View, e.After); err != nil {
 		return err
 	}
-	e.After.touch(s.Env.Now())
-	if err := s.Put(e.View, e.After); err != nil {
+	if err := s.saveStep(e.View, e.After); err != nil {
 		return err
 	}
-	return s.schedule(e.Tx, e.Project.ID, e.After, s.Env.Now().Add(s.interval()))
+	return s.Put(e.View, e.After)
+}
+
+// Create creates a rollout, and starts it if the request has start.
+func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Rollout, error) {
+	r, err := s.Resource.Create(ctx, scope, b)
+	if err == nil && r.Status != rolloutDraft {
+		s.counts.addSteps([]string{"start"})
+	}
+	return r, err
 }
 
 // beforeDelete returns an error if the rollout has not ended. Otherwise it deletes the evaluations.

@@ -187,7 +187,7 @@ var notifyRows = flagtest.Rows(aDraft, flagtest.Each("§4.11 members of the proj
 	[2]string{`{"notify":{"emails":"bob@example.com"}}`, `400 invalid_input notify.emails Give a list of addresses.`},
 	[2]string{`{"notify":{"emails":[7]}}`, `400 invalid_input notify.emails Give a list of addresses.`},
 	[2]string{`{"notify":[]}`, `400 not_a_dict notify`},
-	[2]string{`{"notify":{"webhook":{"url":"https://example.com"}}}`, `400 invalid_input notify.webhook Rollouts do not support webhooks: they send emails.`}, // ROLLOUTS.md
+	[2]string{`{"notify":{"webhook":{"url":"https://example.com"}}}`, `400 not_supported notify.webhook This server does not send webhooks.`}, // without a Poster
 	[2]string{`{"notify":{"webhook":null}}`, `{"status":"draft"}`},
 ))
 

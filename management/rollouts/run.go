@@ -15,12 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// Kinds of records. A rolloutTask exists for each live rollout: ID is the number of the rollout,
-// Other the project, Sort the time of the next evaluation. An evaluation has the rollout as Parent,
-// and Sort is its time.
-const (
-	kindEvaluation = "guarded_rollout_evaluation"
-)
+// kindEvaluation is the kind of the stored evaluations: Parent is the rollout, Sort the time.
+const kindEvaluation = "guarded_rollout_evaluation"
 
 const (
 	// evaluationTimeout limits the query of one evaluation. evaluationClaimTime is the time after
@@ -33,25 +29,12 @@ const (
 	evaluationSaveInterval = time.Hour
 )
 
-// rolloutTask is the data of a record of the kind kindRolloutTask.
-type rolloutTask struct {
-	Project int64 `json:"project"`
-	ID      int64 `json:"id"`
-}
-
-// schedule sets the time of the next evaluation. It removes the task if the rollout is not live.
-func (s Service) schedule(tx storeTx, project int64, x *storedRollout, due time.Time) error {
-	id := strconv.FormatInt(x.ID, 10)
-	if !x.Status.isLive() {
-		return tx.Delete(kindRolloutTask, "", id)
-	}
-	return tx.Put(&management.Record{
-		Kind: kindRolloutTask, ID: id, Other: management.ProjectParent(project), Sort: management.SortTime(due), Data: management.Encode(rolloutTask{project, x.ID}),
-	})
-}
-
 // rolloutSnapshot is the state of a rollout and its flag at the beginning of one evaluation.
 type rolloutSnapshot struct {
+	task *rolloutTask
+	// fault is the reason why the rollout cannot be evaluated, such as damaged data. Then the
+	// following fields are not set.
+	fault   error
 	project *management.ProjectRecord
 	rollout *storedRollout
 	plan    *rolloutPlan
@@ -65,12 +48,13 @@ type rolloutSnapshot struct {
 // be more. Several servers may call it concurrently. A step, the version of the flag and the
 // notices are written in one transaction, and only if the rollout and the flag have not changed
 // since the evaluation began. So each step happens exactly once, even if a server is killed
-// (experiments.md §4.12).
+// (experiments.md §4.12). All times are those of the store's clock, so the clocks of the servers
+// may differ.
 func (s Service) EvaluateDue(ctx context.Context) (more bool, err error) {
 	if s.Measure == nil {
 		return false, nil
 	}
-	return management.RunDue(ctx, "rollout", s.claim, s.judge, func(j *rolloutSnapshot) string { return strconv.FormatInt(j.rollout.ID, 10) })
+	return management.RunDue(ctx, "rollout", s.claim, s.judge, func(j *rolloutSnapshot) string { return strconv.FormatInt(j.task.ID, 10) })
 }
 
 // claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
@@ -78,25 +62,39 @@ func (s Service) EvaluateDue(ctx context.Context) (more bool, err error) {
 func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, err error) {
 	err = s.Env.Store.Write(ctx, func(tx storeTx) error {
 		j, hasMore = nil, false
-		now := s.Env.Now()
+		now, err := s.Env.StoreNow(tx)
+		if err != nil {
+			return err
+		}
 		t, err := management.NextDue[rolloutTask](tx, management.Query{Kind: kindRolloutTask}, now)
 		if err != nil || t == nil {
 			return err
 		}
 		hasMore = true
 		p, x, err := s.loadTask(tx, t)
-		if err != nil {
-			return err
-		}
-		if x == nil || !x.Status.isLive() {
+		if err == nil && (x == nil || !x.Status.isLive()) {
 			return tx.Delete(kindRolloutTask, "", strconv.FormatInt(t.ID, 10))
 		}
-		if err := s.schedule(tx, t.Project, x, now.Add(evaluationClaimTime)); err != nil {
+		if err == nil {
+			j, err = s.snapshot(tx, p, x, now)
+		}
+		// A rollout that cannot be decoded, or that does not obey the rules any more, does not block
+		// the others.
+		var unreadable *management.UnreadableError
+		var fault *management.Error
+		switch {
+		case errors.As(err, &unreadable) || errors.As(err, &fault):
+			j = &rolloutSnapshot{fault: err}
+		case err != nil:
 			return err
 		}
-		j, err = s.snapshot(tx, p, x, now)
-		return err
+		j.task = t
+		return t.put(tx, now.Add(evaluationClaimTime))
 	})
+	var unreadable *management.UnreadableError // of a task, which does not block the others
+	if ctx.Err() == nil {
+		s.counts.setBlind(err != nil && !errors.As(err, &unreadable))
+	}
 	return j, hasMore, err
 }
 
@@ -115,6 +113,9 @@ func (s Service) snapshot(tx storeTx, p *management.ProjectRecord, x *storedRoll
 	plan, err := x.plan()
 	if err != nil {
 		return nil, err
+	}
+	if x.Step == nil || *x.Step < 0 || *x.Step >= len(plan.Steps) {
+		return nil, &management.UnreadableError{What: fmt.Sprintf("%s %d", kindRollout, x.ID), Err: errors.New("it has no current step")}
 	}
 	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
 	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: stats.Situation{
@@ -144,41 +145,81 @@ func (s Service) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, st
 	return management.Encode(q)
 }
 
-// judge runs the query of a snapshot, evaluates the result, and applies the decision.
+// judge evaluates a snapshot, and applies the decision. If that fails, it records the failure.
 func (s Service) judge(ctx context.Context, j *rolloutSnapshot) error {
-	evidence := &stats.Evidence{Metrics: make([]stats.Measurement, len(j.plan.metrics))}
-	if j.query != nil {
-		limited, cancel := context.WithTimeout(ctx, evaluationTimeout)
-		measured, err := s.measure(limited, j.project, j.query)
-		timedOut := limited.Err() != nil
-		cancel()
-		var fault *management.Error
-		switch {
-		case err == nil:
-			evidence = measured
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case timedOut, errors.As(err, &fault) && fault.Kind != management.Unavailable:
-			for i := range evidence.Metrics {
-				evidence.Metrics[i].Error = "The query took longer than a minute."
-				if fault != nil {
-					evidence.Metrics[i].Error = fault.Message
-				}
-			}
-		default:
-			return err // temporary fault of the store: the rollout is due again after evaluationClaimTime
-		}
-		if s.Lag != nil && j.state.DwellOver {
-			lag, err := s.Lag(ctx)
-			if err != nil {
-				return err
-			}
-			j.state.IngestionBehind = lag > time.Minute
-		}
+	began := time.Now()
+	err := j.fault
+	if err == nil {
+		err = s.evaluate(ctx, j, began)
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	s.counts.addEvaluation(evaluationFailed, time.Since(began))
+	return errors.Join(err, s.recordFailure(context.WithoutCancel(ctx), j.task, err))
+}
+
+// evaluate runs the query of a snapshot, evaluates the result, and applies the decision.
+func (s Service) evaluate(ctx context.Context, j *rolloutSnapshot, began time.Time) error {
+	evidence, err := s.gather(ctx, j)
+	if err != nil {
+		return err
 	}
 	e := j.plan.Evaluate(*j.rollout.Step, evidence)
 	j.plan.Decide(e, &j.state)
-	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx storeTx) error { return s.recordEvaluation(tx, j, e) })
+	took := time.Since(began)
+	next := s.nextInterval(j.task, took)
+	var recorded *storedRollout // nil if the rollout or its flag has changed meanwhile
+	err = s.Env.Store.Write(context.WithoutCancel(ctx), func(tx storeTx) (err error) {
+		recorded, err = s.recordEvaluation(tx, j, e, next)
+		return err
+	})
+	if err != nil || recorded == nil {
+		return err
+	}
+	s.counts.addEvaluation(string(e.Decision), took)
+	s.counts.addSteps(recorded.written)
+	if next > max(s.interval(), j.task.interval()) && s.Slowed != nil {
+		s.Slowed(j.project.ID, j.rollout.ID, took, next)
+	}
+	return nil
+}
+
+// gather runs the query of a snapshot. An error is temporary; a permanent one becomes part of the
+// evidence.
+func (s Service) gather(ctx context.Context, j *rolloutSnapshot) (*stats.Evidence, error) {
+	evidence := &stats.Evidence{Metrics: make([]stats.Measurement, len(j.plan.metrics))}
+	if j.query == nil {
+		return evidence, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, evaluationTimeout)
+	measured, err := s.measure(limited, j.project, j.query)
+	timedOut := limited.Err() != nil
+	cancel()
+	var fault *management.Error
+	switch {
+	case err == nil:
+		evidence = measured
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case timedOut, errors.As(err, &fault) && fault.Kind != management.Unavailable:
+		for i := range evidence.Metrics {
+			evidence.Metrics[i].Error = "The query took longer than a minute."
+			if fault != nil {
+				evidence.Metrics[i].Error = fault.Message
+			}
+		}
+	default:
+		return nil, err // temporary fault of the store: the rollout is due again after evaluationClaimTime
+	}
+	if s.Lag != nil && j.state.DwellOver {
+		lag, err := s.Lag(ctx)
+		if err != nil {
+			return nil, err
+		}
+		j.state.IngestionBehind = lag > time.Minute
+	}
+	return evidence, nil
 }
 
 // measure runs a query and decodes its result.
@@ -191,35 +232,50 @@ func (s Service) measure(ctx context.Context, p *management.ProjectRecord, query
 	return out, json.Unmarshal(raw, out)
 }
 
-// recordEvaluation stores an evaluation and applies its decision, unless the rollout or its flag
-// has changed.
-func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *stats.Evaluation) error {
-	p, x, err := s.loadTask(tx, &rolloutTask{j.project.ID, j.rollout.ID})
+// recordEvaluation stores an evaluation and applies its decision. The rollout is due again after
+// next. It returns nil if the rollout or its flag has changed meanwhile.
+func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *stats.Evaluation, next time.Duration) (*storedRollout, error) {
+	p, x, err := s.loadTask(tx, j.task)
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
-		return err // the rollout was changed meanwhile
+		return nil, err
 	}
 	v, err := definitions.JobView(tx, p, x.StartedBy)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, err := s.stored.Find(tx, v.Scope, x.Flag)
 	if err != nil || (f == nil) != j.state.FlagDeleted || f != nil && f.Version != j.version {
-		return err
+		return nil, err
 	}
-	now, status, step, reasons := s.Env.Now(), x.Status, *x.Step, x.Reasons
+	now, err := s.Env.StoreNow(tx)
+	if err != nil {
+		return nil, err
+	}
+	status, step, reasons := x.Status, *x.Step, x.Reasons
 	if err := s.saveEvaluation(tx, x, e, now); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.applyDecision(v, x, f, e, now); err != nil {
-		return err
+		return nil, err
 	}
 	if x.Status != status || *x.Step != step || !slices.Equal(x.Reasons, reasons) {
 		x.touch(now)
 	}
-	if err := s.Put(v, x); err != nil {
-		return err
+	if err := s.announce(v, x, x.Last); err != nil {
+		return nil, err
 	}
-	return s.schedule(tx, p.ID, x, now.Add(s.interval()))
+	if err := s.Put(v, x); err != nil {
+		return nil, err
+	}
+	t := &rolloutTask{Project: p.ID, ID: x.ID, Status: x.Status}
+	if next > s.interval() {
+		t.Interval = int64(next / time.Second)
+	}
+	if slices.Contains(x.Reasons, "metric_error") {
+		// The rollout is evaluated, but not by all of its metrics.
+		t.fail(j.task, "a metric cannot be computed", now)
+	}
+	return x, s.putTask(tx, x, t, now.Add(next))
 }
 
 // storedEvaluation is an evaluation with its time.
@@ -279,16 +335,18 @@ func (s Service) deleteEvaluations(tx storeTx, id int64) error {
 func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e *stats.Evaluation, now time.Time) error {
 	switch e.Decision {
 	case stats.Fail:
-		s.finish(x, rolloutFailed)
+		x.finish(rolloutFailed, now)
 		x.Reasons = e.Reasons
-		return s.notify(v, x, "fail", "")
+		x.tell("fail", "")
+		return nil
 	case stats.Rollback:
 		return s.rollBackFor(v, x, e, regressionText(e))
 	case stats.Hold:
 		return s.hold(v, x, e, now)
 	case stats.Complete:
-		s.finish(x, rolloutCompleted)
-		return errors.Join(s.logStep(v, x, "rollout_completed", ""), s.notify(v, x, "complete", ""))
+		x.finish(rolloutCompleted, now)
+		x.tell("complete", "")
+		return s.logStep(v, x, "rollout_completed", "")
 	case stats.Advance:
 		a, err := newRolloutArms(v.Project, x, f)
 		if err != nil {
@@ -296,7 +354,8 @@ func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e
 		}
 		return s.step(v, x, f, a, e.Step+1, "advance", fmt.Sprintf("no harm in %d and %d exposures", e.Matured.Treatment, e.Matured.Control))
 	}
-	return s.endHold(v, x)
+	x.endHold()
+	return nil
 }
 
 // rollBackFor rolls a rollout back with the reasons of an evaluation.

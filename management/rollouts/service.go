@@ -10,7 +10,7 @@ import (
 
 // New creates a Service.
 func New(c Config) *Service {
-	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}, simulating: make(chan struct{}, simulationsAtOnce)}
+	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}, simulating: make(chan struct{}, simulationsAtOnce), counts: newCounts()}
 	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedRollout, Rollout]{
 		Kind: kindRollout, Fields: Fields, NewestFirst: true,
 		Object: (*storedRollout).accessObject,
@@ -32,8 +32,7 @@ func New(c Config) *Service {
 		BeforeDelete: s.beforeDelete,
 		AfterSave:    func(e *management.Edit[storeTx, storedRollout]) error { return s.afterSave(e) }, // a closure, since s.Resource is not set yet
 		Show: func(v *view, x *storedRollout) (*Rollout, error) {
-			creator, err := v.Author(x.CreatedBy)
-			return &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, creator, v.AccessTo(x.accessObject())}, err
+			return x.show(v)
 		},
 	})
 	return s

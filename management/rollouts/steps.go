@@ -1,10 +1,6 @@
 package rollouts
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -44,7 +40,11 @@ func (s Service) start(v *view, x *storedRollout) error {
 	if err := checkLive(v); err != nil {
 		return err
 	}
-	x.PercentBefore, x.Started, x.StartedBy, x.Combined = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.combined
+	now, err := s.Env.StoreNow(v.Tx)
+	if err != nil {
+		return err
+	}
+	x.PercentBefore, x.Started, x.StartedBy, x.Combined = &a.percent, management.NewStamp(now), v.User.ID, a.combined
 	// Later steps run without the user, so the approval is checked now.
 	if err := checkStart(v.Scope, f, a, p.Steps[0].Percent); err != nil {
 		return err
@@ -72,25 +72,26 @@ func (s Service) step(v *view, x *storedRollout, f *storedflags.Flag, a *rollout
 	if err := s.write(v, x, f, a, step.Percent, action, why); err != nil {
 		return err
 	}
-	now := s.Env.Now()
+	now, err := s.Env.StoreNow(v.Tx)
+	if err != nil {
+		return err
+	}
 	x.Step, x.LastPercent, x.StepStarted = &i, step.Percent, management.NewStamp(now)
 	x.setStatus(rolloutRunning)
 	x.Next = management.NewStamp(now.Add(time.Duration(step.Dwell) * time.Second))
-	if err := s.notify(v, x, action, why); err != nil {
-		return err
-	}
+	x.tell(action, why)
 	// At 100 % there is no control arm to compare with.
 	if i == len(p.Steps)-1 && step.Percent == 100 {
-		s.finish(x, rolloutCompleted)
-		return s.notify(v, x, "complete", "")
+		x.finish(rolloutCompleted, now)
+		x.tell("complete", "")
 	}
 	return nil
 }
 
 // finish ends a rollout with a status.
-func (s Service) finish(x *storedRollout, status rolloutStatus) {
+func (x *storedRollout) finish(status rolloutStatus, now time.Time) {
 	x.setStatus(status)
-	x.Ended = management.NewStamp(s.Env.Now())
+	x.Ended = management.NewStamp(now)
 }
 
 // write stores the share of the treatment in the flag, as its next version (§4.8).
@@ -110,6 +111,7 @@ func (s Service) write(v *view, x *storedRollout, f *storedflags.Flag, a *rollou
 		"step": step, "percent": percent, "action": action, "reason": why,
 	}})
 	f.Note = why
+	x.written = append(x.written, action)
 	return s.stored.Save(v.Tx, v.Scope, f)
 }
 
@@ -127,9 +129,14 @@ func (s Service) rollBack(v *view, x *storedRollout, status rolloutStatus, actio
 	if err := s.write(v, x, f, a, percent, action, why); err != nil {
 		return err
 	}
+	now, err := s.Env.StoreNow(v.Tx)
+	if err != nil {
+		return err
+	}
 	x.LastPercent = percent
-	s.finish(x, status)
-	return s.notify(v, x, action, why)
+	x.finish(status, now)
+	x.tell(action, why)
+	return nil
 }
 
 // logStep logs an event of the rollout that does not change the flag, in the log of the flag.
@@ -142,102 +149,6 @@ func (s Service) logStep(v *view, x *storedRollout, activity, why string) error 
 		Name: f.Key, Changes: []management.Change{}, Note: why,
 		Trigger: management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
 	})
-}
-
-// rolloutSubjects are the ends of the subjects of mails, by event.
-var rolloutSubjects = map[string]string{
-	"start": "has started", "advance": "advanced to the next step", "rollback": "was rolled back", "abort": "was aborted", "hold": "is on hold",
-	"go on": "continues", "complete": "is complete", "fail": "has failed",
-}
-
-// notify queues the mails about an event of a rollout, in its transaction (§4.11). The mails are
-// sent to the addresses in notify, by default to the user who has started the rollout.
-func (s Service) notify(v *view, x *storedRollout, event, why string) error {
-	if s.Notify == nil {
-		return nil
-	}
-	users := []int64{x.StartedBy}
-	if emails := x.emails(); emails != nil {
-		var err error
-		// A user who has lost access gets no mail, and must not keep the rollout from going back.
-		if users, _, err = s.members(v, emails); err != nil {
-			return err
-		}
-	}
-	// The flag may be deleted, or deleted permanently.
-	key := strconv.FormatInt(x.Flag, 10)
-	f, err := s.stored.Load(v.Tx, v.Scope, x.Flag)
-	var fault *management.Error
-	switch {
-	case err == nil:
-		key = f.Key
-	case !errors.As(err, &fault):
-		return err
-	}
-	lines := []string{fmt.Sprintf("The treatment has %s %% now.", share(x.LastPercent))}
-	if why != "" {
-		lines = append(lines, why)
-	}
-	_, err = s.Notify(v.Tx, management.Notice{
-		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", key, rolloutSubjects[event]), Lines: lines,
-		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, x.Flag)}},
-	})
-	return err
-}
-
-// maxNotified limits the addresses in notify.
-const maxNotified = 20
-
-// tidyNotify checks notify: every address must belong to a user with access to the project.
-func (s Service) tidyNotify(v *view, x *storedRollout) error {
-	notify := management.JSONObject(x.Notify)
-	if !management.EmptyJSON(notify["webhook"]) {
-		return management.Fault("notify.webhook", "Rollouts do not support webhooks: they send emails.")
-	}
-	if raw := notify["emails"]; !management.EmptyJSON(raw) {
-		var emails []string
-		if json.Unmarshal(raw, &emails) != nil {
-			return management.Fault("notify.emails", "Give a list of addresses.")
-		}
-		if len(emails) > maxNotified {
-			return management.CodedFault(management.CodeMaxLength, "notify.emails", "At most %d.", maxNotified)
-		}
-		_, missing, err := s.members(v, emails)
-		if err != nil {
-			return err
-		}
-		if missing >= 0 {
-			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", management.ShortText(emails[missing]))
-		}
-	}
-	x.Notify = management.Encode(notify)
-	return nil
-}
-
-// members returns the ids of the users with access to the project who have one of the addresses,
-// and the index of the first address that no such user has, or -1.
-func (s Service) members(v *view, emails []string) (users []int64, missing int, err error) {
-	missing = -1
-	for i, email := range emails {
-		u, err := management.UserByEmail(v.Tx, email)
-		if err != nil {
-			return nil, 0, err
-		}
-		var member *management.Scope
-		if u != nil {
-			if member, err = management.NewUserScope(v.Tx, u.ID, v.Project); err != nil {
-				return nil, 0, err
-			}
-		}
-		switch {
-		case member != nil && !slices.Contains(users, u.ID):
-			users = append(users, u.ID)
-		case member != nil: // twice in the list
-		case missing < 0:
-			missing = i
-		}
-	}
-	return users, missing, nil
 }
 
 // checkExclusive returns an error if the flag already has an open rollout or a running experiment.

@@ -49,9 +49,12 @@ type Config struct {
 	// Measure queries the events for guarded rollouts: see rollouts.Config. If nil, rollouts
 	// are not judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Lag and RolloutInterval are also for guarded rollouts: see rollouts.Config.
+	// Lag, RolloutInterval and RolloutSlowed are also for guarded rollouts: see rollouts.Config.
 	Lag             func(ctx context.Context) (time.Duration, error)
 	RolloutInterval time.Duration
+	RolloutSlowed   func(project, rollout int64, took, next time.Duration)
+	// Poster sends webhooks. If nil, there are no webhooks.
+	Poster organizations.Poster
 	// SessionIdle and SessionLife limit the sessions of browsers: see organizations.Config.
 	SessionIdle, SessionLife time.Duration
 	// Authenticators checks passkeys: see organizations.Config. If nil, there are no passkeys.
@@ -100,7 +103,7 @@ func Open(c Config) (*Rooms, error) {
 	env := envOf(&c, func(tx Tx) management.Tx { return tx })
 	orgs, err := organizations.New(organizations.Config{
 		Env: envOf(&c, func(tx Tx) organizations.Tx { return tx }), SiteURL: c.SiteURL, Resolver: c.Resolver, ChallengeHost: c.ChallengeHost,
-		Mailer: c.Mailer, MailQueued: c.MailQueued, JobDone: c.JobDone, SurveysRun: surveys.HasRunning,
+		Mailer: c.Mailer, MailQueued: c.MailQueued, Poster: c.Poster, JobDone: c.JobDone, SurveysRun: surveys.HasRunning,
 		SessionIdle: c.SessionIdle, SessionLife: c.SessionLife, Authenticators: c.Authenticators, Provider: c.Provider,
 	})
 	if err != nil {
@@ -117,9 +120,12 @@ func Open(c Config) (*Rooms, error) {
 		Env: definitions, Cohorts: cohortService, People: c.People, HasDashboard: dashboards.Exists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage,
 		CopySchedule: changes.CopySchedule, SurveyObject: surveys.AccessObject,
 	})
-	rolloutConfig := rollouts.Config{Env: definitions, Measure: c.Measure, Lag: c.Lag, Interval: c.RolloutInterval}
+	rolloutConfig := rollouts.Config{Env: definitions, Measure: c.Measure, Lag: c.Lag, Interval: c.RolloutInterval, Slowed: c.RolloutSlowed}
 	if c.Mailer != nil {
 		rolloutConfig.Notify = orgs.QueueNotice
+	}
+	if c.Poster != nil {
+		rolloutConfig.Webhook, rolloutConfig.CheckWebhook = orgs.QueueWebhook, c.Poster.Check
 	}
 	r := &Rooms{
 		BatchExports:  batchexports.New(batchexports.Config{Env: env, Rows: c.ExportRows, Runner: c.ExportRunner, Watch: c.ExportWatch, JobDone: c.JobDone}),

@@ -48,7 +48,7 @@ var mostExported = map[string]int{
 	"management/earlyaccess":   6,
 	"management/experiments":   29,
 	"management/featureflags":  92,
-	"management/rollouts":      16,
+	"management/rollouts":      21,
 	"management/surveys":       15,
 	"management/files":         8,
 	"management/organizations": 172,

@@ -13,7 +13,7 @@ func TestHealth(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "organization/health")
 	p.node("heading", "Health")
-	for _, name := range []string{"storage", "commits", "intake", "definitions", "mail", "exports", "scheduled changes", "clock"} {
+	for _, name := range []string{"storage", "commits", "intake", "definitions", "mail", "exports", "scheduled changes", "rollouts", "webhooks", "clock"} {
 		p.node("table", "Checks", "cell", name)
 	}
 	if n := len(p.all(p.node("table", "Checks"), "cell", "OK")); n != 8 {

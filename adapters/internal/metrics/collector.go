@@ -42,6 +42,8 @@ type Config struct {
 	Jobs func() []Job
 	// Storage returns the disk space that the store uses.
 	Storage func() Storage
+	// Rollouts returns the state of guarded rollouts.
+	Rollouts func() Rollouts
 	// Queries returns the totals of queries over events.
 	Queries func() queries.Stats
 	// Version is the program's version, for bunting_build_info. If empty, that metric is omitted.

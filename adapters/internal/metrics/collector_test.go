@@ -62,7 +62,21 @@ var config = Config{
 		return []Job{{Name: "exports", Done: 99, Failed: 100, LastDone: time.Unix(1767225604, 0)}, {Name: "mails", Done: 0, Failed: 101}}
 	},
 	Storage: func() Storage { return Storage{Database: 102, WAL: 103, Free: 104} },
+	Rollouts: func() Rollouts {
+		return Rollouts{
+			Evaluations: map[string]uint64{"wait": 170, "failed": 171}, Steps: map[string]uint64{"advance": 172}, Seconds: 173.5, Within: map[float64]uint64{1: 174, 6: 175}, Blind: true,
+			Watched: &WatchedRollouts{Live: map[string]int{"holding": 176, "running": 177}, Lag: 178500 * time.Millisecond, Failing: 179, Notices: 180},
+		}
+	},
 	Version: "v1.2.3",
+}
+
+// Without the store, its metrics are omitted, not 0.
+func TestHandler_RolloutsWithoutStore(t *testing.T) {
+	got := scrape(t, Handler(Config{Rollouts: func() Rollouts { return Rollouts{Blind: true} }}))
+	if !strings.Contains(got, "\nbunting_rollouts_blind 1\n") || strings.Contains(got, "bunting_rollout_lag") || strings.Contains(got, "bunting_notices") {
+		t.Errorf("scrape:\n%s", got)
+	}
 }
 
 // A metric of the storage with an unknown value is omitted, not 0.

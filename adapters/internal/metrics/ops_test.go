@@ -23,6 +23,7 @@ func names() map[string]bool {
 	}
 	for _, end := range []string{"_bucket", "_sum", "_count"} {
 		out["bunting_http_request_duration_seconds"+end] = true
+		out["bunting_rollout_evaluation_seconds"+end] = true
 	}
 	return out
 }

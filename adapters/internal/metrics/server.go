@@ -34,7 +34,7 @@ type Storage struct {
 
 var (
 	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
-	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails and grouping of captured exceptions.", []string{"job", "result"}, nil)
+	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks and grouping of captured exceptions.", []string{"job", "result"}, nil)
 	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
 
 	storageMetrics = []metric[Storage]{
@@ -47,6 +47,7 @@ var (
 func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 	describe(out, storageMetrics, c.Storage != nil)
 	c.describeQueries(out)
+	c.describeRollouts(out)
 	if c.Latencies != nil {
 		out <- latency
 	}
@@ -58,6 +59,7 @@ func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 
 func (c *Config) collectServer(out chan<- prometheus.Metric) {
 	c.collectQueries(out)
+	c.collectRollouts(out)
 	if c.Storage != nil {
 		s := c.Storage()
 		for i := range storageMetrics {

@@ -88,6 +88,10 @@ func (t faultyTx) Next(name string) (int64, error) {
 	return injectResult(t, func() (int64, error) { return t.Tx.Next(name) })
 }
 
+func (t faultyTx) Now() (time.Time, error) {
+	return injectResult(t, t.Tx.Now)
+}
+
 func (t faultyTx) NextMany(name string, n int64) (int64, error) {
 	return injectResult(t, func() (int64, error) { return t.Tx.NextMany(name, n) })
 }

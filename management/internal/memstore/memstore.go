@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -155,6 +156,9 @@ func firstOf[V any](list []V) *V {
 
 // Next implements rooms.Tx.
 func (t *tx) Next(name string) (int64, error) { return t.NextMany(name, 1) }
+
+// Now implements rooms.Tx.
+func (t *tx) Now() (time.Time, error) { return time.Now(), nil }
 
 // NextMany implements rooms.Tx. It returns the first of n consecutive numbers.
 func (t *tx) NextMany(name string, n int64) (first int64, err error) {

@@ -112,7 +112,7 @@ var All = slices.Concat([]setting{
 			c.TrustedProxies = append([]netip.Prefix{}, networks...) // not nil: an empty list trusts no proxies
 			return err
 		}},
-	{"export-networks", list, "CIDRS", nil, "networks that batch exports may send to besides public addresses, such as 10.0.0.0/8",
+	{"export-networks", list, "CIDRS", nil, "networks that batch exports and webhooks may send to besides public addresses, such as 10.0.0.0/8",
 		func(c *Config, v []string) (err error) { c.ExportNetworks, err = parseNetworks(v); return err }},
 	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and decompressed",
 		intInRange(func(c *Config) *int64 { return &c.MaxBody }, 1, math.MaxInt64, "a number of bytes above 0")},
