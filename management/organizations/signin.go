@@ -220,25 +220,23 @@ func proofOfKey(tx Tx, key string) (*proof, error) {
 	return &proof{u, k, "key"}, err
 }
 
-// linkOf returns the link of a token, and its user.
+// linkOf returns the link of a token, and its user, who is nil if the link was used, has expired or
+// never existed.
 func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error) {
 	l, err := management.Found[storedLink](tx.Find(kindLink, management.HashKey(token)))
-	if err != nil {
+	if err != nil || l == nil || !s.Env.Now().Before(l.Expires.Time) {
 		return nil, nil, err
 	}
-	if l == nil || !s.Env.Now().Before(l.Expires.Time) {
-		return nil, nil, unauthenticated("This link is invalid or has expired.")
-	}
 	u, err := management.UserByUUID(tx, l.User)
-	if err == nil && u == nil {
-		err = unauthenticated("This link is invalid or has expired.")
-	}
 	return l, u, err
 }
 
 // useLink returns the proof that a link is, and deletes the link.
 func (s *core) useLink(tx Tx, token string) (*proof, error) {
 	l, u, err := s.linkOf(tx, token)
+	if err == nil && u == nil {
+		err = unauthenticated("This link is invalid or has expired.")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -318,18 +316,19 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	return &proof{user: u, method: "passkey"}, p.put(tx, unique)
 }
 
-// LinkEmail returns the e-mail address of a link's user without using the link.
-func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email string, err error) {
+// LinkEmail returns the e-mail address of a link's user without using the link, or nil if the link
+// was used, has expired or never existed.
+func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email *string, err error) {
 	v, err := LinkFields.Create(b)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (string, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*string, error) {
 		_, u, err := s.linkOf(tx, v.Text("link"))
-		if err != nil {
-			return "", err
+		if err != nil || u == nil {
+			return nil, err
 		}
-		return u.Email, nil
+		return &u.Email, nil
 	})
 }
 

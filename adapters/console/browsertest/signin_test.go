@@ -36,10 +36,12 @@ func TestFirstRun_Link(t *testing.T) {
 	if got := js[int](p, "fetch('../../../api/users/@me/').then(r => r.status)"); got != http.StatusUnauthorized {
 		t.Errorf("after signing out the API answers %d, want 401", got)
 	}
-	again := s.openAnonymous(t)
+	again := s.openAnonymous(t) // no request fails, which the harness checks
 	again.visit(strings.TrimPrefix(s.link, s.url+"/console/"))
 	again.node("button", "Sign in with key")
 	again.waitRemoved("button", "Sign in")
+	again.node("alert", "", "StaticText", "This link was used or is too old.")
+	again.accessible()
 }
 
 // A wrong key is reported, and does not sign in (console.md §3.2).

@@ -44,8 +44,8 @@ export default function signInPage(): Child {
 function byLink(link: string): Child {
   const email = signal<string | null>(null);
   const spent = signal(false);
-  send<{ email: string }>("POST", "session/link/look/", { link }).then(
-    (a) => email.set(a.email),
+  send<{ email: string | null }>("POST", "session/link/look/", { link }).then(
+    (a) => (email.set(a.email), spent.set(a.email === null)),
     () => spent.set(true),
   );
   const use = () => send("POST", "session/", { link }).then(enter, () => spent.set(true));

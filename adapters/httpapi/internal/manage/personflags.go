@@ -16,7 +16,7 @@ import (
 // personFlagEndpoints evaluate the flags of one person (spec/console.md N16).
 var personFlagEndpoints = func() []frame.Endpoint {
 	r := frame.Handle(http.MethodGet, "/persons/{person}/flags", "List feature flags with their current and last reported values for a person", flagsOfPerson).WithScope(readFlags).
-		WithQuery(frame.Param("search", "string", "text that the key or name contains"), frame.Param("limit", "integer", "maximum number of flags, 100 by default"))
+		WithQuery(frame.Param("search", "string", "text that the key or name contains"), frame.Param("limit", "integer", "maximum number of flags, 100 by default"), frame.Param("offset", "integer", "number of flags to skip"))
 	r.SecondScope, r.Reads = "person:read", true
 	return frame.Resource(frame.InProject, "feature_flag", flagServiceOf, []frame.Row[flagService]{r})
 }()

@@ -47,7 +47,7 @@ var sessionEndpoints = slices.Concat(
 		frame.Handle(http.MethodGet, "/session/current", "Read the user whom the browser has signed in and their permissions, or null", currentSession),
 		frame.Handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
 		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.SignInFields).Created().Uncompressed(),
-		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).WithBody(organizations.LinkFields),
+		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link; null if it was used or has expired", viewLink).WithBody(organizations.LinkFields),
 		frame.Handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).WithBody(mailFields).WithStatus(http.StatusAccepted),
 	}),
 )
@@ -165,9 +165,10 @@ func endOtherSessions(svc signInService, c *frame.Call) (any, error) {
 	return nil, svc.EndOthers(c.Ctx, c.Scope)
 }
 
-// linkOwner is the user of a sign-in link.
+// linkOwner is the user of a sign-in link. Email is null if the link was used, has expired or never
+// existed: an error instead would be logged by the browser that shows the page of the link.
 type linkOwner struct {
-	Email string `json:"email"`
+	Email *string `json:"email"`
 }
 
 func viewLink(svc signInService, c *frame.Call) (*linkOwner, error) {
