@@ -78,9 +78,13 @@ func TestPeople_FoundAndErased(t *testing.T) {
 		s.api("GET", "/api/projects/1/persons/", nil, &found)
 		return len(found.Results) == 2
 	})
+	s.capture(map[string]any{"event": "order placed", "distinct_id": "ben"}, map[string]any{"event": "order placed", "distinct_id": "ben"})
 	p := s.open(t, "p/1/people")
 	p.node("link", "ben@example.com")
 	p.accessible()
+	filterPeople(p)
+	eraseCounts(p)
+	p.visit("p/1/people")
 	p.fill("ana", "searchbox", "Search people")
 	p.waitRemoved("link", "ben@example.com")
 	p.click("link", "ana@example.com")
@@ -135,6 +139,47 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	if len(found.Results) != 0 {
 		t.Errorf("ana is still there: %+v", found)
 	}
+}
+
+// filterPeople filters people by a property. The filter is in the address, and a reload keeps it.
+func filterPeople(p *page) {
+	p.t.Helper()
+	p.click("button", "Add filter")
+	p.fill("email", "group", "Filter 1", "combobox", "Property")
+	p.enter()
+	p.fill("ana@example.com", "group", "Filter 1", "combobox", "Value")
+	p.enter()
+	p.waitRemoved("link", "ben@example.com")
+	p.node("table", "People", "link", "ana@example.com")
+	p.accessible()
+	p.visit(js[string](p, "location.href.split('/console/')[1]"))
+	p.node("group", "Filter 1", "button", "Remove ana@example.com")
+	p.node("table", "People", "link", "ana@example.com")
+	p.waitRemoved("link", "ben@example.com")
+	p.choose("is not", "group", "Filter 1", "combobox", "Operator")
+	p.node("table", "People", "link", "ben@example.com")
+	p.waitRemoved("link", "ana@example.com")
+	p.choose("matches regex", "group", "Filter 1", "combobox", "Operator")
+	p.fill("(", "group", "Filter 1", "combobox", "Value")
+	p.enter()
+	eventually(p.t, "a fault at the filter", func() bool { return js[bool](p, "!!document.querySelector('[aria-label=\"Filter 1\"] .fault')") })
+	p.accessible()
+	p.click("group", "Filter 1", "button", "Remove filter")
+	p.node("table", "People", "link", "ben@example.com")
+	if got := js[string](p, "location.search"); got != "" {
+		p.t.Errorf("without filters the address has %q", got)
+	}
+}
+
+// eraseCounts opens the dialog that erases ben, who has sent three events: a $set and two orders.
+func eraseCounts(p *page) {
+	p.t.Helper()
+	p.click("link", "ben@example.com")
+	p.click("button", "Erase person")
+	p.node("alertdialog", "Erase ben@example.com?", "StaticText", "3 events will be erased.")
+	p.click("alertdialog", "Erase ben@example.com?", "checkbox", "Also erase events")
+	p.node("alertdialog", "Erase ben@example.com?", "StaticText", "3 events will be kept.")
+	p.click("alertdialog", "Erase ben@example.com?", "button", "Cancel")
 }
 
 // J13: a key is created, displayed only then, works, and is revoked; the theme is chosen.

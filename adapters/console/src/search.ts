@@ -18,21 +18,22 @@ function pages(query: string): Found[] {
   return routes.filter((r) => r.nav && r.nav.toLowerCase().includes(wanted)).map((r) => ({ text: r.nav!, kind: "", to: r.path.replace(":project", String(project.peek())) }));
 }
 
-type List<T> = { results: T[] };
+type List<T> = { results: T[]; next: string | null };
 
 async function records(query: string, cancel: AbortSignal): Promise<Found[]> {
   const p = project.peek();
   const q = { search: query, limit: 6 };
   const none = () => [] as Found[];
   type Record = { id: number; key?: string; uuid?: string; name: string | null };
-  const searchIn = (path: string, kind: string, found: (r: Record) => { text: string; to: string }) =>
-    get<List<Record>>(projectPath(path + "/"), q, cancel).then((a) => a.results.map((r) => ({ kind, ...found(r) })), none);
+  const allIn = (page: string, kind: string): Found => ({ kind, text: words.allMatches, to: `p/${p}/${page}?search=${encodeURIComponent(query)}` });
+  const searchIn = (path: string, kind: string, found: (r: Record) => { text: string; to: string }, page = path) =>
+    get<List<Record>>(projectPath(path + "/"), q, cancel).then((a) => [...a.results.map((r) => ({ kind, ...found(r) })), ...(a.next ? [allIn(page, kind)] : [])], none);
   const searchByName = (path: string, kind: string) => searchIn(path, kind, (r) => ({ text: r.name || `#${r.id}`, to: `p/${p}/${path}/${r.id}` }));
   const lists = await Promise.all([
-    searchIn("feature_flags", words.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
+    searchIn("feature_flags", words.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` }), "flags"),
     searchByName("cohorts", words.cohorts),
     searchByName("dashboards", words.dashboards),
-    searchIn("persons", words.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
+    searchIn("persons", words.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` }), "people"),
   ]);
   return lists.flat();
 }

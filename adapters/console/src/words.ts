@@ -24,6 +24,7 @@ export const words = {
   organization: "Organization",
   search: "Search",
   searchHint: "Ctrl K",
+  allMatches: "All matches",
   searchAll: "Pages, flags, people …",
   projectIs: (name: string) => `Project: ${name}`,
   newProject: "New project",
@@ -44,6 +45,9 @@ export const words = {
   tryAgain: "Try again",
   clearFilters: "Clear filters",
   loadMore: "Load more",
+  shownFirst: (n: number) => `The first ${number(n)} are shown.`,
+  onlyFirst: (n: number) => `… only the first ${number(n)} are listed`,
+  shownOf: (n: number, total: number) => `${number(n)} of ${number(total)} are shown.`,
   done: "done",
   todo: "to do",
   none: "none",
@@ -319,6 +323,9 @@ export const words = {
   variantShare: (key: string) => `Variant ${key}: share`,
   and: " and ",
   nth: (n: number) => n + ({ one: "st", two: "nd", few: "rd" }[new Intl.PluralRules("en", { type: "ordinal" }).select(n) as "one" | "two" | "few"] ?? "th"),
+
+  allChanges: (n: number) => `Show all ${count(n, "change")}`,
+  fewerChanges: "Show fewer changes",
 
   // history
   versions: "Versions",

@@ -1,6 +1,6 @@
 // Errors and their assignment rules as the API represents them, and the possible assignees.
-import { resource } from "./cache";
 import { valueTexts } from "./draft";
+import { allMembers, allRoles, cutOption } from "./wholelist";
 import { projectPath } from "../session";
 import { operators } from "../words";
 import { errorWords } from "../words/errors";
@@ -61,16 +61,15 @@ export interface Owners {
 
 /** Loads the members and roles of the organization. Without the right to read them, their ids are shown. */
 export function owners(): Owners {
-  const members = resource<{ results: { user: { id: number; email: string; first_name: string } }[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
-  const roles = resource<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));
+  const [members, roles] = [allMembers(), allRoles()];
   const all = () => [
-    ...(members.data()?.results ?? []).map((m) => [`user:${m.user.id}`, m.user.email] as const),
-    ...(roles.data()?.results ?? []).map((r) => [`role:${r.id}`, errorWords.role(r.name)] as const),
+    ...members.rows().map((m) => [`user:${m.user.id}`, m.user.email] as const),
+    ...roles.rows().map((r) => [`role:${r.id}`, errorWords.role(r.name)] as const),
   ];
   const name = (id: string | null) => (id ? (all().find(([v]) => v === id)?.[1] ?? id) : errorWords.nobody);
   const options = (now: string | null) => {
     const list = all();
-    return [["", errorWords.nobody] as const, ...list, ...(now && !list.some(([v]) => v === now) ? [[now, now] as const] : [])];
+    return [["", errorWords.nobody] as const, ...list, ...(now && !list.some(([v]) => v === now) ? [[now, now] as const] : []), ...cutOption(members), ...cutOption(roles)];
   };
   return { options, name };
 }

@@ -24,9 +24,9 @@ interface Need {
 const resourceWithScope = <T>(scope: string, path: () => string, query: Record<string, string | number> = {}) => resource<T>(() => (hasScope(scope) ? { path: path(), query } : null));
 
 export function needs(): Child {
-  const requests = resourceWithScope<{ results: ChangeRequest[] }>("feature_flag:read", () => projectPath("change_requests/"), { state: "open", limit: 20 });
+  const requests = resourceWithScope<{ results: ChangeRequest[]; next: string | null }>("feature_flag:read", () => projectPath("change_requests/"), { state: "open", limit: 20 });
   const stale = resourceWithScope<{ count: number }>("feature_flag:read", () => projectPath("feature_flags/"), { view: "list", status: "stale", limit: 1 });
-  const exports = resourceWithScope<{ results: { id: string; name: string; paused: boolean; latest_runs: { status: string }[] }[] }>("batch_export:read", () => projectPath("batch_exports/"), { limit: 50 });
+  const exports = resourceWithScope<{ results: { id: string; name: string; paused: boolean; latest_runs: { status: string }[] }[]; next: string | null }>("batch_export:read", () => projectPath("batch_exports/"), { limit: 50 });
   const warnings = resourceWithScope<{ results: unknown[]; next: string | null }>("project:read", () => projectPath("ingestion_warnings/"), { limit: 20 });
   const usage = resourceWithScope<Record<string, Used>>("organization:read", () => "organizations/@current/usage/");
   const row = (n: Signal<Need>) => h("li", null, h("a", { href: () => href(n().path) }, h("bdi", null, () => n().text)), h("span", { class: "space" }), h("span", { class: "meta" }, h("bdi", null, () => n().more)));
@@ -38,10 +38,12 @@ export function needs(): Child {
       if ([r.author, ...r.editors].includes(session()?.user.email ?? "")) continue;
       add(at(`approvals/${r.id}`), approvalWords.named(r.flag_key, r.title || approvalWords.untitled(r.id)), r.author ?? approvalWords.somebody);
     }
+    if (requests.data()?.next) add(at("approvals"), homeWords.moreApprovals);
     if (stale.data()?.count) add(`${at("flags")}?status=stale`, words.staleFlags(stale.data()!.count));
     for (const e of exports.data()?.results ?? []) {
       if (!e.paused && e.latest_runs[0]?.status.startsWith("Failed")) add(at(`exports/${e.id}`), homeWords.exportFails(e.name));
     }
+    if (exports.data()?.next) add(at("exports"), homeWords.moreExports(exports.data()!.results.length));
     const dropped = warnings.data();
     if (dropped?.results.length) add(at("warnings"), homeWords.dropped(dropped.results.length, dropped.next !== null));
     for (const [name, u] of Object.entries(usage.data() ?? {})) {

@@ -4,6 +4,7 @@ import { announce } from "../ui/announce";
 import { comboboxField } from "../ui/combobox";
 import { dialog } from "../ui/dialog";
 import { button, field, select } from "../ui/parts";
+import { projectZone } from "../ui/time";
 import { parseLocalTime } from "../ui/zone";
 import { invalidate } from "../api/cache";
 import { ApiError, get, send } from "../api/client";
@@ -24,7 +25,7 @@ const valuesOf = (f: Flag | undefined) => (f?.filters.multivariate?.variants.len
 
 /** Opens the dialog, which asks for what is not given, and pins the value. It returns whether it was pinned. */
 export async function pinValue(known: { flag?: Flag; key?: string; person?: PinSubject }): Promise<boolean> {
-  const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
+  const zone = projectZone();
   const flag = signal<Flag | undefined>(known.flag);
   const value = signal(known.flag ? valuesOf(known.flag)[0]! : "true");
   const who = signal(known.person?.name ?? "");
@@ -32,7 +33,7 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
   const faults = { who: signal(""), until: signal(""), other: signal("") };
   const choose = async (text: string) => {
     key.set(text.trim());
-    const found = (await get<{ results: Flag[] }>(projectPath("feature_flags/"), { search: text.trim(), limit: 50 })).results.find((f) => f.key === text.trim());
+    const found = (await get<{ results: Flag[] }>(projectPath("feature_flags/"), { key: text.trim(), limit: 20 })).results.find((f) => f.key === text.trim()); // key ignores case
     flag.set(found && (await get<Flag>(projectPath(`feature_flags/${found.id}/`))));
     value.set(valuesOf(flag.peek())[0]!);
   };

@@ -10,8 +10,17 @@ export function listOf<T>(list: Pages<T>, none: () => Child, table: (rows: () =>
   return showResource(list, (data) => [
     when(() => data().length === 0 && !list.next(), none),
     when(() => data().length > 0, () => table(data)),
-    when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
+    more(list),
   ]);
+}
+
+/** Says how much of a list is shown, with a button to load more, while there is more. */
+export function more<T>(list: Pages<T>): Child {
+  const text = () => {
+    const [n, total] = [list.data()?.length ?? 0, list.total()];
+    return n === 0 ? "" : total === undefined ? words.shownFirst(n) : words.shownOf(n, total);
+  };
+  return when(list.next, () => h("p", { class: "choices gap-above" }, button(words.loadMore, { run: list.more }), h("span", { class: "meta" }, text)));
 }
 
 /** Returns the empty state of a list that parameters of the URL filter. With filters, it has a button that clears them. */

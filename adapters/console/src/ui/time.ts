@@ -1,6 +1,6 @@
 // Times. They are shown relative to now up to a week, then as a date, with the full time as the title.
 import { h, signal } from "./dom";
-import { project, session } from "../session";
+import { homeProject, project, session } from "../session";
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 86_400],
@@ -24,11 +24,16 @@ export function setTimes(t: Times): void {
 
 const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+/** Returns the time zone of the current project, or on pages of the organization that of the project that was used last. */
+export function projectZone(): string {
+  const at = project() || homeProject();
+  return session()?.projects.find((p) => p.id === at)?.timezone || "UTC";
+}
+
 /** Returns the time zone of the times that are shown. */
 function displayZone(): string {
   if (times() === "own") return own;
-  const at = project() || session()?.project;
-  return (times() === "project" && session()?.projects.find((p) => p.id === at)?.timezone) || "UTC";
+  return times() === "project" ? projectZone() : "UTC";
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -63,4 +68,14 @@ function timeTitle(iso: string): string {
 
 export function fullTime(iso: string): string {
   return formatTime(iso, full);
+}
+
+/** Returns a text of the server with its times, such as "2026-01-02 09:30:00 UTC", in the zone of the times that are shown. */
+export function timesInText(text: string): string {
+  return text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC/g, (_, day: string, clock: string) => fullTime(`${day}T${clock}Z`));
+}
+
+/** Formats the time of day, such as "09:30". */
+export function clockTime(iso: string): string {
+  return formatTime(iso, { hour: "2-digit", minute: "2-digit" });
 }

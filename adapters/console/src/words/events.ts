@@ -1,5 +1,5 @@
 // Texts of the pages for events and groups.
-import { count } from "../words";
+import { count, number } from "../words";
 
 export const eventWords = {
   after: "After",
@@ -37,5 +37,6 @@ export const eventWords = {
   paused: "Paused",
   waitingForEvents: "Waiting for events",
   waitingText: "New events from your product and its SDKs appear here as they arrive.",
+  newestOnly: (n: number) => `Only the newest ${number(n)} events are kept here. Earlier ones are stored:`,
   leftOut: (n: number) => `Not shown: ${count(n, "more event")}.`,
 };

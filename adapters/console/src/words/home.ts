@@ -9,5 +9,8 @@ export const homeWords = {
   minute: "Minute",
   exportFails: (name: string) => `The export ${name} is failing`,
   dropped: (n: number, more: boolean) => (more ? `More than ${n} warnings about incoming events` : `${count(n, "warning")} about incoming events`),
+  allFlags: "All flags, by last change",
+  moreApprovals: "More change requests are open",
+  moreExports: (n: number) => `Only the first ${n} exports were checked for failures`,
   nearLimit: (resource: string) => `${resource}: usage is close to this month's limit`,
 };

@@ -1,4 +1,6 @@
-// Texts of the tabs of a person.
+// Texts of the tabs of a person, and of the filters of people.
+import { count, number } from "../words";
+
 export const personWords = {
   noCohorts: "Not in any cohort",
   noCohortsText: "Cohorts by rule are evaluated with the properties that are stored for the person now.",
@@ -18,6 +20,12 @@ export const personWords = {
   noPropertiesText: "Properties come from events, or you can add them here.",
   valueHint: "Text, or JSON such as 5, true or [1, 2]. Put text that looks like JSON in quotes.",
   nameWanted: "Enter the name of the property.",
+  counting: "Counting events…",
+  uncounted: "Its events could not be counted.",
+  eventsErased: (n: number, exact: boolean) => (exact ? `${count(n, "event")} will be erased.` : `More than ${number(n)} events will be erased.`),
+  eventsKept: (n: number, exact: boolean) => (exact ? `${count(n, "event")} will be kept.` : `More than ${number(n)} events will be kept.`),
+  filters: "Filters",
+  lookedThrough: "No matches so far. Load more to search further.",
   now: "Simulated now",
   last: "Last assigned",
   undecided: "undecided",

@@ -8,6 +8,7 @@ import { loadingBars, button, field, heading, problem, showResource } from "../.
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { idsText } from "../../ui/searchbox";
 import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
 import { ruleOf, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
@@ -169,7 +170,7 @@ function members(cohort: Signal<Cohort>, data: () => Person[], path: string, rel
     cohortWords.peopleIn(cohortName(cohort.peek())),
     [
       { label: words.person, cell: (p) => h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name)) },
-      { label: words.distinctIDs, cell: (p) => h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", ")), class: "code clip-cell" },
+      { label: words.distinctIDs, cell: (p) => h("bdi", null, () => idsText(p().distinct_ids)), class: "code clip-cell" },
       ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(cohortWords.remove, { kind: "small", scope, "aria-label": cohortWords.removePerson(p.peek().name), run: () => take(p.peek()).catch(showRefusal) }), class: "tight" }] : []),
     ],
     data,

@@ -5,13 +5,13 @@ import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { searchBox } from "../../ui/searchbox";
 import { get } from "../../api/client";
 import type { Cohort } from "../../api/cohorts";
 import { go, href, param } from "../../router";
 import { projectPath, hasScope, project } from "../../session";
 import { number, words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
-import { searchBox } from "../people/list";
 
 export const cohortName = (c: Pick<Cohort, "id" | "name">) => c.name || `#${c.id}`;
 

@@ -2,6 +2,7 @@
 import { h, onEnd, signal, when, type Child } from "../../ui/dom";
 import { button, problem } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
+import { idsText } from "../../ui/searchbox";
 import type { Tree } from "../../api/cohorts";
 import { send } from "../../api/client";
 import { findPeople, matchLines, membersOf, type Named } from "../../api/people";
@@ -74,7 +75,7 @@ export function preview(ask: (cancel: AbortSignal) => Promise<PreviewResult | un
         cohortWords.preview,
         [
           { label: words.person, cell: (p) => () => person(p()) },
-          { label: words.distinctIDs, cell: (p) => h("bdi", null, () => p().ids.slice(0, 3).join(", ")), class: "code clip-cell" },
+          { label: words.distinctIDs, cell: (p) => h("bdi", null, () => idsText(p().ids)), class: "code clip-cell" },
         ],
         () => got()?.people ?? [],
         (p) => p.uuid,

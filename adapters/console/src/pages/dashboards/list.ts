@@ -6,6 +6,7 @@ import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { searchBox } from "../../ui/searchbox";
 import { send } from "../../api/client";
 import { invalidate } from "../../api/cache";
 import type { User } from "../../api/flags";
@@ -13,7 +14,6 @@ import { go, href, param } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-import { searchBox } from "../people/list";
 
 export interface Dashboard {
   id: number;

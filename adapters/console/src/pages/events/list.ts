@@ -2,9 +2,10 @@
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
 import { button, empty, field, heading, showResource } from "../../ui/parts";
+import { more } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
-import { time } from "../../ui/time";
+import { projectZone, time } from "../../ui/time";
 import { parseLocalTime } from "../../ui/zone";
 import { resource } from "../../api/cache";
 import { get, site, type Query } from "../../api/client";
@@ -15,11 +16,6 @@ import { words } from "../../words";
 import { eventWords } from "../../words/events";
 import type { Person } from "../people/person";
 import { openEvent, eventPerson } from "./one";
-
-interface Project {
-  timezone: string;
-  api_token: string;
-}
 
 const filterNames = ["event", "person", "after", "before", "property"];
 
@@ -47,26 +43,25 @@ function propertyFilter(text: string): string {
 }
 
 export default function eventsPage(): Child {
-  const about = resource<Project>(() => ({ path: `projects/${project()}/` }));
-  const zone = () => about.data()?.timezone ?? "UTC";
+  const about = resource<{ api_token: string }>(() => ({ path: `projects/${project()}/` }));
   const who = personFilter();
-  const instant = (name: string) => (param(name) ? parseLocalTime(param(name), zone()) : "");
+  const instant = (name: string) => (param(name) ? parseLocalTime(param(name), projectZone()) : "");
   const query = computed(() => {
     const person = who();
-    if (!person || ((param("after") || param("before")) && !about.data())) return "";
+    if (!person) return "";
     return JSON.stringify({ event: param("event"), ...person, after: instant("after"), before: instant("before"), properties: propertyFilter(param("property")), limit: 50 });
   });
   const list = pages<Event>(() => (query() ? { path: projectPath("events/"), query: JSON.parse(query()) as Query } : null));
   const filtered = () => filterNames.some((n) => param(n));
   return [
     heading(words.events),
-    filters(zone),
+    filters(),
     showResource(list, (data) => [
       when(() => data().length === 0 && !filtered(), () => empty(words.noEvents, eventWords.noEventsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => snippet(about.data()?.api_token ?? ""))))),
       when(() => data().length === 0 && filtered() && !list.next(), () => empty(eventWords.noEventsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
       when(() => data().length === 0 && list.next(), () => h("p", { class: "meta" }, eventWords.lookedThrough)),
       when(() => data().length > 0, () => table(data)),
-      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
+      more(list),
     ]),
   ];
 }
@@ -76,14 +71,14 @@ const snippet = (token: string) => `curl -s '${site()}/capture/' -H 'Content-Typ
 const peopleNamed = (typed: string) =>
   get<{ results: Person[] }>(projectPath("persons/"), { search: typed, limit: 10 }).then((l) => l.results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name, note: p.distinct_ids[0] ?? "" })));
 
-function filters(zone: () => string): HTMLElement {
+function filters(): HTMLElement {
   const box = (label: string, name: string, options: typeof eventNames) =>
     comboboxField({ label, value: () => param(name), options, change: (v) => setParams({ [name]: v.trim() }), free: true });
   const text = (label: string, name: string, hint: () => string, fault?: () => string | undefined) => {
     const input: HTMLInputElement = h("input", { type: "text", value: () => param(name), placeholder: hint, onchange: () => setParams({ [name]: input.value.trim() }) });
     return field(input, fault ? { label, fault } : { label });
   };
-  const clock = (label: string, name: string) => text(label, name, () => eventWords.timeIn(zone()), () => (param(name) && !parseLocalTime(param(name), zone()) ? eventWords.noTime : undefined));
+  const clock = (label: string, name: string) => text(label, name, () => eventWords.timeIn(projectZone()), () => (param(name) && !parseLocalTime(param(name), projectZone()) ? eventWords.noTime : undefined));
   return h(
     "div",
     { class: "filters low", role: "search", "aria-label": words.events },

@@ -6,8 +6,8 @@ import { time } from "../../ui/time";
 import { get } from "../../api/client";
 import type { Event } from "../../api/events";
 import { watch } from "../../api/watch";
-import { param, setParams } from "../../router";
-import { projectPath } from "../../session";
+import { href, param, setParams } from "../../router";
+import { project, projectPath } from "../../session";
 import { eventWords } from "../../words/events";
 import { words } from "../../words";
 import { openEvent, eventPerson } from "./one";
@@ -61,6 +61,7 @@ export default function livePage(): Child {
     when(() => left() > 0, () => h("p", { class: "meta" }, () => eventWords.leftOut(left()))),
     when(() => rows().length === 0, () => empty(eventWords.waitingForEvents, eventWords.waitingText)),
     when(() => rows().length > 0, () => table(rows)),
+    when(() => rows().length >= maxRows, () => h("p", { class: "meta gap-above" }, eventWords.newestOnly(maxRows), " ", h("a", { href: () => href(`p/${project()}/events`, { event: param("event") }) }, words.events))),
   ];
 }
 

@@ -5,12 +5,12 @@ import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { searchBox } from "../../ui/searchbox";
 import type { Experiment } from "../../api/experiments";
 import { go, href, param, setParams } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
-import { searchBox } from "../people/list";
 
 const states = ["draft", "running", "paused", "stopped"];
 

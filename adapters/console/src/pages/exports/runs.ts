@@ -7,7 +7,7 @@ import { listOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { fullTime, time } from "../../ui/time";
-import { get, send } from "../../api/client";
+import { send } from "../../api/client";
 import { spanText, isRunning, type Export, type Run } from "../../api/exports";
 import type { Params } from "../../routes";
 import { number, words } from "../../words";
@@ -38,7 +38,7 @@ function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal
       {
         label: "",
         cell: (r) => [
-          button(exportWords.log, { kind: "small", "aria-label": () => exportWords.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(showRefusal) }),
+          button(exportWords.log, { kind: "small", "aria-label": () => exportWords.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())) }),
           " ",
           () => (isRunning(r().status) ? button(exportWords.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", exportWords.cancelled) }) : button(exportWords.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", exportWords.runsAgain) })),
         ],
@@ -57,7 +57,9 @@ interface Line {
 }
 
 async function log(path: string, r: Run, span: string): Promise<void> {
-  const lines = (await get<{ results: Line[] }>(`${path}runs/${r.id}/logs/`, { limit: 200 })).results;
   const line = (l: Line) => h("li", null, h("span", { class: "meta when" }, h("time", { datetime: l.timestamp }, fullTime(l.timestamp))), h("strong", null, l.level), h("bdi", null, l.message));
-  await dialog<void>({ title: exportWords.logOf(span), wide: true, cancel: words.close }, () => ({ content: lines.length ? h("ul", { class: "rows", "aria-label": exportWords.log }, lines.map(line)) : h("p", { class: "meta" }, exportWords.noLog), buttons: null }));
+  await dialog<void>({ title: exportWords.logOf(span), wide: true, cancel: words.close }, () => {
+    const list = pages<Line>(() => ({ path: `${path}runs/${r.id}/logs/`, query: { limit: 100 } }));
+    return { content: listOf(list, () => h("p", { class: "meta" }, exportWords.noLog), (lines) => h("ul", { class: "rows", "aria-label": exportWords.log }, () => lines().map(line))), buttons: null };
+  });
 }

@@ -3,6 +3,7 @@ import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../u
 import { announce } from "../../ui/announce";
 import { loadingBars, button, empty, field, problem, select } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
+import { searchBox } from "../../ui/searchbox";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { href, param, setParams } from "../../router";
@@ -10,7 +11,6 @@ import { hasPage, type Params } from "../../routes";
 import { projectPath, project } from "../../session";
 import { count, number, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
-import { searchBox } from "../people/list";
 import { flagPage } from "./frame";
 import { pins } from "./pins";
 

@@ -4,9 +4,11 @@ import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { filtersText } from "../../ui/diff";
 import { button, empty, showResource } from "../../ui/parts";
+import { more } from "../../ui/list";
+import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
-import { resource, invalidate } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Condition, Flag, User, Variant } from "../../api/flags";
 import type { Params } from "../../routes";
@@ -50,7 +52,7 @@ function describeChange(c: Scheduled): string {
 const stateOf = (c: Scheduled) => (c.failure_reason ? "failed" : c.executed_at ? "done" : "waiting");
 
 function schedule(flag: Signal<Flag>): Child {
-  const list = resource<{ results: Scheduled[] }>(() => ({ path: projectPath("scheduled_changes/"), query: { model_name: "FeatureFlag", record_id: flag().id, limit: 200 } }));
+  const list = pages<Scheduled>(() => ({ path: projectPath("scheduled_changes/"), query: { model_name: "FeatureFlag", record_id: flag().id, limit: 100 } }));
   const again = () => (invalidate("scheduled_changes"), list.reload());
   const make = async () => {
     if (!(await newChange(flag.peek()))) return;
@@ -67,8 +69,8 @@ function schedule(flag: Signal<Flag>): Child {
   return [
     h("div", { class: "between gap" }, h("h2", null, flagTabWords.schedule), button(flagTabWords.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
     showResource(list, (data) => [
-      when(() => data().results.length === 0, () => empty(flagTabWords.nothing, flagTabWords.nothingText)),
-      when(() => data().results.length > 0, () =>
+      when(() => data().length === 0, () => empty(flagTabWords.nothing, flagTabWords.nothingText)),
+      when(() => data().length > 0, () =>
         recordTable<Scheduled>(
           flagTabWords.changes,
           [
@@ -79,10 +81,11 @@ function schedule(flag: Signal<Flag>): Child {
             { label: flagTabWords.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? words.dash), class: "meta" },
             { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(words.cancel, { kind: "small", "aria-label": flagTabWords.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(showRefusal) }) : null), class: "tight" },
           ],
-          () => data().results,
+          data,
           (c) => c.id,
         ),
       ),
+      more(list),
     ]),
     rollout(flag),
   ];

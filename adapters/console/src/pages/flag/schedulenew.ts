@@ -3,9 +3,10 @@ import { effect, h, signal, untracked, when, type Child, type Signal } from "../
 import { dialog } from "../../ui/dialog";
 import { diffFlags } from "../../ui/diff";
 import { button, field, select } from "../../ui/parts";
+import { projectZone } from "../../ui/time";
 import { parseLocalTime } from "../../ui/zone";
 import { needsApproval, requestApproval } from "../../api/approvals";
-import { ApiError, get, send } from "../../api/client";
+import { ApiError, send } from "../../api/client";
 import { newFilter, type FilterDraft } from "../../api/draft";
 import type { Condition, Filters, Flag, Variant } from "../../api/flags";
 import { projectPath } from "../../session";
@@ -66,7 +67,7 @@ async function requestChange(flag: Flag, c: Choice, note: string): Promise<void>
 
 /** Opens the dialog and schedules a change. It returns whether one was scheduled. */
 export async function newChange(flag: Flag): Promise<boolean> {
-  const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
+  const zone = projectZone();
   const variants = flag.filters.multivariate?.variants ?? [];
   const c: Choice = {
     kind: signal<Kind>(flag.active ? "off" : "on"),

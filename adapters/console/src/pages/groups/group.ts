@@ -1,5 +1,6 @@
 // The page of a group: its properties and its flags.
-import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
+import { pages } from "../../ui/pages";
 import { button, empty, heading, showResource } from "../../ui/parts";
 import { factTable, recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
@@ -41,22 +42,24 @@ export default function groupPage(params: Params): Child {
   ];
 }
 
-/** Returns the flags for groups of this type, with their values for this group. */
+/** Returns the flags for groups of this type, with their values for this group. All flags are read page by page until enough are found. */
 function flagsOf(index: number, type: string, key: string): HTMLElement {
-  const all = resource<{ results: Flag[] }>(() => ({ path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } }));
-  const shownCount = signal(step);
+  const all = pages<Flag>(() => ({ path: projectPath("feature_flags/"), query: { limit: 200, order: "key" } }));
+  const wanted = signal(step);
+  const about = computed(() => (all.data() ?? []).filter((f) => f.filters.aggregation_group_type_index === index));
+  const isComplete = () => all.data() !== undefined && !all.next();
+  effect(() => {
+    if (all.next() && !all.error() && about().length < wanted()) untracked(() => void all.more());
+  });
   return h(
     "section",
     { class: "card", "aria-label": words.flags },
     h("h2", null, words.flags),
-    showResource(all, (data) => {
-      const about = () => data().results.filter((f) => f.filters.aggregation_group_type_index === index);
-      return [
-        h("p", { class: "meta gap" }, () => (about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
-        when(() => about().length, () => table(() => about().slice(0, shownCount()), { [type]: key })),
-        when(() => about().length > shownCount(), () => h("p", { class: "gap-above" }, button(words.loadMore, { run: () => shownCount.update((n) => n + step) }))),
-      ];
-    }),
+    showResource(all, () => [
+      h("p", { class: "meta gap" }, () => (!isComplete() ? "" : about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
+      when(() => about().length, () => table(() => about().slice(0, wanted()), { [type]: key })),
+      when(() => about().length > wanted() || (about().length >= wanted() && !isComplete()), () => h("p", { class: "choices gap-above" }, button(words.loadMore, { run: () => wanted.update((n) => n + step) }), h("span", { class: "meta" }, () => words.shownFirst(wanted())))),
+    ]),
   );
 }
 

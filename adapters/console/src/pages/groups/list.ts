@@ -5,13 +5,13 @@ import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { searchBox } from "../../ui/searchbox";
 import { resource } from "../../api/cache";
 import { propertiesSummary } from "../../api/events";
 import { href, param, setParams } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { eventWords } from "../../words/events";
-import { searchBox } from "../people/list";
 
 export interface GroupType {
   group_type: string;

@@ -1,10 +1,11 @@
 // The actions on an insight besides editing.
-import { h } from "../../ui/dom";
+import { h, signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { field } from "../../ui/parts";
-import { get, send } from "../../api/client";
+import { field, select } from "../../ui/parts";
+import { send } from "../../api/client";
 import { titleOf, type Insight } from "../../api/insights";
+import { cutOption, wholeList } from "../../api/wholelist";
 import { go } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
@@ -20,15 +21,18 @@ interface Choice {
 
 /** Adds an insight to a dashboard. It returns the changed insight, or undefined after Cancel. */
 export async function addToDashboard(i: Insight): Promise<Insight | undefined> {
-  const all = (await get<{ results: Choice[] }>(projectPath("dashboards/"), { limit: 1000 })).results.filter((d) => !i.dashboards.includes(d.id));
-  const box = h("select", { "data-first": "" }, all.map((d) => h("option", { value: d.id }, d.name || `#${d.id}`)));
-  const chosen = await dialog<number>({ title: insightWords.addToDashboard }, (d) => ({
-    content: all.length ? field(box, { label: insightWords.dashboard }) : h("p", null, insightWords.noDashboardsThere),
-    buttons: h("button", { type: "button", class: "button primary", disabled: !all.length, onclick: () => d.close(Number(box.value)) }, insightWords.add),
+  const list = wholeList<Choice>(projectPath("dashboards/"), "dashboard:read");
+  await list.first;
+  const others = () => list.rows().filter((x) => !i.dashboards.includes(x.id));
+  const id = signal(String(others()[0]?.id ?? ""));
+  const options = () => [...others().map((x) => [String(x.id), x.name || `#${x.id}`] as const), ...cutOption(list)];
+  const chosen = await dialog<Choice>({ title: insightWords.addToDashboard }, (d) => ({
+    content: others().length ? field(select(id, options, id.set, { "data-first": "" }), { label: insightWords.dashboard }) : h("p", null, insightWords.noDashboardsThere),
+    buttons: h("button", { type: "button", class: "button primary", disabled: () => !id(), onclick: () => d.close(others().find((x) => String(x.id) === id())) }, insightWords.add),
   }));
   if (!chosen) return undefined;
-  const got = await send<Insight>("PATCH", path(i.id), { dashboards: [...i.dashboards, chosen] });
-  announce(insightWords.added(all.find((d) => d.id === chosen)?.name || ""));
+  const got = await send<Insight>("PATCH", path(i.id), { dashboards: [...i.dashboards, chosen.id] });
+  announce(insightWords.added(chosen.name || ""));
   return got;
 }
 

@@ -5,13 +5,13 @@ import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
+import { searchBox } from "../../ui/searchbox";
 import { titleOf, type Insight } from "../../api/insights";
 import { unwrapQuery } from "../../api/chartdata";
 import { go, href, param } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-import { searchBox } from "../people/list";
 
 const newButton = () => button(insightWords.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
 

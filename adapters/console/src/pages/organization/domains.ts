@@ -3,6 +3,8 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { button, empty, field, heading, showResource } from "../../ui/parts";
+import { more } from "../../ui/list";
+import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { toggle } from "../../ui/toggle";
 import { resource, invalidate } from "../../api/cache";
@@ -26,7 +28,7 @@ const base = "organizations/@current/domains/";
 const write = "organization:write";
 
 export default function domainsPage(): Child {
-  const list = resource<{ results: Domain[] }>(() => ({ path: base, query: { limit: 200 } }));
+  const list = pages<Domain>(() => ({ path: base, query: { limit: 100 } }));
   const again = () => (invalidate("organizations/@current/domains"), list.reload());
   const verify = async (d: Domain) => {
     const got = await send<Domain>("POST", `${base}${d.id}/verify/`);
@@ -58,8 +60,8 @@ export default function domainsPage(): Child {
   return [
     heading(organizationWords.domains, button(organizationWords.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(words.saved)), showRefusal) })),
     showResource(list, (data) => [
-      when(() => data().results.length === 0, () => empty(organizationWords.noDomains, organizationWords.noDomainsText)),
-      when(() => data().results.length > 0, () =>
+      when(() => data().length === 0, () => empty(organizationWords.noDomains, organizationWords.noDomainsText)),
+      when(() => data().length > 0, () =>
         recordTable<Domain>(
           organizationWords.domains,
           [
@@ -77,11 +79,12 @@ export default function domainsPage(): Child {
               class: "tight",
             },
           ],
-          () => data().results,
+          data,
           (d) => d.id,
         ),
       ),
-      when(() => data().results.length > 0, () => h("p", { class: "meta gap-above" }, () => (provider() ? organizationWords.domainSwitchesText(provider()!) : organizationWords.noProvider))),
+      more(list),
+      when(() => data().length > 0, () => h("p", { class: "meta gap-above" }, () => (provider() ? organizationWords.domainSwitchesText(provider()!) : organizationWords.noProvider))),
     ]),
   ];
 }

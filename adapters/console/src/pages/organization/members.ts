@@ -3,11 +3,12 @@ import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { button, copyText, field, heading, select, showResource } from "../../ui/parts";
+import { more } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import type { Member, Role } from "../../api/access";
-import { resource, invalidate } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { hasScope, session } from "../../session";
 import { list, words } from "../../words";
@@ -30,8 +31,8 @@ const write = "organization_member:write";
 const levels = () => Object.entries(organizationWords.levels).filter(([level]) => Number(level) <= (session()?.organization.level ?? 0));
 
 export default function membersPage(): Child {
-  const members = resource<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
-  const invites = resource<{ results: Invite[] }>(() => ({ path: `${base}invites/`, query: { limit: 200 } }));
+  const members = pages<Member>(() => ({ path: `${base}members/`, query: { limit: 100 } }));
+  const invites = pages<Invite>(() => ({ path: `${base}invites/`, query: { limit: 100 } }));
   const roles = pages<Role>(() => ({ path: `${base}roles/`, query: { limit: 100 } }));
   const rolesOf = (m: Member) => (roles.data() ?? []).filter((r) => r.members.some((x) => x.user.uuid === m.user.uuid)).map((r) => r.name);
   const again = () => (invalidate("organizations/@current"), members.reload(), invites.reload(), roles.reload());
@@ -64,15 +65,16 @@ export default function membersPage(): Child {
           { label: organizationWords.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
           { label: "", cell: (m) => button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(showRefusal) }), class: "tight" },
         ],
-        () => data().results,
+        data,
         (m) => m.id,
       ),
     ),
+    more(members),
     rolesSection(roles, again),
     h("h2", { class: "gap-above gap" }, organizationWords.invitations),
     showResource(invites, (data) => [
-      when(() => data().results.length === 0, () => h("p", { class: "meta" }, organizationWords.noInvitations)),
-      when(() => data().results.length > 0, () =>
+      when(() => data().length === 0, () => h("p", { class: "meta" }, organizationWords.noInvitations)),
+      when(() => data().length > 0, () =>
         recordTable<Invite>(
           organizationWords.invitations,
           [
@@ -81,10 +83,11 @@ export default function membersPage(): Child {
             { label: organizationWords.sent, cell: (i) => [() => time(i().created_at), () => (i().is_expired ? ` ${organizationWords.expired}` : "")], class: "meta" },
             { label: "", cell: (i) => button(words.cancel, { kind: "small", "aria-label": organizationWords.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(showRefusal) }), class: "tight" },
           ],
-          () => data().results,
+          data,
           (i) => i.id,
         ),
       ),
+      more(invites),
     ]),
   ];
 }

@@ -1,15 +1,15 @@
 // The frame of a person's tabs, and the dialog that erases the person.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, newID, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
 import { loadingBars, button, field, heading, problem } from "../../ui/parts";
 import { time } from "../../ui/time";
 import { get, send } from "../../api/client";
-import { invalidate } from "../../api/cache";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
+import { personWords } from "../../words/personflags";
 import { pinWords } from "../../words/pins";
 import { showRefusal } from "../flags/actions";
 import { pinValue } from "../pin";
@@ -55,18 +55,36 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
 /** Returns the person as the subject of a pin. */
 export const pinSubject = (p: Person) => ({ id: p.distinct_ids[0] ?? "", name: p.name });
 
+interface Erasure {
+  events: number;
+  exact: boolean;
+}
+
+/** Says how many events an erasure deletes or keeps (console.md N26). */
+function erasureText(e: Erasure | undefined, failed: boolean, withEvents: boolean): string {
+  if (failed || (e && !e.exact && !e.events)) return personWords.uncounted;
+  if (!e) return personWords.counting;
+  return (withEvents ? personWords.eventsErased : personWords.eventsKept)(e.events, e.exact);
+}
+
 /** Erases a person after the word erase was typed. It cannot be undone. */
 async function erase(p: Person): Promise<void> {
   const word = signal("");
-  const events: HTMLInputElement = h("input", { type: "checkbox", checked: true });
+  const withEvents = signal(true);
+  const counted = signal<Erasure | undefined>(undefined);
+  const failed = signal(false);
+  const cancel = new AbortController();
+  get<Erasure>(projectPath(`persons/${p.uuid}/erasure/`), {}, cancel.signal).then(counted.set, () => failed.set(true));
+  const about = newID();
+  const events: HTMLInputElement = h("input", { type: "checkbox", checked: true, "aria-describedby": about, onchange: () => withEvents.set(events.checked) });
   const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(typed.value.trim()) });
   const yes = await dialog<boolean>({ title: words.eraseAsk(p.name), alert: true }, (d) => ({
-    content: [h("p", null, words.eraseText), h("label", { class: "check" }, events, words.eraseEvents), field(typed, { label: words.eraseType })],
+    content: [h("p", null, words.eraseText), h("div", null, h("label", { class: "check" }, events, words.eraseEvents), h("p", { class: "hint", id: about, role: "status" }, () => erasureText(counted(), failed(), withEvents()))), field(typed, { label: words.eraseType })],
     buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== words.eraseWord, onclick: () => d.close(true) }, words.erase),
   }));
+  cancel.abort();
   if (!yes) return;
   await send("DELETE", projectPath(`persons/${p.uuid}/?delete_events=${events.checked}`));
-  invalidate("persons");
   await go(`p/${project.peek()}/people`);
   announce(words.erased(p.name));
 }
