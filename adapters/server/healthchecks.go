@@ -212,7 +212,7 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case waiting > 0 && time.Since(oldest) > lateMail:
-		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not accept them: see the log for its response."}
+		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s UTC", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not accept them: see the log for its response."}
 	}
 	return finding{"", fmt.Sprintf("%d mails wait", waiting), ""}
 }

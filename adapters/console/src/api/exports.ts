@@ -1,4 +1,5 @@
 // Exports as the API represents them, and the drafts of their form.
+import { formatTime } from "../ui/time";
 import { projectPath } from "../session";
 import { exportWords } from "../words/exports";
 
@@ -78,6 +79,6 @@ export function exportBody(d: ExportDraft, was?: Export): Record<string, unknown
 
 /** Formats a span such as "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00" in the time zone of the export. */
 export function spanText(from: string | null, to: string | null, zone: string): string {
-  const at = (iso: string) => new Date(iso).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: zone });
+  const at = (iso: string) => formatTime(iso, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }, zone);
   return exportWords.spanOf(from ? at(from) : exportWords.beginning, to ? at(to) : exportWords.end);
 }

@@ -1,6 +1,7 @@
 // The live number of flag calls by minute, on Home.
 import { h, onEnd, signal, type Child } from "../ui/dom";
 import { chart } from "../ui/chart";
+import { clockTime } from "../ui/time";
 import type { ChartData } from "../api/chartdata";
 import { exposureEvents } from "../api/events";
 import { runQuery } from "../api/query";
@@ -9,7 +10,8 @@ import { homeWords } from "../words/home";
 
 interface Trend {
   data: number[];
-  days: string[];
+  /** The starts of the buckets. */
+  action: { days: string[] };
   label: string;
 }
 
@@ -31,8 +33,7 @@ export function live(): Child {
 }
 
 function picture(trends: Trend[]): ChartData {
-  const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-  const labels = trends[0]!.days.map((d) => clock.format(new Date(d)));
+  const labels = trends[0]!.action.days.map(clockTime);
   const lines = trends.map((t) => ({ label: t.label, data: t.data }));
   return { shape: "lines", head: homeWords.minute, labels, lines, open: true, table: { columns: [], rows: [] } };
 }

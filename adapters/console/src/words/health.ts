@@ -14,5 +14,6 @@ export const healthWords = {
   flags: "Requests for flags",
   events: "Events",
   errors: "Errors",
+  forAdministrators: "It takes the level Administrator, which an owner of the organization can give.",
   ratesWait: "Data appears after the first minute.",
 };

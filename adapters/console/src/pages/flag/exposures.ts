@@ -2,7 +2,7 @@
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { chart, valuesTable } from "../../ui/chart";
 import { empty, field, linkButton, select, showResource } from "../../ui/parts";
-import { formatTime, fullTime, time } from "../../ui/time";
+import { clockTime, formatTime, fullTime, projectZone, time } from "../../ui/time";
 import { resource } from "../../api/cache";
 import type { Flag } from "../../api/flags";
 import type { ChartData, Table } from "../../api/chartdata";
@@ -57,7 +57,8 @@ function exposures(flag: Signal<Flag>): Child {
 }
 
 function pictureOf(x: Exposures): { picture: ChartData; table: Table } {
-  const label = (iso: string) => formatTime(iso, x.interval === "day" ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  // Days begin at midnight in the project's time zone, whatever zone the person has chosen.
+  const label = (iso: string) => (x.interval === "day" ? formatTime(iso, { day: "numeric", month: "short" }, projectZone()) : clockTime(iso));
   const lines = x.series.map((s) => ({ label: s.value, data: s.data ?? [] }));
   const sum = (i: number) => lines.reduce((a, l) => a + (l.data[i] ?? 0), 0);
   const table: Table = {

@@ -1,12 +1,13 @@
 // The page Health: the checks of the server, since when they have their state, and what to do (console.md N20).
 import { h, when, type Child } from "../../ui/dom";
-import { heading, showResource } from "../../ui/parts";
+import { forbidden, heading, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
 import { statusIcon } from "../../ui/icons";
 import { recordTable } from "../../ui/table";
-import { time } from "../../ui/time";
+import { clockTime, time, timesInText } from "../../ui/time";
 import { resource } from "../../api/cache";
 import type { ChartData } from "../../api/chartdata";
+import { session } from "../../session";
 import { healthWords } from "../../words/health";
 
 interface Check {
@@ -24,9 +25,11 @@ interface Health {
   rates: { minutes: string[]; flags: number[]; events: number[]; errors: number[] };
 }
 
+const administrator = 8; // the level that may read the health of the server
 const shapes: Record<string, string> = { ok: "on", warn: "stale", bad: "archived" };
 
 export default function healthPage(): Child {
+  if (![session()?.organization, ...(session()?.projects ?? [])].some((x) => (x?.level ?? 0) >= administrator)) return [heading(healthWords.health), forbidden(healthWords.forAdministrators)];
   const got = resource<Health>(() => ({ path: "health/" }));
   return [
     heading(healthWords.health),
@@ -38,7 +41,7 @@ export default function healthPage(): Child {
           { label: healthWords.check, cell: (c) => c().name },
           { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, statusIcon(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
           { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
-          { label: healthWords.detail, cell: (c) => [() => c().detail, () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
+          { label: healthWords.detail, cell: (c) => [() => timesInText(c().detail), () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
         ],
         () => data().checks,
         (c) => c.name,
@@ -51,7 +54,7 @@ export default function healthPage(): Child {
 }
 
 function rates(r: Health["rates"]): Child {
-  const labels = r.minutes.map((m) => new Date(m).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));
+  const labels = r.minutes.map(clockTime);
   const lines = [
     { label: healthWords.flags, data: r.flags },
     { label: healthWords.events, data: r.events },

@@ -3,6 +3,7 @@ import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { chart, valuesTable } from "../../ui/chart";
 import { button, field, heading, select, showResource } from "../../ui/parts";
+import { formatTime } from "../../ui/time";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import type { ChartData, Table } from "../../api/chartdata";
@@ -44,7 +45,7 @@ export default function usagePage(): Child {
 export function limitDay(r: Resource, from: string, to: string, now = Date.now()): string | undefined {
   if (!r.limit || !used(r) || used(r) >= r.limit) return undefined;
   const at = Date.parse(from) + ((now - Date.parse(from)) * r.limit) / used(r);
-  return at < Date.parse(to) ? new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }).format(at) : undefined;
+  return at < Date.parse(to) ? formatTime(at, { dateStyle: "medium" }, "UTC") : undefined;
 }
 
 function month(u: Usage, name: string): Child {
