@@ -58,15 +58,47 @@ func TestOrganization(t *testing.T) {
 	}
 }
 
+// cohortFilters are the filters of a cohort of the persons with a plan.
+func cohortFilters(plan string) map[string]any {
+	return map[string]any{"properties": map[string]any{"type": "AND", "values": []any{map[string]any{"key": "plan", "type": "person", "operator": "exact", "value": plan}}}}
+}
+
+// cohort creates a cohort of the persons with a plan.
+func (s *server) cohort(name, plan string) {
+	s.t.Helper()
+	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": name, "filters": cohortFilters(plan)}, nil)
+}
+
 // J10: the log of changes with its filters, and the creation of another project.
 func TestProject_ActivityAndAnother(t *testing.T) {
 	s := serve(t)
-	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
-	s.api("PATCH", "/api/projects/1/feature_flags/1/", map[string]any{"name": "<b>x</b>", "change_note": "for the fair"}, nil)
+	at := func(percent int) map[string]any {
+		return map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": percent}}}
+	}
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": at(10)}, nil)
+	s.api("PATCH", "/api/projects/1/feature_flags/1/", map[string]any{"name": "<b>x</b>", "filters": at(50), "change_note": "for the fair"}, nil)
+	s.api("POST", "/api/projects/1/feature_flags/1/pins/", map[string]any{"distinct_id": "ana", "value": true}, nil)
+	s.cohort("1st", "pro")
+	s.api("PATCH", "/api/projects/1/cohorts/1/", map[string]any{"filters": cohortFilters("free")}, nil)
 	p := s.open(t, "p/1/activity")
 	p.node("table", "Activity", "StaticText", "for the fair")
+	// C4, §2.6: the changes are those of the diff, in its words. Of the cohort only the value changed.
+	for _, want := range [][3]string{
+		{"Description added", "–", "<b>x</b>"}, {"Condition 1: rollout percentage", "10 %", "50 %"}, {"Pinned value added", "–", "true"},
+		{"Filters › properties › values 1", "plan is pro", "plan is free"},
+	} {
+		for _, cell := range want[1:] {
+			if got := p.all(0, "cell", cell); len(got) == 0 {
+				t.Errorf("%s: no cell %q", want[0], cell)
+			}
+		}
+		p.node("table", "Activity", "rowheader", want[0])
+	}
+	if got := js[string](p, "document.querySelector('table').innerText"); strings.ContainsAny(got, "{}[]") {
+		t.Errorf("the log has JSON:\n%s", got)
+	}
 	p.accessible()
-	p.choose("Cohorts", "combobox", "What")
+	p.choose("Experiments", "combobox", "What")
 	p.node("heading", "No activity matches")
 	p.click("button", "Clear filters")
 	p.node("table", "Activity", "StaticText", "for the fair")

@@ -1,40 +1,46 @@
 // The page Activity: the changes in a project and their authors.
 import { h, when, type Child } from "../ui/dom";
 import { button, empty, field, heading, select, showResource } from "../ui/parts";
+import { more } from "../ui/list";
+import { changesInCell } from "../ui/diff";
+import { diffRecord, type FieldChange } from "../ui/diffvalues";
 import { pages } from "../ui/pages";
 import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
-import { resource } from "../api/cache";
+import { allMembers, cutOption } from "../api/wholelist";
 import { href, param, setParams } from "../router";
 import { projectPath, project } from "../session";
 import { words } from "../words";
+import { activityWords } from "../words/activity";
 import { organizationWords } from "../words/organization";
 
 interface Line {
   id: string;
-  user: { first_name: string; email: string } | null;
+  user: { first_name: string; email: string | null; is_system?: boolean } | null;
   activity: string;
   scope: string;
   item_id: string | null;
-  detail: { name: string | null; change_note?: string; changes: { field: string | null; action: string; before: unknown; after: unknown }[] | null } | null;
+  detail: {
+    name: string | null;
+    type: string | null;
+    change_note?: string;
+    approved_by?: string[];
+    trigger: { payload?: { reason?: string } } | null;
+    changes: FieldChange[] | null;
+  } | null;
   created_at: string;
-}
-
-interface Member {
-  user: { id: number; email: string };
 }
 
 const hour = 3_600_000;
 const back: Record<string, number> = { day: 24 * hour, week: 7 * 24 * hour, month: 30 * 24 * hour };
-const maxChanges = 3; // changes that a row shows
 
 /** The path of the pages of each kind of object. */
 const paths: Record<string, string> = { FeatureFlag: "flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards" };
 
 export default function activityPage(): Child {
   const list = pages<Line>(() => ({ path: projectPath("activity_log/"), query: { scope: param("scope"), user: param("who"), limit: 50 } }));
-  const members = resource<{ results: Member[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
-  const who = () => [["", organizationWords.anybody], ...(members.data()?.results ?? []).map((m) => [String(m.user.id), m.user.email] as const)] as const;
+  const members = allMembers();
+  const who = () => [["", organizationWords.anybody] as const, ...members.rows().map((m) => [String(m.user.id), m.user.email] as const), ...cutOption(members)];
   const after = () => (param("period") in back ? Date.now() - back[param("period")]! : 0);
   const inPeriod = (data: () => Line[]) => data().filter((l) => Date.parse(l.created_at) >= after());
   const filtered = () => param("scope") || param("who") || param("period");
@@ -54,7 +60,7 @@ export default function activityPage(): Child {
           organizationWords.activity,
           [
             { label: organizationWords.when, cell: (l) => () => time(l().created_at), class: "meta" },
-            { label: organizationWords.who, cell: (l) => h("bdi", null, () => l().user?.email ?? organizationWords.somebodyElse) },
+            { label: organizationWords.who, cell: (l) => h("bdi", null, () => authorOf(l())) },
             { label: organizationWords.what, cell: (l) => () => thing(l()) },
             { label: organizationWords.changes, cell: (l) => () => describeChanges(l()), class: "long" },
           ],
@@ -62,7 +68,7 @@ export default function activityPage(): Child {
           (l) => l.id,
         ),
       ),
-      when(() => list.next() && inPeriod(data).length === data().length, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
+      when(() => inPeriod(data).length === data().length, () => more(list)),
     ]),
   ];
 }
@@ -70,19 +76,17 @@ export default function activityPage(): Child {
 function thing(l: Line): Child {
   const name = l.detail?.name || l.item_id || "";
   const at = paths[l.scope];
-  return [`${l.activity} `, h("bdi", null, at && l.item_id ? h("a", { href: href(`p/${project()}/${at}/${l.item_id}`) }, name) : name), h("span", { class: "meta" }, ` ${organizationWords.scopes[l.scope] ?? l.scope}`)];
+  return [`${activityWords.did[l.activity] ?? l.activity.replaceAll("_", " ")} `, h("bdi", null, at && l.item_id ? h("a", { href: href(`p/${project()}/${at}/${l.item_id}`) }, name) : name), h("span", { class: "meta" }, ` ${activityWords.kinds[l.scope] ?? l.scope}`)];
 }
 
-const brief = (v: unknown): string => {
-  const text = v === null || v === undefined ? words.dash : typeof v === "string" ? v : JSON.stringify(v);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-};
+const authorOf = (l: Line): string => (l.user?.is_system && !l.user.email ? activityWords.theServer : (l.user?.email ?? organizationWords.somebodyElse));
 
 function describeChanges(l: Line): Child {
-  const changes = l.activity === "created" ? [] : (l.detail?.changes ?? []);
+  const d = l.detail;
+  const note = (text: string | null | undefined) => (text ? h("p", { class: "meta" }, h("bdi", null, text)) : null);
   return [
-    changes.slice(0, maxChanges).map((c) => h("p", null, h("bdi", null, organizationWords.fieldChange(c.field ?? "", brief(c.before), brief(c.after))))),
-    changes.length > maxChanges ? h("p", { class: "meta" }, organizationWords.moreChanges(changes.length - maxChanges)) : null,
-    l.detail?.change_note ? h("p", { class: "meta" }, h("bdi", null, l.detail.change_note)) : null,
+    changesInCell(l.activity === "created" ? [] : diffRecord(l.scope, d?.changes ?? [])),
+    note(d?.change_note || d?.trigger?.payload?.reason),
+    note(d?.approved_by?.length ? activityWords.approvedBy(d.approved_by.join(", ")) : d?.type === "without approval" ? activityWords.withoutApproval : null),
   ];
 }

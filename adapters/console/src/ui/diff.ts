@@ -1,5 +1,5 @@
 // The differences between two versions of a flag.
-import { h, type Child } from "./dom";
+import { h, signal, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
 import { canonicalJSON, valueTexts } from "../api/draft";
 import { operators, percent, words } from "../words";
@@ -29,8 +29,8 @@ export function filtersText(c: Condition): string {
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
 const conditionText = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
 
-/** Returns pairs of indexes of equal conditions, by the longest common subsequence. */
-function matchConditions(a: Condition[], b: Condition[]): [number, number][] {
+/** Returns pairs of indexes of equal elements, by the longest common subsequence. */
+export function matchEqual(a: readonly unknown[], b: readonly unknown[]): [number, number][] {
   const [x, y] = [a.map(canonicalJSON), b.map(canonicalJSON)];
   const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i--) {
@@ -46,7 +46,7 @@ function matchConditions(a: Condition[], b: Condition[]): [number, number][] {
 }
 
 function diffConditions(a: Condition[], b: Condition[]): Change[] {
-  const same = [...matchConditions(a, b), [a.length, b.length] as [number, number]];
+  const same = [...matchEqual(a, b), [a.length, b.length] as [number, number]];
   const [before, after]: [number[], number[]] = [[], []];
   const out: Change[] = [];
   let [i, j] = [0, 0];
@@ -117,6 +117,23 @@ export function diffFlags(a: Versioned, b: Versioned): Change[] {
 
 const marks: Record<Change["kind"], [string, string]> = { "+": ["added", words.added], "−": ["removed", words.removed], "~": ["changed", ""] };
 
+const changedThing = (c: Change) => [h("span", { class: "mark", "aria-hidden": "true" }, c.kind), h("bdi", null, c.what), marks[c.kind][1] ? h("span", { class: "meta" }, ` ${marks[c.kind][1]}`) : null];
+
+/** The number of changes that a cell shows before the person asks for all. */
+const shownInCell = 5;
+
+/** Returns the table Changes for a cell of another table: without a head, and with a button for the rest of a long list. */
+export function changesInCell(list: readonly Change[]): Child {
+  if (!list.length) return null;
+  const all = signal(false);
+  const row = (c: Change) =>
+    h("tr", { role: "row", class: marks[c.kind][0] }, h("th", { scope: "row", role: "rowheader" }, changedThing(c)), h("td", { role: "cell" }, h("bdi", null, c.before)), h("td", { role: "cell", class: "then" }, h("bdi", null, c.after)));
+  return [
+    h("table", { class: "changes in-cell", role: "table", "aria-label": words.changes }, h("tbody", { role: "rowgroup" }, () => (all() ? list : list.slice(0, shownInCell)).map(row))),
+    list.length > shownInCell ? h("button", { type: "button", class: "link", "aria-expanded": all, onclick: () => all.update((x) => !x) }, () => (all() ? words.fewerChanges : words.allChanges(list.length))) : null,
+  ];
+}
+
 /** Returns the table Changes. */
 export function changesTable(list: readonly Change[]): Child {
   if (!list.length) return h("p", { class: "meta" }, words.noChanges);
@@ -134,7 +151,7 @@ export function changesTable(list: readonly Change[]): Child {
           h(
             "tr",
             { class: marks[c.kind][0] },
-            h("th", { scope: "row" }, h("span", { class: "mark", "aria-hidden": "true" }, c.kind), c.what, marks[c.kind][1] ? h("span", { class: "meta" }, ` ${marks[c.kind][1]}`) : null),
+            h("th", { scope: "row" }, changedThing(c)),
             h("td", null, h("bdi", null, c.before)),
             h("td", null, h("bdi", null, c.after)),
           ),

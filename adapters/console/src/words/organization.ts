@@ -1,5 +1,5 @@
 // Texts of the pages for an organization and of the page Activity.
-import { count, number } from "../words";
+import { number } from "../words";
 
 export const organizationWords = {
   members: "Members",
@@ -122,9 +122,6 @@ export const organizationWords = {
   changes: "Changes",
   when: "When",
   scopes: { FeatureFlag: "Flags", Cohort: "Cohorts", Experiment: "Experiments", Insight: "Insights", Dashboard: "Dashboards", Person: "People", Survey: "Surveys", EarlyAccessFeature: "Early access", BatchExport: "Exports", Project: "Project" } as Record<string, string>,
-  did: (what: string, thing: string) => `${what} ${thing}`,
-  moreChanges: (n: number) => `and ${count(n, "more change")}`,
-  fieldChange: (field: string, before: string, after: string) => `${field}: ${before} → ${after}`,
   somebodyElse: "a former member",
   noActivity: "No activity yet",
   noActivityText: "Each change to a flag, a cohort or another record appears here, with its author.",
