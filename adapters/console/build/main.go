@@ -4,12 +4,16 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,29 +31,52 @@ func main() {
 	}
 }
 
+// pageGroups are the groups in which pages are loaded, by the first part of their path in src/pages.
+// Pages of the group mainScript are in the main script; those that are not named here are in the
+// group otherPages. A request costs more than the pages of a group that are not opened.
+var pageGroups = map[string]string{
+	"home": mainScript, "flags": mainScript, "signin": mainScript, "notfound": mainScript,
+	"flag": "flag", "why": "flag", "approvals": "flag",
+	"people": "people", "groups": "people", "cohorts": "people", "events": "people",
+	"insights": "analysis", "dashboards": "analysis", "experiments": "analysis",
+}
+
+const (
+	mainScript = "main"
+	otherPages = "manage"
+)
+
 // bundle returns the files of dist by name, uncompressed.
+//
+// esbuild makes a file of the modules that the same set of entry points needs, so pages that share
+// modules in different combinations become dozens of small files. bundle therefore loads pages in
+// groups, puts every module that several groups need into the main script, and lets every group need
+// the whole main script: then there are one file for the main script and one for each group.
 func bundle(src string) (map[string][]byte, error) {
-	out := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(src, "main.ts"), filepath.Join(src, "styles/main.css")},
-		Bundle:      true, Splitting: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8,
-		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone,
-		EntryNames: "[name]-[hash]", ChunkNames: "[name]-[hash]", Outdir: "dist", TsconfigRaw: `{"compilerOptions": {"strict": true}}`,
-	})
-	if len(out.Errors) > 0 {
-		return nil, fmt.Errorf("the console cannot be bundled:\n%s", strings.Join(api.FormatMessages(out.Errors, api.FormatMessagesOptions{}), ""))
+	src, err := filepath.Abs(src)
+	if err != nil {
+		return nil, err
 	}
-	files, entries := map[string][]byte{}, map[string]string{}
-	for _, f := range out.OutputFiles {
-		name := filepath.Base(f.Path)
-		files[name] = f.Contents
-		if strings.HasPrefix(name, "main-") {
-			entries[filepath.Ext(name)] = name
-		}
+	_, modules, err := build(src, nil)
+	if err != nil {
+		return nil, err
 	}
-	var shared strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if strings.HasPrefix(name, "chunk-") && bytes.Contains(files[entries[".js"]], []byte(`from"./`+name+`"`)) {
-			fmt.Fprintf(&shared, "<link rel=\"modulepreload\" href=\"%s\">\n", name)
+	files, _, err := build(src, modules)
+	if err != nil {
+		return nil, err
+	}
+	var script, style string
+	for name, text := range files {
+		switch {
+		case strings.HasPrefix(name, "main-") && path.Ext(name) == ".css":
+			style = name
+		case strings.HasPrefix(name, "main-"):
+			script = name
+			// Since groups need the main script, the entry point only imports the file that has it.
+			if m := onlyImport.FindSubmatch(text); m != nil {
+				script = string(m[1])
+				delete(files, name)
+			}
 		}
 	}
 	icon, err := os.ReadFile(filepath.Join(src, "icon.svg"))
@@ -58,8 +85,155 @@ func bundle(src string) (map[string][]byte, error) {
 	}
 	iconName := fmt.Sprintf("icon-%X.svg", sha256.Sum256(icon))[:13] + ".svg"
 	files[iconName] = icon
-	files["shell.html"] = fmt.Appendf(nil, shell, iconName, entries[".css"], shared.String(), entries[".js"])
+	files["shell.html"] = fmt.Appendf(nil, shell, iconName, style, script)
 	return files, nil
+}
+
+// onlyImport matches a file that only imports another one.
+var onlyImport = regexp.MustCompile(`^import"\./([\w-]+\.js)";\s*$`)
+
+// build bundles the sources. If modules has the modules of an earlier build, those that are shared are
+// in the main script.
+func build(src string, modules *graph) (map[string][]byte, *graph, error) {
+	routes, err := os.ReadFile(filepath.Join(src, "routes.ts"))
+	if err != nil {
+		return nil, nil, err
+	}
+	grouped, groups := groupPages(string(routes))
+	additional := modules.additionalImports()
+	// load returns a module with its additional imports.
+	load := func(contents, module, dir string) (api.OnLoadResult, error) {
+		for _, name := range additional[module] {
+			contents += fmt.Sprintf("\nimport %q;", filepath.Join(src, name))
+		}
+		return api.OnLoadResult{Contents: &contents, Loader: api.LoaderTS, ResolveDir: dir}, nil
+	}
+	out := api.Build(api.BuildOptions{
+		EntryPoints: []string{"main.ts", "styles/main.css"}, AbsWorkingDir: src,
+		Bundle: true, Splitting: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, Metafile: true,
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone,
+		EntryNames: "[name]-[hash]", ChunkNames: "[name]-[hash]", Outdir: "dist", TsconfigRaw: `{"compilerOptions": {"strict": true}}`,
+		Plugins: []api.Plugin{{Name: "groups of pages", Setup: func(b api.PluginBuild) {
+			b.OnResolve(api.OnResolveOptions{Filter: "^group:"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+				return api.OnResolveResult{Path: strings.TrimPrefix(a.Path, "group:"), Namespace: "group"}, nil
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "group"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+				return load(groups[a.Path], "group:"+a.Path, src)
+			})
+			b.OnLoad(api.OnLoadOptions{Filter: `\.ts$`, Namespace: "file"}, func(a api.OnLoadArgs) (out api.OnLoadResult, err error) {
+				module, err := filepath.Rel(src, a.Path)
+				if module = filepath.ToSlash(module); err == nil && module == "routes.ts" {
+					return load(grouped, module, src)
+				}
+				if err != nil || len(additional[module]) == 0 {
+					return out, err // esbuild loads it
+				}
+				text, err := os.ReadFile(a.Path)
+				if err != nil {
+					return out, err
+				}
+				return load(string(text), module, filepath.Dir(a.Path))
+			})
+		}}},
+	})
+	if len(out.Errors) > 0 {
+		return nil, nil, fmt.Errorf("the console cannot be bundled:\n%s", strings.Join(api.FormatMessages(out.Errors, api.FormatMessagesOptions{}), ""))
+	}
+	files := map[string][]byte{}
+	for _, f := range out.OutputFiles {
+		files[filepath.Base(f.Path)] = f.Contents
+	}
+	var found graph
+	err = json.Unmarshal([]byte(out.Metafile), &found)
+	return files, &found, err
+}
+
+// pageImport matches how the table of routes loads a page.
+var pageImport = regexp.MustCompile(`import\("(\./pages/([\w]+)[^"]*)"\)`)
+
+// groupPages returns the table of routes with pages that are loaded in groups, and the modules of the
+// groups by name.
+func groupPages(routes string) (string, map[string]string) {
+	groups := map[string]string{}
+	pages := 0
+	routes = pageImport.ReplaceAllStringFunc(routes, func(text string) string {
+		m := pageImport.FindStringSubmatch(text)
+		group := cmp.Or(pageGroups[m[2]], otherPages)
+		pages++
+		if group == mainScript {
+			groups[group] += fmt.Sprintf("\nimport * as page%d from %q;", pages, m[1])
+			return fmt.Sprintf("Promise.resolve(page%d)", pages)
+		}
+		groups[group] += fmt.Sprintf("export * as page%d from %q;\n", pages, m[1])
+		return fmt.Sprintf(`import("group:%s").then((group) => group.page%d)`, group, pages)
+	})
+	return routes + groups[mainScript], groups
+}
+
+// graph has the modules of a bundle, by their path in the folder of the sources.
+type graph struct {
+	Inputs map[string]struct {
+		Imports []struct {
+			Path string
+			Kind string
+		}
+	}
+}
+
+// additionalImports returns the imports with which the main script contains all modules that several
+// groups need, and every group needs the main script. Of no graph there are none.
+func (g *graph) additionalImports() map[string][]string {
+	imports := map[string][]string{}
+	if g == nil {
+		return imports
+	}
+	const main = "main.ts"
+	users := map[string]int{} // by module, how many groups need it
+	for _, group := range g.loadedLater() {
+		imports[group] = []string{main}
+		for module := range g.neededBy(group) {
+			users[module]++
+		}
+	}
+	first := g.neededBy(main)
+	for _, module := range slices.Sorted(maps.Keys(users)) {
+		if users[module] > 1 && !first[module] {
+			imports[main] = append(imports[main], module)
+		}
+	}
+	return imports
+}
+
+// loadedLater returns the modules that are loaded when they are needed, in order.
+func (g *graph) loadedLater() []string {
+	found := map[string]bool{}
+	for _, module := range g.Inputs {
+		for _, i := range module.Imports {
+			if i.Kind == "dynamic-import" {
+				found[i.Path] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// neededBy returns the modules that are loaded together with a module, with itself.
+func (g *graph) neededBy(module string) map[string]bool {
+	found := map[string]bool{}
+	var visit func(string)
+	visit = func(at string) {
+		if found[at] {
+			return
+		}
+		found[at] = true
+		for _, i := range g.Inputs[at].Imports {
+			if i.Kind != "dynamic-import" {
+				visit(i.Path)
+			}
+		}
+	}
+	visit(module)
+	return found
 }
 
 // shell is the only HTML document. Scripts create the content of all pages.
@@ -73,7 +247,7 @@ const shell = `<!doctype html>
 <title>Bunting</title>
 <link rel="icon" href="%s">
 <link rel="stylesheet" href="%s">
-%s<script type="module" src="%s"></script>
+<script type="module" src="%s"></script>
 </head>
 <body></body>
 </html>
