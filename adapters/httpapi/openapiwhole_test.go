@@ -17,6 +17,7 @@ var withoutBody = []string{
 	"persons/{}/delete_events", "cohorts/{}/duplicate_as_static_cohort",
 	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
 	"query/check_auth_for_async", "change_requests/{}/apply", "change_requests/{}/withdraw", "instance/backup", "passkeys/options", "surveys/{}/launch", "surveys/{}/stop", "session/passkey", "domains/{}/verify", "personal_api_keys/{}/roll",
+	"feature_flags/{}/follow", "feature_flags/{}/unfollow",
 }
 
 // withoutAnswer are the writes without a response body (decision 18; management.md §5.3; clients.md

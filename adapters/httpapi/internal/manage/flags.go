@@ -56,6 +56,9 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 	staticCohortRow,
 	usageDashboardRow("/feature_flags/{id}/dashboard", "Create the usage dashboard of a feature flag", flagService.MakeUsageDashboard),
 	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add insights about feature views and interactions to the usage dashboard of a feature flag", flagService.EnrichUsageDashboard),
+	frame.Get("/feature_flags/{id}/followers", "List the users who get notices about a feature flag", flagService.Followers),
+	followRow("/feature_flags/{id}/follow", "Follow a feature flag: get the notices about its guarded rollouts", true),
+	followRow("/feature_flags/{id}/unfollow", "Do not follow a feature flag any more", false),
 	frame.PagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
 	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, withIDAndBody(flagService.Pin)),
 	frame.RemoveOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
@@ -277,6 +280,14 @@ var staticCohortRow = func() frame.Row[flagService] {
 	r.SecondScope, r.Reads = "cohort:write", true
 	return r
 }()
+
+// followRow is a row that changes whether the caller follows a flag. Whoever may read the flag may
+// follow it.
+func followRow(path, summary string, follows bool) frame.Row[flagService] {
+	return frame.Handle(http.MethodPost, path, summary, func(svc flagService, c *frame.Call) (*featureflags.Followers, error) {
+		return svc.Follow(c.Ctx, c.Scope, c.Part("id"), follows)
+	}).WithScope(readFlags)
+}
 
 // flagHoldersRow also reads persons, so it requires the scope person:read too.
 var flagHoldersRow = func() frame.Row[flagService] {
