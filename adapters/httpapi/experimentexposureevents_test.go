@@ -45,3 +45,64 @@ func TestExposures_BothEvents(t *testing.T) {
 		}
 	}
 }
+
+// experiments.md §3.7: while the exposure is frozen, the people who were exposed keep their variant,
+// and others get no variant; clients.md §13: they can be stored as a cohort.
+func TestExposures_Frozen(t *testing.T) {
+	o := newOffice(t, "sqlite::memory:")
+	key := "Bearer " + o.key(t, "owner")
+	call := func(method, path, body string, status int, into any) {
+		t.Helper()
+		w := ask(o.handler, method, "/api/projects/1/experiments/"+path, body, "Authorization", key, "Content-Type", "application/json")
+		if w.Code != status {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if into != nil {
+			decodeJSON(t, w.Body.Bytes(), into)
+		}
+	}
+	variant := func(id string) string {
+		t.Helper()
+		var got struct{ FeatureFlags map[string]any }
+		decodeJSON(t, ask(o.handler, "POST", "/flags?v=1", fmt.Sprintf(`{"api_key":"phc_1","distinct_id":%q}`, id)).Body.Bytes(), &got)
+		return fmt.Sprint(got.FeatureFlags["new-page"])
+	}
+	var experiment struct {
+		ID     int64
+		Status string
+	}
+	call("POST", "", `{"name":"x","feature_flag_key":"new-page","start_date":"2026-01-01T10:00:00Z","parameters":{"feature_flag_variants":[{"key":"control","split_percent":0},{"key":"test","split_percent":100}]}}`, 201, &experiment)
+	path := fmt.Sprintf("%d/", experiment.ID)
+	call("POST", path+"freeze_exposure/", `{}`, 400, nil) // nobody has been exposed
+	body := `{"api_key":"phc_1","batch":[`
+	for i, id := range []string{"ann", "bob"} {
+		body += fmt.Sprintf(`{"event":"$feature_flag_called","distinct_id":%q,"timestamp":"2026-01-01T11:58:%02dZ","properties":{"$feature_flag":"new-page","$feature_flag_response":"test"}},`, id, i)
+	}
+	if w := ask(o.handler, "POST", "/batch/", body+`{"event":"seen","distinct_id":"cyd","timestamp":"2026-01-01T11:58:09Z"}]}`); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	var made struct {
+		Cohort struct {
+			Count  int
+			Static bool `json:"is_static"`
+		}
+	}
+	if call("POST", path+"create_exposure_cohort_for_experiment/", `{}`, 201, &made); made.Cohort.Count != 2 || !made.Cohort.Static {
+		t.Errorf("the cohort is %+v", made)
+	}
+	call("POST", path+"create_exposure_cohort_for_experiment/", `{}`, 400, nil)
+	if call("POST", path+"freeze_exposure/", `{}`, 200, &experiment); experiment.Status != "exposure_frozen" {
+		t.Errorf("the status is %s", experiment.Status)
+	}
+	for id, want := range map[string]string{"ann": "test", "bob": "test", "cyd": "false", "dan": "false"} {
+		if got := variant(id); got != want {
+			t.Errorf("frozen: %s gets %s, want %s", id, got, want)
+		}
+	}
+	if call("POST", path+"unfreeze_exposure/", `{}`, 200, &experiment); experiment.Status != "running" {
+		t.Errorf("the status is %s", experiment.Status)
+	}
+	if got := variant("dan"); got != "test" {
+		t.Errorf("unfrozen: dan gets %s", got)
+	}
+}

@@ -15,7 +15,7 @@ var withoutBody = []string{
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
 	"feature_flags/{}/enable", "feature_flags/{}/dashboard", "feature_flags/{}/enrich_usage_dashboard", "feature_flags/{}/disable", "feature_flags/{}/create_static_cohort_for_flag", "insights/{}/duplicate", "insights/{}/viewed",
 	"persons/{}/delete_events", "cohorts/{}/duplicate_as_static_cohort",
-	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
+	"experiments/{}/launch", "experiments/{}/pause", "experiments/{}/freeze_exposure", "experiments/{}/unfreeze_exposure", "experiments/{}/create_exposure_cohort_for_experiment", "experiments/{}/reset", "experiments/{}/resume", "experiments/{}/unarchive",
 	"query/check_auth_for_async", "change_requests/{}/apply", "change_requests/{}/withdraw", "instance/backup", "passkeys/options", "surveys/{}/launch", "surveys/{}/stop", "session/passkey", "domains/{}/verify", "personal_api_keys/{}/roll",
 	"feature_flags/{}/follow", "feature_flags/{}/unfollow",
 }

@@ -18,10 +18,10 @@ func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, que
 	return rows, err
 }
 
-// Measure runs the query of a step of a guarded rollout and returns its evidence. See
-// rollouts.Config.Measure.
+// Measure runs a query of a guarded rollout or an experiment and returns its evidence. See
+// rollouts.Config.Measure and experiments.New.
 func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
-	found, err := results.RunAndWait(ctx, h.ready(), p, query, queries.ForceBlocking, "rollout")
+	found, err := results.RunAndWait(ctx, h.ready(), p, query, queries.ForceBlocking, "measure")
 	raw, _ := found["evidence"].(json.RawMessage)
 	return raw, err
 }

@@ -125,6 +125,7 @@ var memoryAttacks = map[string][]string{
 		`{"kind":"ExperimentQuery","experiment_id":1,"metric":` + fmt.Sprintf(metricOf, "ratio", `"numerator":{"kind":"EventsNode","event":"view"},"denominator":{"kind":"EventsNode","event":"$exception"}`) + `}`,
 	},
 	"ExperimentExposureQuery":   {`{"kind":"ExperimentExposureQuery","experiment_id":1,"feature_flag":{"key":"f"}}`},
+	"ExperimentPeopleQuery":     {`{"kind":"ExperimentPeopleQuery","experiment_id":1,"feature_flag":{"key":"f"}}`},
 	"ExperimentResultsQuery":    {`{"kind":"ExperimentResultsQuery","experiment_id":1}`},
 	"ExperimentTimeseriesQuery": {`{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m"}`},
 	"GuardedRolloutQuery": {`{"kind":"GuardedRolloutQuery","flag_key":"f","arms":["test","control"],"border":0.5,"since":"2025-03-01T00:00:00Z","settled_at":"2025-03-01T00:00:00Z","as_of":"2025-04-01T00:00:00Z",

@@ -124,7 +124,7 @@ func (s Service) newCopy(source, target *view, id string) (*experimentCopy, erro
 	draft.ID, draft.CreatedBy = number, source.User.ID
 	draft.CreatedAt, draft.UpdatedAt = management.NewStamp(s.env.Now()), management.NewStamp(s.env.Now())
 	draft.Start, draft.End, draft.Conclusion, draft.Comment, draft.Archived = management.Stamp{}, management.Stamp{}, nil, nil, false
-	draft.HoldoutID, draft.Cohort = nil, nil
+	draft.HoldoutID, draft.Cohort, draft.Frozen = nil, nil, nil
 	return &experimentCopy{s, source, target, flag, &draft}, err
 }
 

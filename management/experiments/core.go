@@ -1,9 +1,11 @@
 package experiments
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -15,15 +17,20 @@ type Service struct {
 	SavedMetrics SavedMetrics
 	Holdouts     Holdouts
 
-	env    *management.Env[storeTx]
-	stored storedflags.Store
-	flags  featureflags.Flags
+	env     *management.Env[storeTx]
+	stored  storedflags.Store
+	flags   featureflags.Flags
+	cohorts *cohorts.Service
+	measure measureFunc
 }
+
+// measureFunc runs an ExperimentPeopleQuery of capture/insights and returns its evidence.
+type measureFunc = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 
 // Holdouts manages holdouts: shares of all persons that are excluded from experiments
 // (experiments.md §3.10). Access rules for experiments apply to holdouts too.
 type Holdouts struct {
-	management.Resource[storeTx, storedHoldout, Holdout]
+	management.Resource[storeTx, storedHoldout, holdoutView]
 	experiments *Service
 }
 

@@ -21,7 +21,7 @@ var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
 		ReadOnly: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
 		Idle:     "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
 		Inside: map[string]*management.Shape{
-			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage", Idle: "split_percent"},
+			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage split_percent"},
 		},
 	},
 	"saved_metrics_ids": {Name: "a saved metric", Members: "id metadata", Inside: map[string]*management.Shape{"metadata": {Name: "metadata", Members: "type"}}},
@@ -59,12 +59,13 @@ func (s Service) show(v *view, e *storedExperiment) (*Experiment, error) {
 		out.SavedMetricsIDs = append(out.SavedMetricsIDs, savedMetricID{link.Metric, link.Metadata})
 	}
 	// A stored stats_config is returned as is; the default has the effective method.
-	method, err2 := statsMethod(v, e)
-	out.StatsConfig = definitions.JSONOr(e.StatsConfig, `{"method":"`+method+`"}`)
+	settings, err2 := settingsOf(v, e)
+	out.StatsConfig = definitions.JSONOr(e.StatsConfig, `{"method":"`+settings.method+`"}`)
 	if members := management.JSONObject(flag); members != nil { // the flag may have been changed directly
 		out.FlagKey = management.JSONText(members["key"])
 		out.Parameters = withVariants(out.Parameters, members["filters"])
 	}
+	out.Parameters = withSplits(out.Parameters)
 	return out, errors.Join(err, err1, err2, err3)
 }
 
@@ -76,9 +77,12 @@ func (s Service) rules(e *experimentEdit) error {
 		if err := s.checkFixed(e); err != nil {
 			return err
 		}
-		if x.Archived && !e.Before.Archived && x.End.IsZero() { // as the call archive
-			return experimentFault(notEnded)
-		}
+	}
+	if x.Archived && (e.IsNew || !e.Before.Archived) && x.End.IsZero() { // as the call archive
+		return experimentFault(notEnded)
+	}
+	if err := x.takeSplits(e.Values); err != nil {
+		return err
 	}
 	// A new experiment cannot be deleted.
 	x.Deleted = x.Deleted && !e.IsNew
@@ -153,7 +157,7 @@ func (s Service) resolveFlag(e *experimentEdit) (*storedflags.Flag, error) {
 		}
 	}
 	if e.Values.Has("parameters") {
-		if err := x.changeVariants(flag, draft); err != nil {
+		if err := x.changeVariants(flag, draft, e.Values.Bool("update_feature_flag_params")); err != nil {
 			return nil, err
 		}
 	}

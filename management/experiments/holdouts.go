@@ -26,7 +26,7 @@ var HoldoutFields = management.Fields{
 // holdout changes the flags of the experiments that use it.
 func newHoldouts(experiments *Service) (s Holdouts) {
 	s.experiments = experiments
-	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedHoldout, Holdout]{
+	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedHoldout, holdoutView]{
 		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
 		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
 		Header: func(_ *management.Scope, h *storedHoldout) management.RecordHeader {
@@ -47,9 +47,9 @@ func newHoldouts(experiments *Service) (s Holdouts) {
 }
 
 // showHoldout returns a holdout as the API returns it.
-func showHoldout(v *view, h *storedHoldout) (*Holdout, error) {
+func showHoldout(v *view, h *storedHoldout) (*holdoutView, error) {
 	creator, err := v.Author(h.CreatedBy)
-	return &Holdout{h.holdoutSettings, creator, v.AccessTo(experimentsObject)}, err
+	return &holdoutView{h.holdoutSettings, creator, v.AccessTo(experimentsObject)}, err
 }
 
 // rules checks a holdout and, if its percentage has changed, updates the flags of its experiments.

@@ -18,9 +18,15 @@ type call struct {
 	// check returns an error if the experiment is in the wrong state. flag is the experiment's
 	// flag.
 	check func(x *storedExperiment, flag *storedflags.Flag, v management.Values) error
-	// do changes the experiment and the flag in memory.
+	// do changes the experiment and the flag in memory. It is nil if people is not.
 	do func(x *storedExperiment, flag *storedflags.Flag, v management.Values, now management.Stamp)
+	// people is do for a transition that needs the people who have been exposed. It may store other
+	// records in the transaction.
+	people func(s Service, e *experimentEdit, flag *storedflags.Flag, exposed *exposedPeople) error
 }
+
+// Queries reports whether the transition runs a query, which may take longer than other requests.
+func (c *call) Queries() bool { return c.people != nil }
 
 // Calls are the transitions by their name in the URL path.
 var Calls = map[string]call{
@@ -107,6 +113,20 @@ var Calls = map[string]call{
 		do: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values, _ management.Stamp) {
 			x.Start, x.End, x.Conclusion, x.Comment, x.Archived = management.Stamp{}, management.Stamp{}, nil, nil, false
 		},
+	},
+	"freeze_exposure": {
+		Title: "Freeze the exposure of an experiment: its flag stays on only for the people who have been exposed",
+		check: checkFreeze, people: Service.freeze,
+	},
+	"unfreeze_exposure": {
+		Title: "Unfreeze the exposure of an experiment",
+		check: func(x *storedExperiment, _ *storedflags.Flag, _ management.Values) error {
+			if x.Frozen == nil {
+				return experimentFault("Experiment exposure is not frozen.")
+			}
+			return nil
+		},
+		do: unfreeze,
 	},
 	// Archiving hides the experiment from lists, unless they request archived experiments.
 	"archive": {
@@ -208,42 +228,78 @@ func shipVariant(filters json.RawMessage, key string, everyone bool) json.RawMes
 // permission to edit the flag if the transition changes it.
 func (s Service) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Experiment, error) {
 	call := Calls[name]
-	v, err := call.Fields.Change(b)
+	v, err := call.read(b)
 	if err != nil {
 		return nil, err
 	}
-	// Change treats all fields as optional, but these calls have required ones.
-	for _, f := range call.Fields {
-		if f.Required && !v.Has(f.Name) {
-			return nil, management.CodedFault(management.CodeRequired, f.Name, "This field is required.")
+	check := func(x *storedExperiment, flag *storedflags.Flag) error { return call.check(x, flag, v) }
+	var exposed *exposedPeople
+	if call.people != nil {
+		// The query runs outside of the transaction, since it may take seconds.
+		if exposed, err = s.findExposed(ctx, scope, id, check); err != nil {
+			return nil, err
 		}
 	}
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
-		flag, err := s.stored.Find(e.Tx, e.Scope, e.After.Flag)
+		flag, err := s.linkedFlag(e.View, e.After)
 		if err != nil {
 			return err
 		}
-		// All transitions need the flag, even those that do not change it.
-		if flag == nil {
-			return experimentFault("The linked feature flag has been deleted.")
-		}
-		if err := call.check(e.After, flag, v); err != nil {
+		if err := check(e.After, flag); err != nil {
 			return err
 		}
-		// Reading the state before the transition avoids a write of an unchanged flag.
-		filtersBefore := string(flag.Filters)
 		now := management.NewStamp(s.env.Now())
-		call.do(e.After, flag, v, now)
+		if call.people != nil {
+			if err := call.people(s, e, flag, exposed); err != nil {
+				return err
+			}
+		} else {
+			call.do(e.After, flag, v, now)
+		}
 		e.After.UpdatedAt = now
 		if err := s.setFingerprints(e.View, e.After); err != nil {
 			return err
 		}
-		if flag.Active == flag.Before.Active && string(flag.Filters) == filtersBefore {
-			return nil
-		}
-		if err := e.RequireAccess(management.Editor, flag.AccessObject()); err != nil {
+		if err := s.saveChanged(e.View, flag); err != nil {
 			return err
 		}
-		return s.stored.SaveLinked(e.Tx, e.Scope, flag)
+		// The cohort can be deleted only after the flag no longer uses it.
+		if e.Before.Frozen != nil && e.After.Frozen == nil {
+			return s.deleteCohort(e.View, *e.Before.Frozen)
+		}
+		return nil
 	})
+}
+
+// read reads the body of a request. Change treats all fields as optional, but some calls have
+// required fields.
+func (c *call) read(b management.Body) (management.Values, error) {
+	v, err := c.Fields.Change(b)
+	for _, f := range c.Fields {
+		if err == nil && f.Required && !v.Has(f.Name) {
+			err = management.CodedFault(management.CodeRequired, f.Name, "This field is required.")
+		}
+	}
+	return v, err
+}
+
+// saveChanged stores a flag if its state or its filters have changed.
+func (s Service) saveChanged(v *view, flag *storedflags.Flag) error {
+	if flag.Active == flag.Before.Active && string(flag.Filters) == string(flag.Before.Filters) {
+		return nil
+	}
+	if err := v.RequireAccess(management.Editor, flag.AccessObject()); err != nil {
+		return err
+	}
+	return s.stored.SaveLinked(v.Tx, v.Scope, flag)
+}
+
+// linkedFlag returns the flag of an experiment. All transitions need the flag, even those that do
+// not change it, so it returns an error if the flag was deleted.
+func (s Service) linkedFlag(v *view, x *storedExperiment) (*storedflags.Flag, error) {
+	flag, err := s.stored.Find(v.Tx, v.Scope, x.Flag)
+	if err == nil && flag == nil {
+		err = experimentFault("The linked feature flag has been deleted.")
+	}
+	return flag, err
 }

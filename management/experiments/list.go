@@ -16,7 +16,7 @@ import (
 type Query struct {
 	management.Page
 	Search   string // in the name, at most 200 characters
-	Status   string // draft, running, paused, stopped or complete; any other value does not filter
+	Status   string // draft, running, paused, exposure_frozen, stopped or complete; any other value does not filter
 	Archived bool   // true returns only archived experiments, false only those that are not
 	// Creators are the ids of the accepted authors.
 	Creators []int64
@@ -34,7 +34,7 @@ var experimentOrders = map[string]func(a, b storedExperiment) int{
 }
 
 // experimentStatuses maps the values of Query.Status to those of Experiment.Status.
-var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
+var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "exposure_frozen": "exposure_frozen", "stopped": "stopped", "complete": "stopped"}
 
 // match reports whether the caller may see an experiment and it matches the query. Status is not
 // checked: it depends on the flag (statusOf).
@@ -42,9 +42,9 @@ func (q *Query) match(scope *management.Scope, e *storedExperiment) bool {
 	return scope.CanSee(e.accessObject()) && e.Archived == q.Archived && management.ContainsFold(e.Name, q.Search) && management.MatchesValue(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
-// statusOf returns the status of an experiment: draft, running, paused or stopped. A launched
-// experiment is paused while its flag is off. If the flag is deleted, the experiment counts as
-// running.
+// statusOf returns the status of an experiment: draft, running, paused, exposure_frozen or stopped.
+// A launched experiment is paused while its flag is off, also if its exposure is frozen. If the flag
+// is deleted, the experiment counts as running.
 func (s Service) statusOf(tx storeTx, scope *management.Scope, e *storedExperiment) (string, error) {
 	switch {
 	case e.isDraft():
@@ -55,6 +55,9 @@ func (s Service) statusOf(tx storeTx, scope *management.Scope, e *storedExperime
 	flag, err := s.stored.Find(tx, scope, e.Flag)
 	if err == nil && flag != nil && !flag.Active {
 		return "paused", nil
+	}
+	if e.Frozen != nil {
+		return "exposure_frozen", err
 	}
 	return "running", err
 }

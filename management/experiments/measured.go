@@ -21,10 +21,12 @@ func (s Service) AnalysisInput(ctx context.Context, scope *management.Scope, id 
 		if err != nil || flag == nil {
 			return nil, err
 		}
-		out := x.analysisInput(flag)
-		if out.Stats, err = statsConfig(v, x); err != nil {
+		settings, err := settingsOf(v, x)
+		if err != nil {
 			return nil, err
 		}
+		out := x.analysisInput(flag)
+		out.Stats, out.Matured = settings.statsConfig(x), settings.matured
 		return out, x.addSavedMetrics(v, out)
 	})
 	var fault *management.Error
@@ -35,12 +37,11 @@ func (s Service) AnalysisInput(ctx context.Context, scope *management.Scope, id 
 	return out, err
 }
 
-// analysisInput returns the settings without saved metrics. Stats is as stored and may lack a
-// method.
+// analysisInput returns the settings without saved metrics, and without the defaults of the project.
+// Stats is as stored and may lack a method.
 func (x *storedExperiment) analysisInput(flag *storedflags.Flag) *stats.Experiment {
 	out := &stats.Experiment{
 		FlagKey: flag.Key, Start: x.Start.Time, End: x.End.Time, Stats: x.StatsConfig, Criteria: x.Exposure,
-		Matured: x.Matured != nil && *x.Matured,
 	}
 	// A partially decoded or absent value means that the flag is about persons.
 	if json.Unmarshal(management.JSONObject(flag.Filters)["aggregation_group_type_index"], &out.GroupType) != nil {

@@ -96,7 +96,7 @@ func (x *storedExperiment) metricLists() func(func(string, *json.RawMessage) boo
 
 // setFingerprints updates the fingerprints of the experiment's own metrics.
 func (s Service) setFingerprints(v *view, x *storedExperiment) error {
-	method, err := statsMethod(v, x)
+	settings, err := settingsOf(v, x)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s Service) setFingerprints(v *view, x *storedExperiment) error {
 			continue
 		}
 		for _, m := range metrics {
-			m["fingerprint"] = management.Encode(x.fingerprint(m, method))
+			m["fingerprint"] = management.Encode(x.fingerprint(m, settings))
 		}
 		*list = management.Encode(metrics)
 	}
@@ -133,37 +133,10 @@ func (x *storedExperiment) checkStats() error {
 	return management.Fault("stats_config", "Invalid stats method: '%s'. Must be one of: %s", method, strings.Join(statsMethods, ", "))
 }
 
-// statsConfig returns the experiment's stats_config with its effective method filled in.
-func statsConfig(v *view, x *storedExperiment) (json.RawMessage, error) {
-	method, err := statsMethod(v, x)
-	if err != nil {
-		return nil, err
-	}
-	config := management.JSONObject(x.StatsConfig)
-	if config == nil {
-		config = map[string]json.RawMessage{}
-	}
-	config["method"] = management.Encode(method)
-	return management.Encode(config), nil
-}
-
-// statsMethod returns the method of computing the experiment's results: its own, else the default
-// of its organization, else bayesian.
-func statsMethod(v *view, x *storedExperiment) (string, error) {
-	if method := management.JSONText(management.JSONObject(x.StatsConfig)["method"]); slices.Contains(statsMethods, method) {
-		return method, nil
-	}
-	meta, err := management.MetaOfOrganization(v.Organization)
-	if err == nil && meta.ExperimentStats != nil {
-		return *meta.ExperimentStats, nil
-	}
-	return "bayesian", err
-}
-
 // fingerprint returns a hash of the settings that affect the results of a metric. Results with
 // different fingerprints are not comparable (experiments.md §3.6). The name and UUID of the
 // metric have no influence.
-func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method string) string {
+func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, settings effectiveSettings) string {
 	// Remove the members that do not affect the computation.
 	query := maps.Clone(metric)
 	for _, name := range []string{"uuid", "name", "kind", "fingerprint", "only_count_matured_users"} {
@@ -173,11 +146,11 @@ func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method
 	if filter := management.JSONObject(query["breakdownFilter"]); len(filter) == 0 {
 		delete(query, "breakdownFilter")
 	}
-	input := map[string]any{"metric": query, "start_date": x.Start, "stats_method": method}
+	input := map[string]any{"metric": query, "start_date": x.Start, "stats_method": settings.method}
 	if !management.EmptyJSON(x.Exposure) {
 		input["exposure_criteria"] = x.Exposure
 	}
-	if x.Matured != nil && *x.Matured {
+	if settings.matured {
 		input["only_count_matured_users"] = true
 	}
 	var excluded []string

@@ -24,7 +24,7 @@ type experimentSettings struct {
 	Start     management.Stamp `json:"start_date"`
 	End       management.Stamp `json:"end_date"`
 	HoldoutID *int64           `json:"holdout_id"`
-	// Cohort is the id of the cohort whose persons count, nil for all persons.
+	// Cohort is the id of a cohort of exposed persons. It does not affect the results.
 	Cohort           *int64           `json:"exposure_cohort"`
 	Parameters       json.RawMessage  `json:"parameters"`
 	SecondaryMetrics json.RawMessage  `json:"secondary_metrics"`
@@ -54,10 +54,10 @@ type Experiment struct {
 	experimentSettings
 	FlagKey         string                 `json:"feature_flag_key"`
 	Flag            json.RawMessage        `json:"feature_flag"`
-	Holdout         *Holdout               `json:"holdout"`
+	Holdout         *holdoutView           `json:"holdout"`
 	SavedMetrics    []savedLinkView        `json:"saved_metrics"`
 	SavedMetricsIDs []savedMetricID        `json:"saved_metrics_ids"`
-	Status          string                 `json:"status"` // draft, running, paused or stopped
+	Status          string                 `json:"status"` // draft, running, paused, exposure_frozen or stopped
 	CreatedBy       *management.UserView   `json:"created_by"`
 	Access          management.AccessLevel `json:"user_access_level"`
 }
@@ -69,6 +69,9 @@ type storedExperiment struct {
 	FlagKey   string      `json:"flag_key"` // at creation; the flag may have been renamed since
 	CreatedBy int64       `json:"created_by"`
 	Saved     []savedLink `json:"saved_metrics,omitempty"`
+	// Frozen is the id of the static cohort in the conditions of the flag while the exposure is
+	// frozen, nil otherwise.
+	Frozen *int64 `json:"exposure_frozen_cohort,omitempty"`
 }
 
 // AccessObject identifies the experiment for access rules.
@@ -104,6 +107,7 @@ var Fields = management.Fields{
 	conclusionFields[0], conclusionFields[1],
 	{Name: "excluded_variants", Type: management.Array, Null: true, Help: "keys of variants to leave out of results; the baseline cannot be left out"},
 	{Name: "only_count_matured_users", Type: management.Bool, Null: true, Help: "true: leave users out of the results of a metric until its conversion window after their exposure has passed"},
+	{Name: "update_feature_flag_params", Type: management.Bool, Custom: true, Help: "true: parameters may change the shares of the variants after the start"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
@@ -154,8 +158,8 @@ type storedHoldout struct {
 	CreatedBy int64 `json:"created_by"`
 }
 
-// Holdout is a holdout as the API returns it.
-type Holdout struct {
+// holdoutView is a holdout as the API returns it.
+type holdoutView struct {
 	holdoutSettings
 	CreatedBy *management.UserView `json:"created_by"`
 	// Access is the access of the caller to experiments.

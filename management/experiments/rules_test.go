@@ -156,7 +156,7 @@ var experimentListRows = flagtest.Rows(
 	[]ruletest.Row{
 		{"§5.7", "bob", "experiment", `{"name":"Prices","feature_flag_key":"p"}`, `{"feature_flag":{"id":1}}`},
 		{"§5.7", "cyd", "experiment", `{"name":"button","feature_flag_key":"b","start_date":"2026-01-05T00:00:00Z"}`, `{"feature_flag":{"id":2}}`},
-		{"§5.7", "bob", "experiment", `{"name":"Old prices","feature_flag_key":"o","archived":true}`, `{"feature_flag":{"id":3}}`},
+		{"§5.7", "bob", "experiment", `{"name":"Old prices","feature_flag_key":"o","start_date":"2026-01-01T00:00:00Z","end_date":"2026-01-02T00:00:00Z","archived":true}`, `{"feature_flag":{"id":3}}`},
 		{"§5.7", "bob", "experiment", `{"name":"Header","feature_flag_key":"h","start_date":"2026-01-03T00:00:00Z","end_date":"2026-01-04T00:00:00Z"}`, `{"feature_flag":{"id":4}}`},
 		{"§5.7", "dan", "experiment", `{"name":"Theirs","feature_flag_key":"p"}`, `{"name":"Theirs"}`},
 		{"§5.7", "bob", "changeexperiment <Prices>", `{"description":"x"}`, `{"description":"x"}`},

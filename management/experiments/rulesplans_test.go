@@ -180,7 +180,7 @@ var uncalledRows = []ruletest.Row{
 	{"experiments.md §3.1 by the flag's key of now", "bob", "uncalled", ``, `{"count":1,"results":[{"name":"later"}]}`},
 	{"experiments.md §3.1 a paused one", "bob", "life 4 pause", ``, `{"status":"paused"}`},
 	{"experiments.md §3.1 a paused one", "bob", "uncalled", ``, `{"count":1,"results":[{"name":"later","status":"paused"}]}`},
-	{"experiments.md §3.1 an archived one", "bob", "experiment", `{"name":"away","feature_flag_key":"away","start_date":"2026-01-01T00:00:00Z","archived":true}`, `{"archived":true}`},
+	{"experiments.md §3.1 an archived one", "bob", "experiment", `{"name":"away","feature_flag_key":"away","start_date":"2026-01-01T00:00:00Z","end_date":"2026-01-02T00:00:00Z","archived":true}`, `{"archived":true}`},
 	{"experiments.md §3.1 an archived one", "bob", "uncalled", ``, `{"count":1,"results":[{"name":"later"}]}`},
 	{"experiments.md §3.1 another project's", "dan", "uncalled", ``, `{"count":0}`},
 }

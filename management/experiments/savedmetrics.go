@@ -162,7 +162,7 @@ func findSavedMetric(v *view, id int64) (*storedSavedMetric, error) {
 // its fingerprint.
 func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 	out := make([]savedLinkView, 0, len(x.Saved))
-	method, err := statsMethod(v, x)
+	settings, err := settingsOf(v, x)
 	for i := 0; i < len(x.Saved) && err == nil; i++ {
 		var m *storedSavedMetric
 		if m, err = findSavedMetric(v, x.Saved[i].Metric); err != nil || m == nil {
@@ -170,7 +170,7 @@ func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 		}
 		query := management.JSONObject(m.Query)
 		// The fingerprint changes if the metric or the statistics method changes.
-		query["fingerprint"] = management.Encode(x.fingerprint(query, method))
+		query["fingerprint"] = management.Encode(x.fingerprint(query, settings))
 		out = append(out, savedLinkView{x.Saved[i], x.ID, management.Encode(query), m.Name})
 	}
 	return out, err

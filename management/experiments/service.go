@@ -4,14 +4,18 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// New creates a Service with its saved metrics and holdouts.
-func New(env management.Env[storeTx], flags featureflags.Flags) *Service {
-	s := &Service{env: &env, stored: storedflags.Store{Env: &env}, flags: flags}
-	s.Resource = management.NewResource(&env, management.Spec[storeTx, storedExperiment, Experiment]{
+// New creates a Service with its saved metrics and holdouts. The cohorts store the people who were
+// exposed to an experiment. measure runs the query for them; if it is nil, calls that need them
+// return an error of the kind Unavailable.
+func New(environment management.Env[storeTx], flags featureflags.Flags, cohortService *cohorts.Service, measure measureFunc) *Service {
+	env := &environment
+	s := &Service{env: env, stored: storedflags.Store{Env: env}, flags: flags, cohorts: cohortService, measure: measure}
+	s.Resource = management.NewResource(env, management.Spec[storeTx, storedExperiment, Experiment]{
 		Kind: kindExperiment, ActivityScope: "Experiment", Fields: Fields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
 		Header: func(scope *management.Scope, e *storedExperiment) management.RecordHeader {
 			return management.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}

@@ -93,9 +93,61 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 	return management.Encode(object)
 }
 
+// takeSplits renames split_percent of the variants in the parameters of a request to
+// rollout_percentage (experiments.md §3.6).
+func (x *storedExperiment) takeSplits(v management.Values) error {
+	parameters := management.JSONObject(x.Parameters)
+	var variants []map[string]json.RawMessage
+	if !v.Has("parameters") || json.Unmarshal(parameters["feature_flag_variants"], &variants) != nil {
+		return nil // checkVariants reports other faults
+	}
+	renamed := false
+	for _, variant := range variants {
+		split, ok := variant["split_percent"]
+		if !ok {
+			continue
+		}
+		rollout := variant["rollout_percentage"]
+		if !isAbsent(split) && !isAbsent(rollout) && !equalRollout(json.Number(split), json.Number(rollout)) {
+			return management.Fault("parameters", "The variant %q has a split_percent of %s and a rollout_percentage of %s: send only one of them.", management.JSONText(variant["key"]), split, rollout)
+		}
+		if !isAbsent(split) {
+			variant["rollout_percentage"] = split
+		}
+		delete(variant, "split_percent")
+		renamed = true
+	}
+	if renamed {
+		parameters["feature_flag_variants"] = management.Encode(variants)
+		x.Parameters = management.Encode(parameters)
+	}
+	return nil
+}
+
+// isAbsent reports whether a member is absent or null.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// withSplits returns the parameters with the rollout_percentage of each variant also as
+// split_percent.
+func withSplits(parameters json.RawMessage) json.RawMessage {
+	object := management.JSONObject(parameters)
+	var variants []map[string]json.RawMessage
+	if json.Unmarshal(object["feature_flag_variants"], &variants) != nil || len(variants) == 0 {
+		return parameters
+	}
+	for _, variant := range variants {
+		if rollout, ok := variant["rollout_percentage"]; ok {
+			variant["split_percent"] = rollout
+		}
+	}
+	object["feature_flag_variants"] = management.Encode(variants)
+	return management.Encode(object)
+}
+
 // changeVariants applies the variants in the experiment's parameters to its flag. If draft is
-// false the flag is not changed, and variants that differ from its own are an error.
-func (x *storedExperiment) changeVariants(flag *storedflags.Flag, draft bool) error {
+// false, other variants than those of the flag are an error, and so are other shares unless reshare
+// is true.
+func (x *storedExperiment) changeVariants(flag *storedflags.Flag, draft, reshare bool) error {
 	requested := management.JSONObject(x.Parameters)["feature_flag_variants"]
 	if draft {
 		if changed := x.filters(flag.Filters); string(storedflags.CompactJSON(changed)) != string(storedflags.CompactJSON(flag.Filters)) {
@@ -112,18 +164,43 @@ func (x *storedExperiment) changeVariants(flag *storedflags.Flag, draft bool) er
 		return err
 	}
 	list, err := readVariants(requested)
-	if err == nil && !slices.EqualFunc(list, current, equalVariant) {
-		err = management.Fault("", "Can't update feature_flag_variants on Experiment")
+	if err != nil || slices.EqualFunc(list, current, equalVariant) {
+		return err
 	}
-	return err
+	if !reshare || !slices.EqualFunc(list, current, func(a, b experimentVariant) bool { return a.Key == b.Key }) {
+		return management.Fault("", "Can't update feature_flag_variants on Experiment")
+	}
+	return setShares(flag, list)
+}
+
+// setShares sets the rollouts of a flag's variants to those of list, which has the same keys in the
+// same order. All other members of the variants stay.
+func setShares(flag *storedflags.Flag, list []experimentVariant) error {
+	return flag.EditFilters(func(filters map[string]json.RawMessage) error {
+		multivariate := management.JSONObject(filters["multivariate"])
+		var variants []map[string]json.RawMessage
+		if err := json.Unmarshal(multivariate["variants"], &variants); err != nil {
+			return err
+		}
+		for i := range variants {
+			variants[i]["rollout_percentage"] = management.Encode(list[i].Rollout)
+		}
+		multivariate["variants"] = management.Encode(variants)
+		filters["multivariate"] = management.Encode(multivariate)
+		return nil
+	})
 }
 
 // equalVariant reports whether two variants have the same key and, numerically, the same rollout.
 func equalVariant(a, b experimentVariant) bool {
-	// 50 and 50.0 are the same rollout.
-	x, err1 := strconv.ParseFloat(string(a.Rollout), 64)
-	y, err2 := strconv.ParseFloat(string(b.Rollout), 64)
-	return a.Key == b.Key && (a.Rollout == b.Rollout || err1 == nil && err2 == nil && x == y)
+	return a.Key == b.Key && equalRollout(a.Rollout, b.Rollout)
+}
+
+// equalRollout reports whether two rollouts are the same number: 50 and 50.0 are.
+func equalRollout(a, b json.Number) bool {
+	x, err1 := strconv.ParseFloat(string(a), 64)
+	y, err2 := strconv.ParseFloat(string(b), 64)
+	return a == b || err1 == nil && err2 == nil && x == y
 }
 
 // exposures are the numbers of calls of an experiment's flag, by value.

@@ -42,7 +42,9 @@ type projectSettings struct {
 	// Settings of surveys. Surveys are on unless Surveys is false.
 	SurveyConfig json.RawMessage `json:"survey_config"`
 	Surveys      *bool           `json:"surveys_opt_in"`
-	Heatmaps     *bool           `json:"heatmaps_opt_in"`
+	// Experiments are the defaults of experiments.
+	Experiments experimentsConfig `json:"experiments_config"`
+	Heatmaps    *bool             `json:"heatmaps_opt_in"`
 	// Settings of pages: WeekStart is 0 for Sunday and 1 for Monday.
 	WeekStart         *int64          `json:"week_start_day"`
 	PrimaryDashboard  *int64          `json:"primary_dashboard"`
@@ -89,6 +91,7 @@ var settingFields = management.Fields{
 	{Name: "recording_domains", Type: management.TextList, Null: true, MaxLength: 200},
 	{Name: "survey_config", Type: management.Object, Null: true},
 	{Name: "surveys_opt_in", Type: management.Bool, Null: true},
+	experimentsConfigField,
 	{Name: "heatmaps_opt_in", Type: management.Bool, Null: true},
 	{Name: "week_start_day", Type: management.IntChoice, Numbers: []int64{0, 1}, Null: true, Help: "0 is Sunday, 1 is Monday"},
 	{Name: "primary_dashboard", Type: management.Int, Null: true},
@@ -143,12 +146,8 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	if rate, ok := management.Value[string](v, "session_recording_sample_rate"); ok && !isRate(rate) {
 		return management.Fault("session_recording_sample_rate", "A number from 0 to 1 is required.")
 	}
-	if raw := v.Raw(management.FlagApprovalsField.Name); raw != nil {
-		approvals, err := management.ReadFlagApprovals(raw)
-		if err != nil {
-			return err
-		}
-		v[management.FlagApprovalsField.Name] = approvals
+	if err := readNested(meta, v); err != nil {
+		return err
 	}
 	if raw := v.Raw(snippetField.Name); raw != nil {
 		defaults, err := readSnippetDefaults(raw)
@@ -193,6 +192,28 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 		return management.CodedFault(management.CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
 	}
 	return nil
+}
+
+// readNested replaces the JSON of settings that are objects with members of their own by their
+// values.
+func readNested(meta *management.ProjectMeta, v management.Values) (err error) {
+	if raw := v.Raw(management.FlagApprovalsField.Name); raw != nil {
+		approvals, err := management.ReadFlagApprovals(raw)
+		if err != nil {
+			return err
+		}
+		v[management.FlagApprovalsField.Name] = approvals
+	}
+	name := experimentsConfigField.Name
+	if !v.Has(name) || v.IsNull(name) { // null removes all defaults
+		return nil
+	}
+	before, err := experimentsConfigOf(meta)
+	if err != nil {
+		return err
+	}
+	v[name], err = readExperimentsConfig(v.Raw(name), before)
+	return err
 }
 
 // isRate reports whether a string is a number from 0 to 1.

@@ -46,8 +46,8 @@ type Config struct {
 	MailQueued func()
 	// RunQuery runs the queries of alerts: see dashboards.Config. If nil, alerts are not checked.
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Measure queries the events for guarded rollouts: see rollouts.Config. If nil, rollouts
-	// are not judged.
+	// Measure queries the events for guarded rollouts and experiments: see rollouts.Config and
+	// experiments.New. If nil, rollouts are not judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// Lag, RolloutInterval and RolloutSlowed are also for guarded rollouts: see rollouts.Config.
 	Lag             func(ctx context.Context) (time.Duration, error)
@@ -134,7 +134,7 @@ func Open(c Config) (*Rooms, error) {
 		Dashboards:    boards,
 		EarlyAccess:   earlyaccess.New(definitions),
 		ErrorTracking: errortracking.New(errortracking.Config{Env: env, Events: c.Events}),
-		Experiments:   experiments.New(definitions, *flagService),
+		Experiments:   experiments.New(definitions, *flagService, cohortService, c.Measure),
 		FeatureFlags:  flagService,
 		Organizations: orgs,
 		Rollouts:      rollouts.New(rolloutConfig),

@@ -70,7 +70,7 @@ var table = map[string]room{
 	"management/changes":                  {pure: true, ours: []string{"management", "management/internal/storedflags"}},
 	"management/earlyaccess":              {pure: true, ours: []string{"management", "management/internal/storedflags"}},
 	"management/surveys":                  {pure: true, ours: []string{"management", "management/internal/definitions", "management/internal/storedflags"}},
-	"management/experiments":              {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/featureflags"}},
+	"management/experiments":              {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts", "management/featureflags"}},
 	"management/rollouts":                 {pure: true, ours: []string{"management", "flags", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}},
 	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
 	"management/organizations":            {pure: true, ours: []string{"management", "flags"}},

@@ -27,6 +27,7 @@ var experimentEndpoints = frame.Resource(frame.InProject, "experiment", experime
 	frame.Handle(http.MethodDelete, "/experiments/{id}", "Not allowed: use PATCH with deleted: true to delete an experiment", frame.RefuseDeletion[experiments.Service]).WithStatus(http.StatusMethodNotAllowed),
 	frame.Add("/experiments/{id}/duplicate", "Duplicate an experiment as a draft", experiments.DuplicateFields, experiments.Service.Duplicate),
 	frame.Add("/experiments/{id}/copy_to_project", "Duplicate an experiment as a draft in another project", experiments.CopyFields, experiments.Service.CopyToProject),
+	frame.Act(http.MethodPost, "/experiments/{id}/create_exposure_cohort_for_experiment", "Create a static cohort of the people who have been exposed to an experiment", experiments.Service.CreateExposureCohort).Created().WithoutTimeout(),
 	frame.Get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", experiments.Service.Exposures),
 })
 
@@ -71,9 +72,11 @@ var experimentCallEndpoints = func() []frame.Endpoint {
 	var rows []frame.Row[experiments.Service]
 	for _, name := range slices.Sorted(maps.Keys(experiments.Calls)) {
 		step := experiments.Calls[name]
-		rows = append(rows, frame.Handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(svc experiments.Service, c *frame.Call) (*experiments.Experiment, error) {
+		row := frame.Handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(svc experiments.Service, c *frame.Call) (*experiments.Experiment, error) {
 			return svc.Call(c.Ctx, c.Scope, c.Part("id"), name, c.Body)
-		}).WithBody(step.Fields))
+		}).WithBody(step.Fields)
+		row.NoTimeout = step.Queries() // queries have a time limit of their own
+		rows = append(rows, row)
 	}
 	return frame.Resource(frame.InProject, "experiment", experimentsOf, rows)
 }()

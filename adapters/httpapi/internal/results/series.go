@@ -52,9 +52,9 @@ const seriesInCall = 60
 type experimentSeries struct {
 	Experiment int64                      `json:"experiment_id"`
 	Metric     string                     `json:"metric_uuid"`
-	Status     string                     `json:"status"` // pending, completed, failed
+	Status     string                     `json:"status"` // pending, completed, partial, failed
 	Days       map[string]json.RawMessage `json:"timeseries"`
-	// By day; null without errors. If one day fails, the whole response fails.
+	// By day; null without errors. A day with an error is null in Days.
 	Errors             map[string]string `json:"errors"`
 	Computed           *string           `json:"computed_at"`
 	Created            *string           `json:"created_at"`
@@ -183,6 +183,12 @@ func (out *experimentSeries) fill(result map[string]any) error {
 		return nil
 	}
 	out.Status = "completed"
+	if failed, ok := result["errors"]; ok {
+		out.Status = "partial"
+		if err := json.Unmarshal(wire.MustEncode(failed), &out.Errors); err != nil {
+			return err
+		}
+	}
 	if refreshed, ok := result["last_refresh"].(string); ok {
 		out.Computed, out.Created, out.Updated = &refreshed, &refreshed, &refreshed
 	}

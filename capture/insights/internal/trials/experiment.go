@@ -12,6 +12,7 @@ import (
 var Kinds = []scan.Kind{
 	{Name: "ExperimentQuery", Parse: parseExperiment},
 	{Name: "ExperimentExposureQuery", Parse: parseExposures},
+	{Name: "ExperimentPeopleQuery", Parse: parsePeople},
 	{Name: "ExperimentResultsQuery", Parse: parseResults},
 	{Name: "ExperimentTimeseriesQuery", Parse: parseTimeseries},
 	{Name: "GuardedRolloutQuery", Parse: parseRollout},

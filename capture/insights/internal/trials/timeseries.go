@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -55,31 +56,52 @@ func faultText(err error) string {
 	return err.Error()
 }
 
-// Run computes the metric for each local day, from the start of the experiment to its end.
-func (q *timeseriesQuery) Run(r *scan.Run) (result *port.Result, err error) {
+// Run computes the metric for each local day, from the start of the experiment to its end. Days that
+// cannot be computed are null, with the reason in errors. If there are no others, Run returns the
+// error of the first day.
+func (q *timeseriesQuery) Run(r *scan.Run) (*port.Result, error) {
 	days, ok := q.days(r, maxTimeseries)
 	if !ok {
 		return nil, document.NewFault(document.TooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
 	}
-	out := map[string]any{}
 	found, err := q.continued(r, days)
-	if fault := new(port.Error); errors.As(err, &fault) && fault.Code == document.TooLarge {
+	if isTooLarge(err) {
 		r.Reserved, err = r.Retained, nil // one metric may need less memory than all together
 	}
 	if err != nil {
 		return nil, err
 	}
+	out, failed := map[string]any{}, map[string]string{}
+	var first error
 	for i, v := range days {
-		if found == nil {
-			out[v.name], err = q.resultAsOf(r, v)
-		} else {
+		if found != nil {
 			out[v.name] = found[i]
+			continue
 		}
-		if err != nil {
+		result, err := q.resultAsOf(r, v)
+		switch {
+		case err == nil:
+			out[v.name] = result
+		case isTooLarge(err): // other days may need less memory
+			out[v.name], failed[v.name], first = nil, faultText(err), cmp.Or(first, err)
+		default:
 			return nil, err
 		}
 	}
-	return &port.Result{Extra: map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}}, nil
+	if len(failed) == len(out) && first != nil {
+		return nil, first
+	}
+	extra := map[string]any{"kind": "ExperimentTimeseriesQuery", "timeseries": out}
+	if len(failed) > 0 {
+		extra["errors"] = failed
+	}
+	return &port.Result{Extra: extra}, nil
+}
+
+// isTooLarge reports whether a query needs more memory than it may use.
+func isTooLarge(err error) bool {
+	fault := new(port.Error)
+	return errors.As(err, &fault) && fault.Code == document.TooLarge
 }
 
 // continued returns the results of the days from what is kept and from the events since. It returns
