@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -106,6 +107,32 @@ func TestFlag_Tabs(t *testing.T) {
 	p.node("table", "Scheduled changes", "cell", "Switch off")
 }
 
+// checkGuards checks the guardrails and signals of rollout 1: their metrics (experiments.md §3.2,
+// §4.2), goals and tolerances.
+func checkGuards(s *server) {
+	s.t.Helper()
+	type guard struct {
+		Name, Goal string
+		Tolerance  float64
+		Metric     struct {
+			Type   string `json:"metric_type"`
+			Source struct {
+				Math     string
+				Property string `json:"math_property"`
+			}
+		}
+	}
+	var got struct{ Guardrails, Signals []guard }
+	s.api("GET", "/api/projects/1/guarded_rollouts/1/", nil, &got)
+	text := ""
+	for _, g := range append(got.Guardrails, got.Signals...) {
+		text += fmt.Sprint(g.Name, " ", g.Goal, " ", g.Tolerance, " ", g.Metric.Type, " ", g.Metric.Source.Math, " ", g.Metric.Source.Property, ";")
+	}
+	if want := "$exception decrease 0 mean total ;order placed increase 0.05 funnel  ;paid increase 0 mean sum amount;"; text != want || len(got.Signals) != 1 {
+		s.t.Errorf("the rollout has %s, want %s", text, want)
+	}
+}
+
 // Region "Guarded rollout" of console.md §3.7: a rollout is created, and then rolled back.
 func TestFlag_GuardedRollout(t *testing.T) {
 	s := serve(t)
@@ -124,10 +151,26 @@ func TestFlag_GuardedRollout(t *testing.T) {
 	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
 	p.node("dialog", "New guarded rollout", "StaticText", "Each step must be higher than the previous one.")
 	p.fill("10, 50, 100", "dialog", "New guarded rollout", "textbox", "Steps")
+	p.click("dialog", "New guarded rollout", "button", "Add guardrail")
+	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
+	p.node("group", "Guardrail 2", "StaticText", "Enter an event.")
+	p.fill("order placed", "group", "Guardrail 2", "textbox", "Guardrail event")
+	p.choose("Share of people", "group", "Guardrail 2", "combobox", "Metric kind")
+	p.fill("5", "group", "Guardrail 2", "spinbutton", "Tolerance in percent")
+	p.click("dialog", "New guarded rollout", "button", "Add guardrail")
+	p.fill("paid", "group", "Guardrail 3", "textbox", "Guardrail event")
+	p.choose("Sum per person", "group", "Guardrail 3", "combobox", "Metric kind")
+	p.fill("amount", "group", "Guardrail 3", "textbox", "Property")
+	p.choose("Hold the rollout", "group", "Guardrail 3", "combobox", "If it is harmed")
+	p.accessible()
 	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
 	p.waitAnnounced("Rollout created")
 	p.node("table", "Steps", "cell", "10 %")
-	p.node("table", "Guardrails", "cell", "$exception")
+	for _, name := range []string{"$exception", "order placed"} {
+		p.node("table", "Guardrails", "cell", name)
+	}
+	p.node("table", "Signals", "cell", "paid")
+	checkGuards(s)
 	p.accessible()
 
 	p.click("button", "Start")

@@ -38,7 +38,8 @@ interface Rollout {
   reasons: string[];
   state_version: number;
   guardrails: { name: string; goal: string }[];
-  last_evaluation: { guardrails: Harm[]; matured: { treatment: number; control: number } } | null;
+  signals: { name: string; goal: string }[];
+  last_evaluation: { guardrails: Harm[]; signals: Harm[]; matured: { treatment: number; control: number } } | null;
 }
 
 /** The actions that are allowed in each status. */
@@ -110,21 +111,27 @@ function rolloutDetails(r: () => Rollout, may: () => boolean, act: (r: Rollout, 
       () => r().steps.map((s, i) => ({ ...s, i })),
       (s) => s.i,
     ),
-    recordTable<{ name: string; harm: Harm | undefined }>(
-      rolloutWords.guardrails,
-      [
-        { label: rolloutWords.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },
-        { label: rolloutWords.treatment, cell: (g) => () => figure(g().harm?.treatment_mean), class: "number" },
-        { label: rolloutWords.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
-        { label: rolloutWords.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
-        { label: rolloutWords.people, cell: () => () => (r().last_evaluation ? rolloutWords.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : words.dash), class: "number" },
-        { label: rolloutWords.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? rolloutWords.harmed : typeof g().harm?.bound === "number" ? rolloutWords.fine : rolloutWords.noData), class: "long" },
-      ],
-      () => r().guardrails.map((g, i) => ({ name: g.name, harm: r().last_evaluation?.guardrails[i] })),
-      (g) => g.name,
-    ),
+    when(() => r().guardrails.length > 0, () => harms(rolloutWords.guardrails, "guardrails", r)),
+    when(() => r().signals.length > 0, () => harms(rolloutWords.signals, "signals", r)),
     when(() => open(r()) && r().guardrails.every((g) => g.goal === "decrease"), () => h("p", { class: "meta" }, rolloutWords.blind)),
   ];
+}
+
+/** Returns the table of the guardrails or signals with the numbers of the last evaluation. */
+function harms(name: string, member: "guardrails" | "signals", r: () => Rollout): Child {
+  return recordTable<{ i: number; name: string; harm: Harm | undefined }>(
+    name,
+    [
+      { label: rolloutWords.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },
+      { label: rolloutWords.treatment, cell: (g) => () => figure(g().harm?.treatment_mean), class: "number" },
+      { label: rolloutWords.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
+      { label: rolloutWords.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
+      { label: rolloutWords.people, cell: () => () => (r().last_evaluation ? rolloutWords.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : words.dash), class: "number" },
+      { label: rolloutWords.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? rolloutWords.harmed : typeof g().harm?.bound === "number" ? rolloutWords.fine : rolloutWords.noData), class: "long" },
+    ],
+    () => r()[member].map((g, i) => ({ i, name: g.name, harm: r().last_evaluation?.[member]?.[i] })),
+    (g) => g.i,
+  );
 }
 
 const figure = (v: number | null | undefined) => (typeof v === "number" ? String(Number(v.toPrecision(3))) : words.dash);

@@ -1,4 +1,4 @@
-// The dialog New guarded rollout: steps of equal length and one guardrail.
+// The dialog New guarded rollout: steps of equal length, guardrails and signals.
 import { h, signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { button, field, select } from "../../ui/parts";
@@ -6,6 +6,7 @@ import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { projectPath } from "../../session";
 import { rolloutWords } from "../../words/rollouts";
+import { guardFault, guardForms, guardOf, newGuard, type GuardFault } from "./guards";
 
 const settle = 300; // seconds, the server's default
 
@@ -21,30 +22,26 @@ export async function newRollout(flag: Flag): Promise<boolean> {
   const control = signal(variants.includes("control") ? "control" : (variants[0] ?? ""));
   const treatment = signal(variants.find((v) => v !== control.peek()) ?? "");
   const dwell = signal("86400");
-  const goal = signal("decrease");
-  const faults = { steps: signal<string | undefined>(undefined), event: signal<string | undefined>(undefined), other: signal("") };
+  const guards = signal([newGuard("$exception", "decrease")]);
+  const faults = { steps: signal<string | undefined>(undefined), guards: signal<Record<number, GuardFault>>({}), other: signal("") };
   const steps: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: "5, 25, 50, 100" });
-  const event: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200, value: "$exception" });
   const made = await dialog<boolean>({ title: rolloutWords.make }, (d) => {
     const run = async () => {
       const percents = parsePercents(steps.value);
       faults.steps.set(percents ? undefined : rolloutWords.stepsWanted);
-      faults.event.set(event.value.trim() ? undefined : rolloutWords.eventWanted);
+      faults.guards.set(Object.fromEntries(guards.peek().flatMap((g) => (guardFault(g) ? [[g.id, guardFault(g)!]] : []))));
       if (!percents) return steps.focus();
-      if (faults.event.peek()) return event.focus();
+      if (Object.keys(faults.guards.peek()).length) return document.querySelector<HTMLElement>("dialog[open] [aria-invalid=true]")?.focus();
       const seconds = Number(dwell.peek());
+      const window = Math.min(3600, Math.floor(seconds / 2), seconds - settle);
+      const those = (signals: boolean) => guards.peek().filter((g) => g.signal === signals).map((g) => guardOf(g, window));
       try {
         await send("POST", projectPath("guarded_rollouts/"), {
           feature_flag: flag.id,
           ...(variants.length ? { treatment_variant: treatment.peek(), control_variant: control.peek() } : {}),
           steps: percents.map((percent) => ({ percent, dwell_seconds: seconds })),
-          guardrails: [{
-            name: event.value.trim(), goal: goal.peek(),
-            metric: {
-              kind: "ExperimentMetric", metric_type: "mean", source: { kind: "EventsNode", event: event.value.trim(), math: "total" },
-              conversion_window: Math.min(3600, Math.floor(seconds / 2), seconds - settle), conversion_window_unit: "second",
-            },
-          }],
+          guardrails: those(false),
+          signals: those(true),
         });
         d.close(true);
       } catch (e) {
@@ -60,8 +57,7 @@ export async function newRollout(flag: Flag): Promise<boolean> {
           : null,
         field(steps, { label: rolloutWords.steps, hint: rolloutWords.stepsHint, fault: faults.steps }),
         field(select(dwell, () => Object.entries(rolloutWords.dwells), (v) => dwell.set(v)), { label: rolloutWords.dwell }),
-        field(event, { label: rolloutWords.event, hint: rolloutWords.eventHint, fault: faults.event }),
-        field(select(goal, () => Object.entries(rolloutWords.goals), (v) => goal.set(v)), { label: rolloutWords.goal }),
+        guardForms(guards, faults.guards),
       ],
       buttons: button(rolloutWords.make, { kind: "primary", run }),
     };
