@@ -202,6 +202,9 @@ func TestProjectSettings(t *testing.T) {
 	p.click("region", "Approvals", "checkbox", "Switching off needs none")
 	p.click("region", "Approvals", "button", "Save approvals")
 	p.waitAnnounced("Saved")
+	p.choose("Frequentist", "region", "Experiments", "combobox", "Method")
+	p.fill("2.5", "region", "Experiments", "spinbutton", "Minimum detectable effect in percent")
+	p.click("region", "Experiments", "button", "Save defaults")
 	type project struct {
 		Name, Timezone string
 		Token          string                          `json:"api_token"`
@@ -212,11 +215,15 @@ func TestProjectSettings(t *testing.T) {
 			Tags []string
 			Free bool `json:"switch_off_free"`
 		} `json:"flag_approvals"`
+		Experiments struct {
+			Method string  `json:"default_experiment_stats_method"`
+			Effect float64 `json:"default_minimum_detectable_effect"`
+		} `json:"experiments_config"`
 	}
 	var was, is project
-	eventually(t, "both regions are saved", func() bool {
+	eventually(t, "all regions are saved", func() bool {
 		s.api("GET", "/api/projects/1/", nil, &was)
-		return was.Name == "Shop" && was.Timezone == "Europe/Lisbon" && !was.Approvals.Free && strings.Join(was.Approvals.Tags, " ") == "prod money"
+		return was.Name == "Shop" && was.Timezone == "Europe/Lisbon" && !was.Approvals.Free && strings.Join(was.Approvals.Tags, " ") == "prod money" && was.Experiments.Method == "frequentist" && was.Experiments.Effect == 2.5
 	})
 	p.click("region", "Keys", "button", "Rotate secret key")
 	p.click("alertdialog", "Rotate the secret key?", "button", "Rotate")

@@ -131,6 +131,12 @@ func TestExperiments(t *testing.T) {
 	p.fill("order placed", "combobox", "Metric event")
 	p.enter()
 	p.node("group", "Variant 2", "textbox", "Variant key")
+	// experiments_vectors.json, plan-funnel-a: 1,152 people for half as many again from 10 %; at 100
+	// a day these are 11.52 days.
+	p.fill("50", "spinbutton", "Minimum detectable effect in percent")
+	p.fill("10", "spinbutton", "Value today in percent")
+	p.fill("100", "spinbutton", "People per day")
+	p.node("status", "Plan", "StaticText", "Needs 1,152 people in all variants: 12 days.")
 	p.accessible()
 	p.click("button", "Save")
 	p.node("heading", "Checkout test")

@@ -21,7 +21,7 @@ func (s *server) everyRoute() []string {
 	})
 	paths := []string{"account", "organization/members", "organization/domains", "organization/usage", "organization/settings", "organization/health", "p/1", "nowhere"}
 	for _, under := range strings.Fields(`flags flags/new flags/1 flags/1/exposures flags/1/people flags/1/history flags/1/schedule flags/1/code why approvals
-		experiments experiments/new experiments/1 experiments/1/exposures experiments/1/setup cohorts cohorts/new cohorts/1
+		experiments experiments/new experiments/metrics experiments/metrics/new experiments/holdouts experiments/1 experiments/1/exposures experiments/1/setup cohorts cohorts/new cohorts/1
 		people people/PERSON people/PERSON/properties people/PERSON/flags people/PERSON/cohorts groups events live insights insights/new insights/1 dashboards dashboards/1
 		errors errors/rules errors/ISSUE surveys surveys/new surveys/SURVEY surveys/SURVEY/answers early-access early-access/new early-access/FEATURE
 		exports exports/new exports/EXPORT exports/EXPORT/backfills exports/EXPORT/settings activity warnings settings settings/access`) {

@@ -1,21 +1,44 @@
 // Experiments as the API represents them.
 import type { User, Variant } from "./flags";
+import type { Metric } from "./metrics";
 
-interface Node {
-  kind: string;
-  event?: string | null;
-  math?: string;
+/** The use of a shared metric by an experiment. */
+export interface SavedMetric {
+  saved_metric: number;
+  name: string;
+  query: Metric;
+  metadata: { type: "primary" | "secondary" };
+}
+
+export interface Holdout {
+  id: number;
+  name: string;
+  description: string;
+  filters: { rollout_percentage: number }[];
+}
+
+/** A metric that experiments share. */
+export interface SharedMetric {
+  id: number;
+  name: string;
+  description: string;
+  query: Metric;
+}
+
+/** How results are computed. Members that the forms do not edit are kept. */
+export interface StatsConfig {
+  method?: string;
+  multiple_testing?: string;
+  bayesian?: { ci_level?: number; difference_type?: string; [other: string]: unknown };
+  frequentist?: { alpha?: number; difference_type?: string; sequential_testing_enabled?: boolean; [other: string]: unknown };
+  cuped?: { enabled?: boolean; lookback_days?: number };
   [other: string]: unknown;
 }
 
-export interface Metric {
-  kind: string;
-  uuid?: string;
-  name?: string;
-  metric_type: string;
-  series?: Node[];
-  source?: Node;
-  goal?: string;
+export interface ExposureCriteria {
+  filterTestAccounts?: boolean | null;
+  multiple_variant_handling?: string;
+  exposure_config?: { kind: string; event?: string; [other: string]: unknown } | null;
   [other: string]: unknown;
 }
 
@@ -29,9 +52,17 @@ export interface Experiment {
   status: string;
   feature_flag_key: string;
   feature_flag: { id: number; key: string } | null;
-  parameters: { feature_flag_variants?: Variant[]; [other: string]: unknown } | null;
+  parameters: { feature_flag_variants?: Variant[]; minimum_detectable_effect?: number | null; recommended_running_time?: number | null; recommended_sample_size?: number | null; [other: string]: unknown } | null;
   metrics: Metric[] | null;
   metrics_secondary: Metric[] | null;
+  saved_metrics: SavedMetric[] | null;
+  primary_metrics_ordered_uuids: string[] | null;
+  secondary_metrics_ordered_uuids: string[] | null;
+  holdout_id: number | null;
+  stats_config: StatsConfig | null;
+  exposure_criteria: ExposureCriteria | null;
+  exposure_cohort: number | null;
+  only_count_matured_users: boolean | null;
   created_by: User | null;
 }
 
@@ -47,6 +78,10 @@ export interface VariantResult {
   chance_to_win?: number | null;
   credible_interval?: [number, number] | null;
   p_value?: number | null;
+  p_value_adjusted?: number | null;
+  confidence_interval_adjusted?: [number, number] | null;
+  significant_adjusted?: boolean | null;
+  expected_loss?: { baseline: number; variant: number } | null;
   confidence_interval?: [number, number] | null;
 }
 
@@ -59,6 +94,7 @@ export interface MetricResult {
   error: string | null;
   baseline?: VariantResult | null;
   variants?: VariantResult[];
+  warnings?: string[];
 }
 
 export interface ExposureCounts {
@@ -71,33 +107,10 @@ export interface Results {
   method: "bayesian" | "frequentist";
   level: number;
   difference_type: string;
+  /** none, or how p-values are corrected for several tests. */
+  multiple_testing: string;
   mismatch: boolean;
   exposures: ExposureCounts;
   primary: MetricResult[];
   secondary: MetricResult[];
 }
-
-export type MetricKind = "share" | "count";
-
-export interface MetricDraft {
-  event: string;
-  kind: MetricKind;
-}
-
-/** Converts a metric to a draft. It returns undefined if the form does not support the metric. */
-export function metricDraft(m: Metric): MetricDraft | undefined {
-  const node = m.metric_type === "funnel" && m.series?.length === 1 ? m.series[0] : m.metric_type === "mean" ? m.source : undefined;
-  if (!node || node.kind !== "EventsNode" || !node.event || !["total", undefined].includes(node.math)) return undefined;
-  if (Array.isArray(node.properties) && node.properties.length) return undefined;
-  return { event: node.event, kind: m.metric_type === "funnel" ? "share" : "count" };
-}
-
-/** Converts a draft to a metric, with the name and id of the previous one. */
-export function metricOf(d: MetricDraft, was?: Metric): Metric {
-  const node = { kind: "EventsNode", event: d.event.trim() };
-  const id = was?.uuid ?? (crypto.randomUUID ? crypto.randomUUID() : undefined);
-  const base: Metric = { kind: "ExperimentMetric", metric_type: "", name: d.event.trim(), ...(id ? { uuid: id } : {}), ...(was?.goal ? { goal: was.goal } : {}) };
-  return d.kind === "share" ? { ...base, metric_type: "funnel", series: [node] } : { ...base, metric_type: "mean", source: { ...node, math: "total" } };
-}
-
-export const eventOf = (m: Metric) => m.name || m.series?.at(-1)?.event || m.source?.event || "";

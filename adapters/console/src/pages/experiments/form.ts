@@ -1,74 +1,29 @@
-// The form of an experiment: its variants and its first metric.
-import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
-import { comboboxField } from "../../ui/combobox";
+// The form of an experiment: variants, metrics, plan, statistics, exposure and holdout.
+import { each, h, when, type Child, type Signal } from "../../ui/dom";
+import { comboboxField, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
-import { field, select } from "../../ui/parts";
-import { eventNames } from "../../api/events";
-import { metricDraft, metricOf, type Experiment, type Metric, type MetricDraft } from "../../api/experiments";
-import { canonicalJSON } from "../../api/draft";
+import { field } from "../../ui/parts";
+import { get } from "../../api/client";
+import type { SharedMetric } from "../../api/experiments";
+import { newMetric } from "../../api/metrics";
+import { href } from "../../router";
+import { project, projectPath } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
-
-export interface VariantDraft {
-  id: number;
-  key: string;
-  share: string;
-}
-
-export interface ExperimentDraft {
-  name: string;
-  flag: string;
-  hypothesis: string;
-  variants: VariantDraft[];
-  /** Null if the form does not support the first metric. */
-  metric: MetricDraft | null;
-}
-
-let ids = Date.now(); // restored drafts have lower ids
-const variant = (key: string, share: number): VariantDraft => ({ id: ++ids, key, share: String(share) });
-
-export const emptyExperiment = (): ExperimentDraft => ({ name: "", flag: "", hypothesis: "", variants: [variant("control", 50), variant("test", 50)], metric: { event: "", kind: "share" } });
-
-export function experimentDraft(e: Experiment): ExperimentDraft {
-  const first = e.metrics?.[0];
-  return {
-    name: e.name,
-    flag: e.feature_flag_key,
-    hypothesis: e.description ?? "",
-    variants: (e.parameters?.feature_flag_variants ?? []).map((v) => variant(v.key, v.rollout_percentage)),
-    metric: first ? (metricDraft(first) ?? null) : { event: "", kind: "share" },
-  };
-}
-
-/** Returns the metrics of a draft. The form changes the first one; the others are kept. */
-export function metricsOf(d: ExperimentDraft, was: Metric[]): Metric[] {
-  if (!d.metric) return was;
-  const before = was[0] && metricDraft(was[0]);
-  if (before && canonicalJSON(before) === canonicalJSON({ ...d.metric, event: d.metric.event.trim() })) return was;
-  return [...(d.metric.event.trim() ? [metricOf(d.metric, was[0])] : []), ...was.slice(1)];
-}
-
-export const variantsOf = (d: ExperimentDraft) => d.variants.map((v) => ({ key: v.key.trim(), rollout_percentage: Number(v.share) || 0 }));
-
-/** Returns the faults of a draft, by field. */
-export function experimentFaults(d: ExperimentDraft): Record<string, string> {
-  const out: Record<string, string> = {};
-  if (!d.name.trim()) out.name = experimentWords.nameWanted;
-  if (!/^[\w-]+$/.test(d.flag.trim())) out.flag = experimentWords.keyWanted;
-  if (d.metric && !d.metric.event.trim()) out.metric = experimentWords.eventWanted;
-  const sum = d.variants.reduce((a, v) => a + (Number(v.share) || 0), 0);
-  if (Math.abs(sum - 100) > 0.01) out.variants = words.sharesWrong(sum);
-  return out;
-}
+import { setupWords } from "../../words/experimentsetup";
+import { metricWords } from "../../words/metrics";
+import { newVariant, type ExperimentDraft, type Faults, type VariantDraft } from "./draft";
+import { metricList } from "./metricform";
+import { exposureFields, holdoutField, statisticsFields } from "./options";
+import { planFields } from "./plan";
 
 export interface ExperimentForm {
   draft: Signal<ExperimentDraft>;
-  faults: () => Record<string, string>;
+  faults: () => Faults;
   locked: () => boolean;
-  /** Reports whether the variants are fixed, which they are after the launch. */
+  /** Reports whether the variants and the holdout are fixed, which they are after the launch. */
   fixed: () => boolean;
   isNew: boolean;
-  others: string[];
 }
 
 export function experimentForm(f: ExperimentForm): Child {
@@ -76,10 +31,8 @@ export function experimentForm(f: ExperimentForm): Child {
   const put = (change: Partial<ExperimentDraft>) => draft.update((d) => ({ ...d, ...change }));
   const text = (member: "name" | "flag" | "hypothesis", label: string, o: { hint?: string; first?: boolean; off?: boolean; maxLength: number }) => {
     const input: HTMLInputElement = h("input", { type: "text", maxlength: o.maxLength, value: () => draft()[member], disabled: () => locked() || o.off === true, "data-first-focus": o.first ? "" : null, oninput: () => put({ [member]: input.value }) });
-    return field(input, { label, fault: () => f.faults()[member], ...(o.hint ? { hint: o.hint } : {}) });
+    return field(input, { label, fault: () => (member === "hypothesis" ? undefined : f.faults()[member]), ...(o.hint ? { hint: o.hint } : {}) });
   };
-  const metric = computed(() => draft().metric);
-  const setMetric = (change: Partial<MetricDraft>) => put({ metric: { ...draft.peek().metric!, ...change } });
   return h(
     "div",
     { class: "stack form-narrow" },
@@ -91,18 +44,49 @@ export function experimentForm(f: ExperimentForm): Child {
     each(() => draft().variants, (v) => v.id, (v) => variantRow(v, f)),
     () => (f.faults().variants ? h("p", { class: "fault", role: "alert" }, f.faults().variants) : null),
     when(() => !f.fixed(), () => h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => addVariant(draft) }, icon("plus"), words.addVariant))),
-    h("h2", null, experimentWords.metric),
-    when(metric, () =>
-      h(
-        "div",
-        { class: "fields" },
-        comboboxField({ label: experimentWords.metricEvent, value: () => metric()?.event ?? "", options: eventNames, change: (event) => setMetric({ event }), free: true, disabled: locked }),
-        field(select(() => metric()?.kind ?? "share", () => [["share", experimentWords.shareOfPeople], ["count", experimentWords.countPerPerson]], (v) => setMetric({ kind: v as MetricDraft["kind"] }), { disabled: locked }), { label: experimentWords.metricKind }),
-      ),
-    ),
-    () => (f.faults().metric ? h("p", { class: "fault", role: "alert" }, f.faults().metric) : null),
-    f.others.length ? h("p", { class: "meta" }, experimentWords.otherMetrics(f.others.join(", "))) : null,
+    h("h2", null, metricWords.primary),
+    h("p", { class: "meta" }, metricWords.primaryText, " ", h("a", { href: () => href(`p/${project()}/experiments/metrics`) }, metricWords.shared)),
+    metrics(f, put, "primary", "sharedPrimary"),
+    h("h2", null, metricWords.secondary),
+    h("p", { class: "meta" }, metricWords.secondaryText),
+    metrics(f, put, "secondary", "sharedSecondary"),
+    h("h2", null, setupWords.plan),
+    planFields(draft, f.faults, locked),
+    h("h2", null, setupWords.statistics),
+    statisticsFields(draft, put, locked),
+    h("h2", null, setupWords.exposure),
+    exposureFields(draft, f.faults, put, locked),
+    holdoutField(draft, put, locked, f.fixed),
   );
+}
+
+const sharedMetrics = (typed: string): Promise<Option[]> =>
+  get<{ results: SharedMetric[] }>(projectPath("experiment_saved_metrics/"), { limit: 100 }).then((l) => l.results.filter((m) => m.name.toLowerCase().includes(typed.toLowerCase())).map((m) => ({ value: m.name, text: m.name, note: m.description })));
+
+/** Returns the forms of the primary or secondary metrics, the shared metrics among them, and what adds one. */
+function metrics(f: ExperimentForm, put: (change: Partial<ExperimentDraft>) => void, member: "primary" | "secondary", shared: "sharedPrimary" | "sharedSecondary"): Child {
+  const { draft, locked } = f;
+  const first = member === "primary";
+  const addShared = async (name: string) => {
+    const list = await get<{ results: SharedMetric[] }>(projectPath("experiment_saved_metrics/"), { limit: 100 });
+    const found = list.results.find((m) => m.name === name.trim());
+    const used = [...draft.peek().sharedPrimary, ...draft.peek().sharedSecondary];
+    if (found && !used.some((m) => m.id === found.id)) put({ [shared]: [...draft.peek()[shared], { id: found.id, name: found.name }] });
+  };
+  return [
+    metricList({ title: first ? metricWords.primaryN : metricWords.secondaryN, list: () => draft()[member], set: (list) => put({ [member]: list }), locked, faults: () => f.faults().metrics }),
+    when(() => draft()[shared].length > 0, () =>
+      h("ul", { class: "stack", "aria-label": first ? metricWords.sharedPrimary : metricWords.sharedSecondary }, each(() => draft()[shared], (m) => m.id, (m) =>
+        h("li", { class: "actions" }, h("a", { href: () => href(`p/${project()}/experiments/metrics/${m().id}`) }, h("bdi", null, () => m().name)), h("span", { class: "meta" }, metricWords.sharedNote), h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => metricWords.removeShared(m().name), title: metricWords.remove, disabled: locked, onclick: () => put({ [shared]: draft.peek()[shared].filter((x) => x.id !== m.peek().id) }) }, icon("close"))),
+      )),
+    ),
+    h(
+      "div",
+      { class: "fields" },
+      h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ [member]: [...draft.peek()[member], newMetric()] }) }, icon("plus"), first ? metricWords.addPrimary : metricWords.addSecondary),
+      comboboxField({ label: first ? metricWords.addSharedPrimary : metricWords.addSharedSecondary, value: () => "", options: sharedMetrics, change: (name) => void addShared(name), many: true, disabled: locked }),
+    ),
+  ];
 }
 
 /** Adds a variant and distributes the shares equally. */
@@ -111,7 +95,7 @@ function addVariant(draft: Signal<ExperimentDraft>): void {
   const keys = new Set(d.variants.map((v) => v.key));
   let n = d.variants.length;
   while (keys.has(`test-${n}`)) n++;
-  draft.set({ ...d, variants: equal([...d.variants, variant(`test-${n}`, 0)]) });
+  draft.set({ ...d, variants: equal([...d.variants, newVariant(`test-${n}`, 0)]) });
 }
 
 function equal(list: VariantDraft[]): VariantDraft[] {

@@ -63,6 +63,13 @@ function tools(experiment: Signal<Experiment>): Child {
   };
   const launch = () => confirmThen(experimentWords.launchAsk(e.name), experimentWords.launchText(e.feature_flag_key), experimentWords.launch, "primary", () => call("launch", experimentWords.launched));
   const archive = () => confirmThen(experimentWords.archiveAsk(e.name), experimentWords.archiveText, words.archive, "danger", () => call("archive", experimentWords.archived(e.name)));
+  const freeze = () => confirmThen(experimentWords.freezeAsk(e.name), experimentWords.freezeText(e.feature_flag_key), experimentWords.freeze, "primary", () => call("freeze_exposure", experimentWords.frozen));
+  const makeCohort = async () => {
+    const { cohort } = await send<{ cohort: { id: number } }>("POST", path + "create_exposure_cohort_for_experiment/", {});
+    invalidate("cohorts");
+    await go(`p/${project.peek()}/cohorts/${cohort.id}`);
+    announce(experimentWords.cohortMade);
+  };
   const stop = async () => {
     const variant = await askStop(e);
     if (variant === undefined) return;
@@ -85,6 +92,10 @@ function tools(experiment: Signal<Experiment>): Child {
     menu(words.moreAbout(e.name), icon("more"), () => [
       { label: experimentWords.pause, available: e.status === "running", disabled: disabledReason, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
       { label: experimentWords.resume, available: e.status === "paused", disabled: disabledReason, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
+      { label: experimentWords.freeze, available: e.status === "running", disabled: disabledReason, run: () => void freeze().catch(showRefusal) },
+      { label: experimentWords.unfreeze, available: e.status === "exposure_frozen", disabled: disabledReason, run: () => void call("unfreeze_exposure", experimentWords.unfrozen).catch(showRefusal) },
+      { label: experimentWords.makeCohort, available: e.status !== "draft" && e.exposure_cohort === null, disabled: disabledReason, run: () => void makeCohort().catch(showRefusal) },
+      { label: experimentWords.exposureCohort, available: e.exposure_cohort !== null, run: () => void go(`p/${project.peek()}/cohorts/${e.exposure_cohort}`) },
       { label: experimentWords.unarchive, available: e.archived, disabled: disabledReason, run: () => void call("unarchive", words.saved).catch(showRefusal) },
       { label: words.access, run: () => void openAccess(e.name, path) },
       { label: words.delete, disabled: disabledReason, danger: true, line: true, run: () => void remove().catch(showRefusal) },

@@ -1,6 +1,6 @@
 // The list of experiments.
 import { h, type Child } from "../../ui/dom";
-import { button, field, heading, select } from "../../ui/parts";
+import { button, field, heading, linkButton, select } from "../../ui/parts";
 import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
@@ -11,14 +11,15 @@ import { go, href, param, setParams } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
+import { metricWords } from "../../words/metrics";
 
-const states = ["draft", "running", "paused", "stopped"];
+const states = ["draft", "running", "paused", "exposure_frozen", "stopped"];
 
 export default function experimentsPage(): Child {
   const query = () => (param("status") === "archived" ? { archived: true } : { status: param("status") });
   const list = pages<Experiment>(() => ({ path: projectPath("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
   return [
-    heading(words.experiments, button(experimentWords.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
+    heading(words.experiments, linkButton(metricWords.shared, href(`p/${project.peek()}/experiments/metrics`)), linkButton(metricWords.holdouts, href(`p/${project.peek()}/experiments/holdouts`)), button(experimentWords.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
     h(
       "div",
       { class: "filters low", role: "search", "aria-label": words.experiments },

@@ -42,11 +42,22 @@ function resultsSection(e: Experiment, r: Results): Child {
   const p = r.exposures.sample_ratio_mismatch?.p_value;
   if (!people) return empty(experimentWords.nobodyYet, experimentWords.nobodyYetText, h("a", { href: href(`p/${project.peek()}/experiments/${e.id}/exposures`) }, experimentWords.exposures));
   const all = [...r.primary, ...r.secondary];
+  const seen = new Map<string, number>();
+  // Regions need different names.
+  const named = (m: MetricResult) => {
+    const name = m.name || experimentWords.metric;
+    const n = (seen.get(name) ?? 0) + 1;
+    seen.set(name, n);
+    return metric(m, r, n > 1 ? experimentWords.another(name, n) : name);
+  };
+  const corrected = experimentWords.corrected[r.multiple_testing];
   return [
     all.length ? null : h("p", null, experimentWords.noMetric),
     p === undefined ? null : h("p", { class: r.mismatch ? "warning gap" : "meta gap", role: r.mismatch ? "alert" : null }, r.mismatch ? experimentWords.sharesWrong(pText(p)) : experimentWords.sharesRight(pText(p))),
-    r.primary.map((m) => metric(m, r)),
-    r.secondary.length ? [h("h2", { class: "gap-above gap" }, experimentWords.secondary), r.secondary.map((m) => metric(m, r))] : null,
+    corrected ? h("p", { class: "meta gap" }, corrected) : null,
+    r.secondary.length ? h("h2", { class: "gap" }, experimentWords.primary) : null,
+    r.primary.map(named),
+    r.secondary.length ? [h("h2", { class: "gap-above gap" }, experimentWords.secondary), r.secondary.map(named)] : null,
   ];
 }
 
@@ -55,33 +66,35 @@ const intervalOf = (v: VariantResult) => v.credible_interval ?? v.confidence_int
 /** Returns how an effect is formatted: relative to the baseline, in points, or in the unit of the metric. */
 const unit = (m: MetricResult, r: Results) => (r.difference_type === "RELATIVE" ? experimentWords.relative : m.metric_type === "mean" || m.metric_type === "ratio" ? experimentWords.plain : experimentWords.points);
 
-function metric(m: MetricResult, r: Results): HTMLElement {
-  const name = m.name || experimentWords.metric;
+function metric(m: MetricResult, r: Results, name: string): HTMLElement {
   const share = m.metric_type === "funnel" || m.metric_type === "retention";
   const text = unit(m, r);
+  const frequentist = r.method === "frequentist";
+  const adjusted = frequentist && r.multiple_testing in experimentWords.corrected;
   const rate = (v: VariantResult) => (v.mean === null ? words.dash : share ? percent(Math.round(v.mean * 1000) / 10) : number(Math.round(v.mean * 1000) / 1000));
   const row = (v: VariantResult): Cell[] => {
     const i = intervalOf(v);
     const chance = r.method === "bayesian" ? (v.chance_to_win == null ? words.dash : percent(Math.round(v.chance_to_win * 1000) / 10)) : words.dash;
-    return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? words.dash : text(v.effect), i ? experimentWords.between(text(i[0]), text(i[1])) : words.dash, chance, ...(r.method === "frequentist" ? [v.p_value == null ? words.dash : pText(v.p_value)] : [])];
+    return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? words.dash : text(v.effect), i ? experimentWords.between(text(i[0]), text(i[1])) : words.dash, chance, ...(frequentist ? [v.p_value == null ? words.dash : pText(v.p_value)] : []), ...(adjusted ? [v.p_value_adjusted == null ? words.dash : pText(v.p_value_adjusted)] : [])];
   };
-  const columns = [experimentWords.variant, experimentWords.people, experimentWords.converted, experimentWords.rate, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(r.method === "frequentist" ? [experimentWords.pValue] : [])];
+  const columns = [experimentWords.variant, experimentWords.people, experimentWords.converted, experimentWords.rate, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(frequentist ? [experimentWords.pValue] : []), ...(adjusted ? [experimentWords.adjusted] : [])];
   const intervalList = (m.variants ?? []).flatMap((v) => (intervalOf(v) ? [{ label: v.key, from: intervalOf(v)![0], to: intervalOf(v)![1], at: v.effect ?? (intervalOf(v)![0] + intervalOf(v)![1]) / 2 }] : []));
   return h(
     "section",
     { class: "card", "aria-label": name },
     h("h2", null, h("bdi", null, name)),
-    h("p", { class: "meta gap" }, share ? experimentWords.shareOfPeople : experimentWords.countPerPerson, ". ", experimentWords.intervalOf(r.level)),
+    h("p", { class: "meta gap" }, experimentWords.measures[m.metric_type] ?? "", " ", experimentWords.aims[m.goal ?? "increase"] ?? "", " ", experimentWords.intervalOf(r.level)),
+    m.warnings?.includes("uneven_rare") ? h("p", { class: "warning gap" }, experimentWords.rare) : null,
     m.error ? h("p", { class: "problem", role: "alert" }, m.error) : null,
     intervalList.length ? intervals(experimentWords.chartOf(name), intervalList, text, m.goal === "decrease") : null,
     m.baseline ? valuesTable(experimentWords.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
-    m.baseline ? h("ul", { class: "gap-above" }, (m.variants ?? []).map((v) => h("li", null, verdict(v, m)))) : null,
+    m.baseline ? h("ul", { class: "gap-above" }, (m.variants ?? []).map((v) => h("li", null, verdict(v, m, adjusted)))) : null,
   );
 }
 
-function verdict(v: VariantResult, m: MetricResult): string {
+function verdict(v: VariantResult, m: MetricResult, adjusted: boolean): string {
   const why = [...new Set([...(m.baseline?.validation_failures ?? []), ...v.validation_failures])].map((f) => experimentWords.failures[f] ?? f);
   if (why.length) return `${v.key}: ${experimentWords.notEnough(why.join(", "))}`;
-  if (!v.significant) return experimentWords.undecided(v.key);
+  if (!(adjusted ? v.significant_adjusted : v.significant)) return experimentWords.undecided(v.key);
   return v.better ? experimentWords.better(v.key) : experimentWords.worse(v.key);
 }

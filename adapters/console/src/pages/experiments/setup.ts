@@ -7,12 +7,12 @@ import { button, problem } from "../../ui/parts";
 import { invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import { canonicalJSON } from "../../api/draft";
-import { eventOf, metricDraft, type Experiment } from "../../api/experiments";
+import type { Experiment } from "../../api/experiments";
 import type { Params } from "../../routes";
 import { projectPath, hasScope } from "../../session";
 import { words } from "../../words";
-import { experimentWords } from "../../words/experiments";
-import { experimentDraft, experimentFaults, experimentForm, metricsOf, variantsOf, type ExperimentDraft } from "./form";
+import { experimentDraft, experimentFaults, hasFaults, noFaults, patchOf, type ExperimentDraft, type Faults } from "./draft";
+import { experimentForm } from "./form";
 import { experimentPage } from "./frame";
 
 const scope = "experiment:write";
@@ -21,22 +21,11 @@ export default function setupPage(params: Params): Child {
   return experimentPage(params, "setup", setup);
 }
 
-/** Returns the members that the draft changes. */
-function patchOf(e: Experiment, d: ExperimentDraft): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  if (d.name.trim() !== e.name) out.name = d.name.trim();
-  if (d.hypothesis !== (e.description ?? "")) out.description = d.hypothesis;
-  if (canonicalJSON(metricsOf(d, e.metrics ?? [])) !== canonicalJSON(e.metrics ?? [])) out.metrics = metricsOf(d, e.metrics ?? []);
-  const before = variantsOf(experimentDraft(e));
-  if (canonicalJSON(variantsOf(d)) !== canonicalJSON(before)) out.parameters = { ...e.parameters, feature_flag_variants: variantsOf(d) };
-  return out;
-}
-
 function setup(experiment: Signal<Experiment>): Child {
   const record = `experiment:${experiment.peek().id}`;
   const restored = loadDraft<ExperimentDraft>(record);
   const draft = signal(restored ?? experimentDraft(experiment.peek()));
-  const faults = signal<Record<string, string>>({});
+  const faults = signal<Faults>(noFaults);
   const other = signal<unknown>(undefined);
   const patch = computed(() => canonicalJSON(patchOf(experiment(), draft())));
   const dirty = () => patch() !== "{}";
@@ -52,9 +41,8 @@ function setup(experiment: Signal<Experiment>): Child {
   });
   const save = async () => {
     other.set(undefined);
-    const { metric, ...found } = experimentFaults(draft.peek());
-    faults.set({ ...found, ...(metric && experiment.peek().metrics?.length ? { metric } : {}) });
-    if (Object.keys(faults.peek()).length) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
+    faults.set(experimentFaults(draft.peek()));
+    if (hasFaults(faults.peek())) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     if (patch() === "{}") return announce(words.noChanges);
     try {
       experiment.set(await send<Experiment>("PATCH", projectPath(`experiments/${experiment.peek().id}/`), patchOf(experiment.peek(), draft.peek())));
@@ -67,12 +55,10 @@ function setup(experiment: Signal<Experiment>): Child {
     }
   };
   onSaveKey(save);
-  const e = experiment.peek();
-  const all = [...(e.metrics ?? []).slice(e.metrics?.[0] && metricDraft(e.metrics[0]) ? 1 : 0), ...(e.metrics_secondary ?? [])];
   return [
     () => (other() ? problem(words.notDone, other()) : null),
     when(() => !hasScope(scope), () => h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, words.needs(scope))),
-    experimentForm({ draft, faults, locked: () => !hasScope(scope), fixed: () => experiment().status !== "draft", isNew: false, others: all.map((m) => eventOf(m) || experimentWords.unnamed) }),
+    experimentForm({ draft, faults, locked: () => !hasScope(scope), fixed: () => experiment().status !== "draft", isNew: false }),
     h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope, run: save })),
   ];
 }

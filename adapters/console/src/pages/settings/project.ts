@@ -11,6 +11,7 @@ import { loadSession, project } from "../../session";
 import { words } from "../../words";
 import { projectWords } from "../../words/settings";
 import { snippets } from "../flag/snippets";
+import { experimentDefaults, type ExperimentsConfig } from "./experiments";
 
 interface SnippetDefaults {
   language: string;
@@ -26,6 +27,7 @@ interface Project {
   secret_api_token_backup: string | null;
   snippet_defaults: SnippetDefaults | null;
   flag_approvals: Approvals;
+  experiments_config: ExperimentsConfig;
 }
 
 const scope = "project:write";
@@ -35,7 +37,7 @@ export default function settingsPage(): Child {
   const got = resource<Project>(() => ({ path: `projects/${project()}/` }));
   return [heading(projectWords.projectSettings, linkButton(words.access, href(`p/${project.peek()}/settings/access`))), showResource(got, (data) => {
       const was = got.data.peek()!; // not reactive, so that the form keeps what is typed when the project is loaded again
-      return [general(was, got), keys(data, got), approvals(was), snippetDefaults(was), danger(data)];
+      return [general(was, got), keys(data, got), approvals(was), experimentDefaults(was.experiments_config), snippetDefaults(was), danger(data)];
     })];
 }
 
