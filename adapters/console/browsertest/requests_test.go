@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// requestLog has the requests of a page, as methods and addresses.
+// requestLog has the requests of a page since its document was requested, as methods and addresses.
 type requestLog struct {
 	mu    sync.Mutex
 	files []string // of the console
@@ -29,6 +30,8 @@ func (p *page) logRequests() *requestLog {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
+		case e.Type == network.ResourceTypeDocument: // what the page before it requested is not counted
+			l.files, l.api = []string{request}, nil
 		case e.Type == network.ResourceTypeEventSource || strings.HasSuffix(request, "/api/session/current/"):
 		case strings.Contains(request, "show_progress"): // how often depends on the time that a query takes
 		case strings.Contains(request, "/api/"):
@@ -43,13 +46,10 @@ func (p *page) logRequests() *requestLog {
 	return l
 }
 
-// take returns the requests since the last call.
-func (l *requestLog) take() (files, api []string) {
+func (l *requestLog) requests() (files, api []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	files, api = l.files, l.api
-	l.files, l.api = nil, nil
-	return files, api
+	return slices.Clone(l.files), slices.Clone(l.api)
 }
 
 // record matches a part of a path that names a record.
@@ -58,8 +58,8 @@ var record = regexp.MustCompile(`/([0-9a-f-]{36}|\d+)(/|$)`)
 // mostRequests is, by route, the most requests to the API with which a page is shown in a browser that
 // has nothing of it yet (console.md §6.5). IDs are identifiers of records.
 var mostRequests = map[string]int{
-	"nowhere": 0, "p/ID": 10, "account": 4, "p/ID/settings": 3, "p/ID/settings/access": 4, "p/ID/activity": 3, "p/ID/warnings": 1,
-	"organization/members": 3, "organization/domains": 1, "organization/usage": 1, "organization/settings": 1, "organization/health": 1,
+	"nowhere": 0, "p/ID": 10, "account": 4, "p/ID/settings": 3, "p/ID/settings/access": 5, "p/ID/activity": 3, "p/ID/warnings": 1,
+	"organization/members": 3, "organization/domains": 2, "organization/usage": 1, "organization/settings": 1, "organization/health": 1,
 
 	"p/ID/flags": 3, "p/ID/flags/new": 3, "p/ID/flags/ID": 5, "p/ID/flags/ID/exposures": 3, "p/ID/flags/ID/people": 4,
 	"p/ID/flags/ID/history": 3, "p/ID/flags/ID/schedule": 4, "p/ID/flags/ID/code": 4, "p/ID/why": 0, "p/ID/approvals": 1,
@@ -88,10 +88,9 @@ func TestEveryRoute_Requests(t *testing.T) {
 	p.waitLoaded()
 	log := p.logRequests()
 	for _, path := range sample(s.everyRoute()) {
-		log.take()
 		p.visit(path)
 		p.waitLoaded()
-		files, api := log.take()
+		files, api := log.requests()
 		route := path
 		for record.MatchString(route) {
 			route = record.ReplaceAllString(route, "/ID$2")
@@ -106,4 +105,43 @@ func TestEveryRoute_Requests(t *testing.T) {
 			t.Errorf("%s loads %d files, want at most %d: %q", route, len(files), maxFiles, files)
 		}
 	}
+}
+
+// A journey costs few requests (console.md §6.5): a flag is made, released and explained. While somebody
+// types, each pause may cost one more.
+func TestJourneys_Requests(t *testing.T) {
+	s := serve(t)
+	s.person("ana", map[string]any{"email": "ana@example.com"})
+	p := s.open(t, "account")
+	p.waitLoaded()
+	log := p.logRequests()
+	costs := func(journey string, most int) {
+		t.Helper()
+		p.waitLoaded()
+		if _, api := log.requests(); len(api) > most {
+			t.Errorf("%s has %d requests, want at most %d: %q", journey, len(api), most, api)
+		}
+	}
+	p.visit("p/1/flags")
+	p.click("button", "New flag")
+	p.fill("banner", "textbox", "Key")
+	p.click("button", "Save")
+	p.node("heading", "banner")
+	costs("J2 list, new, saved", 8)
+
+	p.visit("p/1/flags/1")
+	p.fill("50", "spinbutton", "Rollout percentage")
+	p.click("button", "Save")
+	p.click("dialog", "Review changes", "button", "Save changes")
+	p.waitAnnounced("Saved version 2")
+	costs("J3 open, change, review, saved, with a pause", 9+1)
+
+	p.visit("p/1/why")
+	p.fill("ana", "combobox", "Person")
+	p.enter()
+	p.fill("banner", "combobox", "Flag")
+	p.enter()
+	p.click("form", "Why?", "button", "Why?")
+	p.node("region", "Answer")
+	costs("J4 person, flag, answer", 4)
 }
