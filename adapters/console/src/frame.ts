@@ -4,9 +4,9 @@ import { announcements } from "./ui/announce";
 import { dialog } from "./ui/dialog";
 import { icon } from "./ui/icons";
 import { menu } from "./ui/menu";
-import { pendingResources, heading, problem } from "./ui/parts";
+import { forbidden, pendingResources, heading, problem } from "./ui/parts";
 import { arrival, go, href, mayLeave, place } from "./router";
-import { findRoute, routes, hasPage, type Page, type Route } from "./routes";
+import { findRoute, routes, hasPage, scopeOf, type Page, type Route } from "./routes";
 import { homeProject, hasScope, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { openSearch } from "./search";
@@ -168,7 +168,7 @@ function showPages(main: HTMLElement): void {
       if (mine !== shownPath) return;
       close?.();
       main.replaceChildren();
-      const [, end] = scope(() => append(main, renderPage(page, params)));
+      const [, end] = scope(() => append(main, renderPage(route, page, params)));
       close = end;
       isLoadingPage.set(false);
       placeFocus(main, arrive);
@@ -188,8 +188,10 @@ function loadPage(route: Route | undefined): Promise<Page> {
   );
 }
 
-/** Renders a page. If the page throws, the error is shown in its place. */
-function renderPage(page: Page, params: Record<string, string>): Child {
+/** Renders a page. If its scope is missing or if it throws, that is shown in its place. */
+function renderPage(route: Route | undefined, page: Page, params: Record<string, string>): Child {
+  const needed = scopeOf(route);
+  if (needed && !hasScope(needed)) return [heading(route!.title), forbidden(words.needs(needed))]; // its requests would fail
   try {
     return page(params);
   } catch (e) {

@@ -98,6 +98,9 @@ export const routes: Route[] = [
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));
 
+/** Returns the scope that is needed to see a page: its own, or that of the page in the navigation to which it belongs. */
+export const scopeOf = (route: Route | undefined): string | undefined => route?.scope ?? (route?.within ? routes.find((r) => r.nav === route.within)?.scope : undefined);
+
 /** Reports whether there is a page at a path. Links to missing pages are left out. */
 export const hasPage = (path: string): boolean => findRoute(path).route !== undefined;
 
