@@ -80,13 +80,9 @@ func everyPage[T any](t testing.TB, s *server, path, key string) (all []T) {
 	return all
 }
 
-// expireLeases lets leases of a killed server expire now, and sets pending retries to due. It
-// returns the number of such exports and mails.
-func expireLeases(t testing.TB, dir string) (waited int64) {
+// openWritable opens the SQLite file of a data folder for writing.
+func openWritable(t testing.TB, dir string) *sql.DB {
 	t.Helper()
-	if *waitLeases {
-		return 0
-	}
 	path, err := filepath.Abs(filepath.Join(dir, "bunting.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +92,17 @@ func expireLeases(t testing.TB, dir string) (waited int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// expireLeases lets leases of a killed server expire now, and sets pending retries to due. It
+// returns the number of such exports and mails.
+func expireLeases(t testing.TB, dir string) (waited int64) {
+	t.Helper()
+	if *waitLeases {
+		return 0
+	}
+	db := openWritable(t, dir)
 	defer func() { _ = db.Close() }()
 	now := time.Now().UTC()
 	due := fmt.Sprintf("%020d", now.UnixMicro())
