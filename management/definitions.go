@@ -64,6 +64,9 @@ type DefinitionTx interface {
 	FlagCalls(projectID int64, key string) ([]FlagCall, error)
 	// LastCalls returns the time of the last exposure of each flag, by key.
 	LastCalls(projectID int64) (map[string]time.Time, error)
+	// UnseenEvents returns those of some names that no event of the project has had so far, and none
+	// if the project has no event at all.
+	UnseenEvents(projectID int64, names []string) ([]string, error)
 	// FlagTotals returns the number of evaluations or exposures of the first flag of a query, by
 	// value; it ignores q.Values. FlagHours returns the numbers by hour for all flags of a query:
 	// for each of q.Values, or, if q.Values is nil, for all values together, with an empty

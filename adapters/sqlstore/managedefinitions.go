@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
@@ -182,6 +183,36 @@ func (t *manageTx) LastCalls(projectID int64) (map[string]time.Time, error) {
 		out[l.flag] = l.at
 	}
 	return out, err
+}
+
+// UnseenEvents implements rooms.Tx.
+func (t *manageTx) UnseenEvents(projectID int64, names []string) (unseen []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	const what = "reading names of events"
+	const ofProject = `SELECT name FROM seen_names WHERE project_id = $1 AND kind = $2 AND group_index = 0`
+	args := []any{projectID, int(capture.SeenEvent)}
+	for _, name := range names {
+		args = append(args, database.CleanText(name))
+	}
+	text := func(name *string) []any { return []any{name} }
+	seen, err := listRows(t, what, text, ofProject+` AND name IN (`+database.Placeholders(3, len(names))+`)`, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !slices.Contains(seen, database.CleanText(name)) {
+			unseen = append(unseen, name)
+		}
+	}
+	if len(seen) > 0 || len(unseen) == 0 {
+		return unseen, nil
+	}
+	if seen, err = listRows(t, what, text, ofProject+` LIMIT 1`, args[:2]...); len(seen) == 0 {
+		return nil, err
+	}
+	return unseen, err
 }
 
 // Usage implements rooms.Tx.

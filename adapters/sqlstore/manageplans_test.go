@@ -260,6 +260,7 @@ func runEach(tx rooms.Tx) (err error) {
 	note(tx.GroupTypes(1))
 	note(tx.FlagCalls(1, "k"))
 	note(tx.LastCalls(1))
+	note(tx.UnseenEvents(1, []string{"a", "b"}))
 	hours := management.HoursQuery{Project: 1, Keys: []string{"a", "b"}}
 	note(tx.FlagTotals(hours))
 	note(tx.FlagHours(hours))

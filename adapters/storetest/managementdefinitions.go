@@ -148,6 +148,41 @@ func ManagementCalls(t *testing.T, s interface {
 		return errors.Join(err1, err2, err3)
 	})
 	flagHours(t, s, testProject)
+	unseenEvents(t, s)
+}
+
+// unseenEvents checks which names of events a project has not seen.
+func unseenEvents(t *testing.T, s interface {
+	rooms.Store
+	capture.Ledger
+}) {
+	t.Helper()
+	seen := func(project int64, kind capture.SeenKind, name string) capture.SeenName {
+		return capture.SeenName{ProjectID: project, Kind: kind, Name: name, At: epoch}
+	}
+	save(t, s, capture.Changes{Seen: []capture.SeenName{
+		seen(testProject, capture.SeenEvent, "buy"), seen(testProject, capture.SeenEventProperty, "amount"), seen(2, capture.SeenEvent, "see"), seen(3, capture.SeenEventProperty, "amount"),
+	}})
+	inRead(t, s, func(tx rooms.Tx) error {
+		for _, c := range []struct {
+			project int64
+			names   []string
+			want    []string
+		}{
+			{testProject, []string{"see", "buy", "amount"}, []string{"see", "amount"}},
+			{testProject, []string{"buy"}, nil},
+			{testProject, []string{"see"}, []string{"see"}},
+			{testProject, nil, nil},
+			{3, []string{"see", "buy"}, nil}, // it has no event
+		} {
+			unseen, err := tx.UnseenEvents(c.project, c.names)
+			equal(t, c.want, unseen, "unseen events")
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // flagHours reads calls of flags by hour.

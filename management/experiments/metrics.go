@@ -39,6 +39,9 @@ func CheckMetric(metric map[string]json.RawMessage, field, prefix string) error 
 // tidyMetrics checks the metrics that the request contains, assigns missing UUIDs, rejects
 // duplicates, and updates the fingerprints of all metrics (experiments.md §3.6).
 func (s Service) tidyMetrics(e *experimentEdit) error {
+	if err := s.checkEvents(e); err != nil {
+		return err
+	}
 	// UUIDs must be unique across both lists: results refer to metrics by UUID.
 	seen := map[string]bool{}
 	for field, list := range e.After.metricLists() {
@@ -84,6 +87,55 @@ func (s Service) readMetrics(raw json.RawMessage, field string, check bool) ([]m
 		}
 	}
 	return out, nil
+}
+
+// checkEvents returns an error if the request adds a metric with an event that the project has never
+// captured, unless the request allows that (experiments.md §3.6). Events of the stored metrics are
+// not checked again.
+func (s Service) checkEvents(e *experimentEdit) error {
+	if e.Values.Bool("allow_unknown_events") {
+		return nil
+	}
+	stored := map[string]bool{}
+	for _, list := range e.Before.metricLists() {
+		collectEvents(decodeJSON(*list), stored)
+	}
+	for field, list := range e.After.metricLists() {
+		if !e.Values.Has(field) {
+			continue
+		}
+		metrics, _ := decodeJSON(*list).([]any)
+		for i, metric := range metrics {
+			names := map[string]bool{}
+			collectEvents(metric, names)
+			maps.DeleteFunc(names, func(name string, _ bool) bool { return stored[name] })
+			unseen, err := e.Tx.UnseenEvents(e.Project.ID, sortedKeys(names))
+			if err != nil {
+				return err
+			}
+			if len(unseen) > 0 {
+				return management.Fault(field, "Invalid metric at index %d: the project has never captured the event %q. Set allow_unknown_events to use it all the same.", i, management.ShortText(unseen[0]))
+			}
+		}
+	}
+	return nil
+}
+
+// collectEvents adds the names of events that a decoded metric uses to a set.
+func collectEvents(v any, names map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if name, ok := v["event"].(string); ok && name != "" && v["kind"] == "EventsNode" {
+			names[name] = true
+		}
+		for _, member := range v {
+			collectEvents(member, names)
+		}
+	case []any:
+		for _, element := range v {
+			collectEvents(element, names)
+		}
+	}
 }
 
 // metricLists returns an iterator over the experiment's lists of metrics and their field names,

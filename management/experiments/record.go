@@ -102,6 +102,7 @@ var Fields = management.Fields{
 	{Name: "metrics_secondary", Type: management.Array, Null: true},
 	{Name: "primary_metrics_ordered_uuids", Type: management.Array, Null: true},
 	{Name: "secondary_metrics_ordered_uuids", Type: management.Array, Null: true},
+	{Name: "allow_unknown_events", Type: management.Bool, Custom: true, Help: "true: metrics may use events that the project has never captured; not stored"},
 	{Name: "stats_config", Type: management.Object, Null: true},
 	{Name: "exposure_criteria", Type: management.Object, Null: true},
 	conclusionFields[0], conclusionFields[1],

@@ -225,6 +225,10 @@ func (t faultyTx) LastCalls(project int64) (map[string]time.Time, error) {
 	return injectResult(t, func() (map[string]time.Time, error) { return t.Tx.LastCalls(project) })
 }
 
+func (t faultyTx) UnseenEvents(project int64, names []string) ([]string, error) {
+	return injectResult(t, func() ([]string, error) { return t.Tx.UnseenEvents(project, names) })
+}
+
 func (t faultyTx) FlagTotals(q management.HoursQuery) (map[string]int64, error) {
 	return injectResult(t, func() (map[string]int64, error) { return t.Tx.FlagTotals(q) })
 }

@@ -15,6 +15,8 @@ type ExternalData struct {
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
 	FlagCalls map[Flag][]management.FlagCall
+	// Events are the names of events by project.
+	Events map[int64][]string
 	// FlagHours are the counts by project, flag, value and hour.
 	FlagHours []FlagHour
 	KeyUsage  []organizations.KeyUsage
@@ -60,6 +62,17 @@ func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 		}
 	}
 	return out, nil
+}
+
+// UnseenEvents implements rooms.Tx.
+func (t *tx) UnseenEvents(projectID int64, names []string) (unseen []string, _ error) {
+	seen := t.external.Events[projectID]
+	for _, name := range names {
+		if len(seen) > 0 && !slices.Contains(seen, name) {
+			unseen = append(unseen, name)
+		}
+	}
+	return unseen, nil
 }
 
 // hours returns the counts of a query with any value.
