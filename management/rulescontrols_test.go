@@ -39,7 +39,7 @@ func controlCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			kind, id := target(path)
 			return w.Users(ctx, scope, kind, id)
 		},
-		"kindusers": func(scope callScope, kind, _ string) (any, error) { return w.UsersOfKind(ctx, scope, kind) },
+		"kindusers": func(scope callScope, kind, _ string) (any, error) { return w.Users(ctx, scope, kind, "") },
 		"permit": func(scope callScope, path, need string) (any, error) {
 			kind, id := target(path)
 			return nil, w.Permit(ctx, scope, kind, id, management.AccessLevel(need))

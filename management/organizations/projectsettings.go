@@ -149,13 +149,6 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	if err := readNested(meta, v); err != nil {
 		return err
 	}
-	if raw := v.Raw(snippetField.Name); raw != nil {
-		defaults, err := readSnippetDefaults(raw)
-		if err != nil {
-			return err
-		}
-		v[snippetField.Name] = defaults
-	}
 	p.Settings, meta.Settings = maps.Clone(p.Settings), maps.Clone(meta.Settings)
 	if p.Settings == nil {
 		p.Settings = map[string]json.RawMessage{}
@@ -203,6 +196,13 @@ func readNested(meta *management.ProjectMeta, v management.Values) (err error) {
 			return err
 		}
 		v[management.FlagApprovalsField.Name] = approvals
+	}
+	if raw := v.Raw(snippetField.Name); raw != nil {
+		defaults, err := readSnippetDefaults(raw)
+		if err != nil {
+			return err
+		}
+		v[snippetField.Name] = defaults
 	}
 	name := experimentsConfigField.Name
 	if !v.Has(name) || v.IsNull(name) { // null removes all defaults

@@ -18,7 +18,7 @@ var (
 		accessControlsAt("/resource_access_controls", "types of objects"),
 		accessControlsAt("/global_access_controls", "types of objects, by an older path"),
 		frame.Resource(frame.InProject, frame.AccessObject, accessServiceOf, []frame.Row[accessService]{
-			usersRow("/users_with_access", "List the users with access to the project, or to objects of one type", accessService.UsersOfKind),
+			usersRow("/users_with_access", "List the users with access to the project, or to objects of one type", accessService.Users),
 		}),
 	)
 	dashboardAccessEndpoints = accessOf("dashboards", "insights", "actions")
@@ -30,10 +30,10 @@ type accessService = *management.Service
 
 func accessServiceOf(s *frame.Server) accessService { return s.Management.Service }
 
-// usersRow returns a row that passes the kind of its query parameter to do.
-func usersRow[T any](path, summary string, do func(accessService, context.Context, *management.Scope, string) (T, error)) frame.Row[accessService] {
+// usersRow returns a row that passes the kind of its query parameter to do, without an id.
+func usersRow[T any](path, summary string, do func(accessService, context.Context, *management.Scope, string, string) (T, error)) frame.Row[accessService] {
 	return frame.Handle(http.MethodGet, path, summary, func(svc accessService, c *frame.Call) (T, error) {
-		return do(svc, c.Ctx, c.Scope, c.ListValues.Text("resource"))
+		return do(svc, c.Ctx, c.Scope, c.ListValues.Text("resource"), "")
 	})
 }
 
