@@ -39,7 +39,7 @@ var mostExported = map[string]int{
 	"flags/flagstest":          16,
 	"flags/wire":               31,
 	"geoip":                    21,
-	"management":               278,
+	"management":               284,
 	"management/batchexports":  58,
 	"management/dashboards":    73,
 	"management/errortracking": 21,
@@ -47,11 +47,11 @@ var mostExported = map[string]int{
 	"management/cohorts":       35,
 	"management/earlyaccess":   6,
 	"management/experiments":   29,
-	"management/featureflags":  92,
+	"management/featureflags":  95,
 	"management/rollouts":      21,
 	"management/surveys":       15,
 	"management/files":         8,
-	"management/organizations": 172,
+	"management/organizations": 176,
 	"management/rooms":         5,
 }
 
