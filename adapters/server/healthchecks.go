@@ -241,6 +241,50 @@ func scheduleHealth(ctx context.Context, v *healthView) finding {
 	return finding{"", "none overdue", ""}
 }
 
+// lateRollout is the age of a due evaluation, and lateWebhook that of a webhook, from which the
+// health check warns.
+const (
+	lateRollout = 5 * time.Minute
+	lateWebhook = 15 * time.Minute
+)
+
+// rolloutsHealth checks for guarded rollouts that cannot be evaluated, or not in time.
+func rolloutsHealth(ctx context.Context, v *healthView) finding {
+	w, err := v.rooms.Rollouts.Watched(ctx)
+	if err != nil {
+		return storeProblem(err)
+	}
+	live := 0
+	for _, n := range w.Live {
+		live += n
+	}
+	switch {
+	case v.queries == nil:
+		return finding{"", "This server does not evaluate rollouts.", ""}
+	case w.FailingCount > 0:
+		list := make([]string, len(w.Failing))
+		for i, f := range w.Failing {
+			list[i] = fmt.Sprintf("rollout %d of project %d since %s: %s", f.ID, f.Project, f.Since.UTC().Format(time.DateTime), f.Reason)
+		}
+		return finding{healthWarn, fmt.Sprintf("%d rollouts cannot be evaluated: %s", w.FailingCount, strings.Join(list, "; ")), "Their metrics are not watched. See the log for the reason, and pause them or roll them back."}
+	case w.Lag > lateRollout:
+		return finding{healthWarn, fmt.Sprintf("Rollouts are evaluated late, by %s", w.Lag.Round(time.Second)), "Their metrics are not watched in time. See the log, and whether queries take long."}
+	}
+	return finding{"", fmt.Sprintf("%d rollouts are watched", live), ""}
+}
+
+// webhooksHealth checks how long webhooks wait.
+func webhooksHealth(ctx context.Context, v *healthView) finding {
+	waiting, oldest, err := v.rooms.Organizations.WebhookBacklog(ctx)
+	switch {
+	case err != nil:
+		return storeProblem(err)
+	case waiting > 0 && time.Since(oldest) > lateWebhook:
+		return finding{healthWarn, fmt.Sprintf("%d webhooks wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "Their receiver does not accept them: see the log for its response."}
+	}
+	return finding{"", fmt.Sprintf("%d webhooks wait", waiting), ""}
+}
+
 // certificateHealth checks when the certificate expires.
 func certificateHealth(_ context.Context, v *healthView) finding {
 	pair := v.server.certificate.now.Load()

@@ -91,3 +91,39 @@ func (p *parts) fileMetrics() []metrics.File {
 	}
 	return out
 }
+
+// rolloutMetrics returns a function that reads the state of guarded rollouts. It reads the store at
+// most once in storageMaxAge.
+func (p *parts) rolloutMetrics() func() metrics.Rollouts {
+	var mu sync.Mutex
+	var at time.Time
+	var last *metrics.WatchedRollouts
+	return func() metrics.Rollouts {
+		s := p.rooms.Rollouts.Stats()
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageMaxAge {
+			last, at = p.watchedRollouts(), now
+		}
+		return metrics.Rollouts{Evaluations: s.Evaluations, Steps: s.Steps, Seconds: s.Seconds, Within: s.Within, Blind: s.Blind, Watched: last}
+	}
+}
+
+// watchedRollouts returns the state of the rollouts in the store, or nil if it does not respond.
+func (p *parts) watchedRollouts() *metrics.WatchedRollouts {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	w, err := p.rooms.Rollouts.Watched(ctx)
+	if err != nil {
+		return nil
+	}
+	out := &metrics.WatchedRollouts{Live: w.Live, Lag: w.Lag, Failing: w.FailingCount}
+	for _, backlog := range []func(context.Context) (int, time.Time, error){p.rooms.Organizations.MailBacklog, p.rooms.Organizations.WebhookBacklog} {
+		n, _, err := backlog(ctx)
+		if err != nil {
+			return nil
+		}
+		out.Notices += n
+	}
+	return out
+}

@@ -2,12 +2,9 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 )
 
@@ -76,84 +73,4 @@ func (p *parts) deliver(ctx context.Context, job string, poll time.Duration, que
 		}
 		timer.Stop()
 	}
-}
-
-// lateRollout is the age of a due evaluation, and lateWebhook that of a webhook, from which the
-// health check warns.
-const (
-	lateRollout = 5 * time.Minute
-	lateWebhook = 15 * time.Minute
-)
-
-// rolloutsHealth checks for guarded rollouts that cannot be evaluated, or not in time.
-func rolloutsHealth(ctx context.Context, v *healthView) finding {
-	w, err := v.rooms.Rollouts.Watched(ctx)
-	if err != nil {
-		return storeProblem(err)
-	}
-	live := 0
-	for _, n := range w.Live {
-		live += n
-	}
-	switch {
-	case v.queries == nil:
-		return finding{"", "This server does not evaluate rollouts.", ""}
-	case w.FailingCount > 0:
-		list := make([]string, len(w.Failing))
-		for i, f := range w.Failing {
-			list[i] = fmt.Sprintf("rollout %d of project %d since %s: %s", f.ID, f.Project, f.Since.UTC().Format(time.DateTime), f.Reason)
-		}
-		return finding{healthWarn, fmt.Sprintf("%d rollouts cannot be evaluated: %s", w.FailingCount, strings.Join(list, "; ")), "Their metrics are not watched. See the log for the reason, and pause them or roll them back."}
-	case w.Lag > lateRollout:
-		return finding{healthWarn, fmt.Sprintf("Rollouts are evaluated late, by %s", w.Lag.Round(time.Second)), "Their metrics are not watched in time. See the log, and whether queries take long."}
-	}
-	return finding{"", fmt.Sprintf("%d rollouts are watched", live), ""}
-}
-
-// webhooksHealth checks how long webhooks wait.
-func webhooksHealth(ctx context.Context, v *healthView) finding {
-	waiting, oldest, err := v.rooms.Organizations.WebhookBacklog(ctx)
-	switch {
-	case err != nil:
-		return storeProblem(err)
-	case waiting > 0 && time.Since(oldest) > lateWebhook:
-		return finding{healthWarn, fmt.Sprintf("%d webhooks wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "Their receiver does not accept them: see the log for its response."}
-	}
-	return finding{"", fmt.Sprintf("%d webhooks wait", waiting), ""}
-}
-
-// rolloutMetrics returns a function that reads the state of guarded rollouts. It reads the store at
-// most once in storageMaxAge.
-func (p *parts) rolloutMetrics() func() metrics.Rollouts {
-	var mu sync.Mutex
-	var at time.Time
-	var last *metrics.WatchedRollouts
-	return func() metrics.Rollouts {
-		s := p.rooms.Rollouts.Stats()
-		mu.Lock()
-		defer mu.Unlock()
-		if now := time.Now(); at.IsZero() || now.Sub(at) >= storageMaxAge {
-			last, at = p.watchedRollouts(), now
-		}
-		return metrics.Rollouts{Evaluations: s.Evaluations, Steps: s.Steps, Seconds: s.Seconds, Within: s.Within, Blind: s.Blind, Watched: last}
-	}
-}
-
-// watchedRollouts returns the state of the rollouts in the store, or nil if it does not respond.
-func (p *parts) watchedRollouts() *metrics.WatchedRollouts {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	w, err := p.rooms.Rollouts.Watched(ctx)
-	if err != nil {
-		return nil
-	}
-	out := &metrics.WatchedRollouts{Live: w.Live, Lag: w.Lag, Failing: w.FailingCount}
-	for _, backlog := range []func(context.Context) (int, time.Time, error){p.rooms.Organizations.MailBacklog, p.rooms.Organizations.WebhookBacklog} {
-		n, _, err := backlog(ctx)
-		if err != nil {
-			return nil
-		}
-		out.Notices += n
-	}
-	return out
 }

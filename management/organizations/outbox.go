@@ -247,7 +247,7 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 // compose writes a mail. It returns false if the mail must not be sent any more.
 func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	if m.Webhook != nil {
-		return s.isWanted(tx, m)
+		return s.isCurrent(tx, m)
 	}
 	if s.Env.Now().Sub(m.Created.Time) > inviteLife {
 		return false, nil

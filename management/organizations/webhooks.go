@@ -81,8 +81,8 @@ func (s Service) WebhookBacklog(ctx context.Context) (count int, oldest time.Tim
 	return s.backlog(ctx, kindWebhook)
 }
 
-// isWanted reports whether a webhook is still sent: its project exists, and it is not too old.
-func (s Service) isWanted(tx Tx, m *waitingMail) (bool, error) {
+// isCurrent reports whether a webhook is still sent: its project exists, and it is not too old.
+func (s Service) isCurrent(tx Tx, m *waitingMail) (bool, error) {
 	if s.Env.Now().Sub(m.Created.Time) >= webhookLife {
 		return false, nil
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// told is an event of a rollout that users are notified of.
-type told struct {
-	event string // a key of rolloutSubjects
-	why   string // may be empty
+// rolloutEvent is an event of a rollout that users are notified of.
+type rolloutEvent struct {
+	name string // a key of rolloutSubjects
+	why  string // may be empty
 }
 
 // rolloutSubjects are the ends of the subjects of mails, by event.
@@ -58,7 +58,7 @@ func (x *storedRollout) show(v *view) (*Rollout, error) {
 // (§4.11). It must be called after all other changes of x, since webhooks contain the rollout.
 // evaluation is the evaluation that has caused the events, or nil.
 func (s Service) announce(v *view, x *storedRollout, evaluation json.RawMessage) error {
-	if len(x.told) == 0 || s.Notify == nil && s.Webhook == nil {
+	if len(x.events) == 0 || s.Notify == nil && s.Webhook == nil {
 		return nil
 	}
 	// The flag may be deleted, or deleted permanently.
@@ -71,12 +71,12 @@ func (s Service) announce(v *view, x *storedRollout, evaluation json.RawMessage)
 	case !errors.As(err, &fault):
 		return err
 	}
-	for _, t := range x.told {
+	for _, t := range x.events {
 		if err := errors.Join(s.mail(v, x, flag.Key, t), s.callWebhook(v, x, &flag, t, evaluation)); err != nil {
 			return err
 		}
 	}
-	x.told = nil
+	x.events = nil
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (s Service) addressees(v *view, x *storedRollout) ([]int64, error) {
 }
 
 // mail queues the mails about an event.
-func (s Service) mail(v *view, x *storedRollout, key string, t told) error {
+func (s Service) mail(v *view, x *storedRollout, key string, t rolloutEvent) error {
 	if s.Notify == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (s Service) mail(v *view, x *storedRollout, key string, t told) error {
 		lines = append(lines, t.why)
 	}
 	_, err = s.Notify(v.Tx, management.Notice{
-		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", key, rolloutSubjects[t.event]), Lines: lines,
+		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", key, rolloutSubjects[t.name]), Lines: lines,
 		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, x.Flag)}},
 	})
 	return err
@@ -133,17 +133,17 @@ type noticeFlag struct {
 }
 
 // callWebhook queues the webhook about an event.
-func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t told, evaluation json.RawMessage) error {
+func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t rolloutEvent, evaluation json.RawMessage) error {
 	w := x.webhook()
 	if w == nil || s.Webhook == nil {
 		return nil
 	}
-	shown, err := x.show(v)
+	response, err := x.show(v)
 	if err != nil {
 		return err
 	}
-	// The receiver is no user, so it has no access level; and it knows where it is.
-	record := management.JSONObject(management.Encode(shown))
+	// The receiver is not a user, so it has no access level.
+	record := management.JSONObject(management.Encode(response))
 	delete(record, "notify")
 	delete(record, "user_access_level")
 	now, err := s.Env.StoreNow(v.Tx)
@@ -152,7 +152,7 @@ func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t told, e
 	}
 	id := s.Env.NewID()
 	_, err = s.Webhook(v.Tx, management.Webhook{Project: v.Project.ID, ID: id, URL: w.URL, Secret: w.Secret, Body: management.Encode(map[string]any{
-		"id": id, "at": management.NewStamp(now), "event": t.event, "reason": t.why, "project_id": v.Project.ID,
+		"id": id, "at": management.NewStamp(now), "event": t.name, "reason": t.why, "project_id": v.Project.ID,
 		"feature_flag": f, "guarded_rollout": record, "evaluation": evaluation,
 	})})
 	return err

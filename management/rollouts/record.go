@@ -18,8 +18,10 @@ func (x *storedRollout) setStatus(status rolloutStatus) {
 	}
 }
 
-// tell adds an event to those that announce sends. why may be empty.
-func (x *storedRollout) tell(event, why string) { x.told = append(x.told, told{event, why}) }
+// tell adds an event for announce. why may be empty.
+func (x *storedRollout) tell(event, why string) {
+	x.events = append(x.events, rolloutEvent{event, why})
+}
 
 // emails returns the addresses in notify, or nil if it has no addresses.
 func (x *storedRollout) emails() (out []string) {
@@ -171,9 +173,9 @@ type storedRollout struct {
 	HeldSince       management.Stamp `json:"held_since,omitzero"`
 	NotifiedAt      management.Stamp `json:"told_at,omitzero"`
 	NotifiedReasons []string         `json:"told_reasons,omitempty"`
-	// told are the events of this transaction, and written the steps in which it has written the
+	// events are the events of this transaction, and written the steps in which it has written the
 	// flag. They are not stored.
-	told    []told
+	events  []rolloutEvent
 	written []string
 	// SavedAt is the time when an evaluation was last added to the list of evaluations.
 	SavedAt management.Stamp `json:"kept_at,omitzero"`

@@ -20,7 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// receiver takes webhooks for addresses with https.
+// receiver accepts webhooks for addresses with https.
 type receiver struct {
 	requests []hook
 	err      error // of all requests, if it is not nil
@@ -72,7 +72,7 @@ func TestRollouts_Webhooks(t *testing.T) {
 	if next, err := l.deliver(); !next.IsZero() && next.After(l.Clock) || err != nil {
 		t.Fatal(next, err)
 	}
-	type told struct {
+	type document struct {
 		Event   string
 		Project int64 `json:"project_id"`
 		Flag    struct {
@@ -91,7 +91,7 @@ func TestRollouts_Webhooks(t *testing.T) {
 	var got []string
 	ids := map[string]bool{}
 	for _, q := range r.requests {
-		var x told
+		var x document
 		if err := json.Unmarshal(q.body, &x); err != nil {
 			t.Fatal(err)
 		}
@@ -121,24 +121,25 @@ func TestRollouts_Webhooks(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if _, err := l.deliver(); len(r.requests) != len(want) || err != nil {
-		t.Errorf("%d requests, %v: what was accepted is sent again", len(r.requests), err)
+		t.Errorf("%d requests, %v: accepted webhooks are sent again", len(r.requests), err)
 	}
 }
 
 // experiments.md §4.11: a webhook that is not accepted is sent again with the same id, with waits
-// that double from 10 s to 15 min, for 24 h. Then it is given up, and reported.
+// that double from 10 s to 15 min, for 24 h. Then it is deleted and reported.
 func TestRollouts_WebhookRetries(t *testing.T) {
 	var reports []management.JobDone
 	l, r := webhookWorld(t, func(c *rooms.Config) { c.JobDone = func(d management.JobDone) { reports = append(reports, d) } })
 	r.err = errors.New("the receiver answered with the status 500")
 	began := l.Clock
 	for n, wait := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 900, 900} {
-		next, err := l.deliver()
+		_, err := l.deliver()
 		if len(r.requests) != n+1 || !errors.Is(err, r.err) {
 			t.Fatalf("after attempt %d: %d requests, %v", n+1, len(r.requests), err)
 		}
-		// The next attempt is known when nothing more is due.
-		if next, err = l.deliver(); err != nil || !next.Equal(l.Clock.Add(wait*time.Second)) || len(r.requests) != n+1 {
+		// The second call returns the time of the next attempt.
+		next, err := l.deliver()
+		if err != nil || !next.Equal(l.Clock.Add(wait*time.Second)) || len(r.requests) != n+1 {
 			t.Fatalf("attempt %d is at %s, %v; want it after %d s", n+2, next, err, wait)
 		}
 		l.Clock = next
@@ -166,8 +167,8 @@ func TestRollouts_WebhookRetries(t *testing.T) {
 	}
 }
 
-// At most 1,000 webhooks of an organization wait; further ones are lost, and steps are made all the
-// same.
+// At most 1,000 webhooks of an organization wait; further webhooks are lost, which does not
+// affect the steps.
 func TestRollouts_WebhooksAreBounded(t *testing.T) {
 	l, _ := webhookWorld(t)
 	err := l.Store.Write(t.Context(), func(tx rooms.Tx) error {

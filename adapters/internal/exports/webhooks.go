@@ -72,8 +72,8 @@ func (w *Webhooks) Check(address string) error {
 }
 
 // Post sends a JSON document. It returns an error unless the status is 2xx. The error contains
-// neither the address nor the response, because users who must not see the server's own network may
-// read it.
+// neither the address nor the response, because users without access to the server's network may read
+// it.
 func (w *Webhooks) Post(ctx context.Context, address string, headers map[string]string, body []byte) error {
 	if err := w.Check(address); err != nil {
 		return err

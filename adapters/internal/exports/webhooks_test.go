@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 )
 
-// experiments.md §4.11: https only, except to --export-networks; other addresses are checked as
-// those of exports.
+// experiments.md §4.11: only https, except for --export-networks. The rules of exports apply to
+// addresses.
 func TestWebhooks_Check(t *testing.T) {
 	closed, open := exports.NewWebhooks(exports.Config{}), exports.NewWebhooks(exports.Config{Allowed: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	for _, tt := range []struct {
@@ -20,7 +20,7 @@ func TestWebhooks_Check(t *testing.T) {
 	}{
 		{"https://example.com/hook?token=1", true, true},
 		{"https://8.8.8.8/", true, true},
-		{"http://example.com/", false, true}, // its address is checked when it is known
+		{"http://example.com/", false, true}, // the address is checked at the connection
 		{"http://8.8.8.8/", false, false},
 		{"http://10.1.2.3:8080/", false, true},
 		{"https://10.1.2.3/", false, true},
@@ -43,8 +43,8 @@ func TestWebhooks_Check(t *testing.T) {
 	}
 }
 
-// experiments.md §4.11: a status of 2xx is taken. A redirect is not followed, and no private address
-// is reached, also through a name.
+// experiments.md §4.11: a status of 2xx is success. Redirects are not followed, and private addresses
+// are not reached, not even through a name.
 func TestWebhooks_Post(t *testing.T) {
 	a := newFakeReceiver(t, status(204), status(200), status(302, "Location", "/other"), status(500), status(199+200))
 	hooks := exports.NewWebhooks(exports.Config{Allowed: loopback})

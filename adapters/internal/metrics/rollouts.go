@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Rollouts has the state of guarded rollouts, and what this server has done for them.
+// Rollouts has the state of guarded rollouts and the totals of this server.
 type Rollouts struct {
 	// Evaluations counts by decision, and Steps by action.
 	Evaluations, Steps map[string]uint64

@@ -111,13 +111,13 @@ type rolloutTest struct {
 	rollouts map[int64]int64
 
 	mu sync.Mutex
-	// notices are the ids of the webhooks that were received, by what they tell.
+	// notices are the ids of the received webhooks, by content.
 	notices map[notice]map[string]bool
 	wrong   []string
 	refused int
 }
 
-// notice is what a webhook tells: an event of a rollout in a step.
+// notice is the content of a webhook: an event of a rollout in a step.
 type notice struct {
 	rollout int64
 	event   string
@@ -133,7 +133,7 @@ func newRolloutTest(t testing.TB) *rolloutTest {
 	return r
 }
 
-// receive takes a webhook, and refuses some of them.
+// receive accepts most webhooks and rejects a quarter of them.
 func (r *rolloutTest) receive(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	r.mu.Lock()
@@ -187,7 +187,7 @@ func (r *rolloutTest) create(t testing.TB, s *server) {
 		steps = append(steps, object{"percent": 30 + 2*i, "dwell_seconds": 60})
 	}
 	steps = append(steps, object{"percent": 100, "dwell_seconds": 60})
-	// Before every step: what clients report after it has begun would have to agree with its arms.
+	// Before every step, because reports during a step are compared with its arms.
 	exposed := time.Now().AddDate(0, 0, -10).UTC().Format(time.RFC3339)
 	for i := range rolloutFlags {
 		key := fmt.Sprint("guarded-", i)
@@ -231,7 +231,7 @@ func (r *rolloutTest) makeDue(t testing.TB, db *sql.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A server may have made a step meanwhile: then the next round moves it.
+		// If a server has begun a step meanwhile, the next round moves it.
 		if _, err := db.Exec(`UPDATE records SET data = $1 WHERE kind = 'guarded_rollout' AND id = $2 AND data = $3`, string(changed), id, data); err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func (r *rolloutTest) records(t testing.TB, db *sql.DB) map[string]string {
 	return out
 }
 
-// made returns the number of steps that all rollouts have made. It closes db.
+// made returns the number of steps of all rollouts. It closes db.
 func (r *rolloutTest) made(t testing.TB, db *sql.DB) (steps int) {
 	t.Helper()
 	defer func() { _ = db.Close() }()
@@ -278,8 +278,8 @@ func (r *rolloutTest) made(t testing.TB, db *sql.DB) (steps int) {
 	return steps
 }
 
-// settle lets the rollouts make two more steps each, unless they are complete, waits for all
-// notices, and checks what was made.
+// settle waits until the rollouts have advanced by two steps each or are complete, waits for all
+// notices, and checks the results.
 func (r *rolloutTest) settle(t testing.TB, s *server, before int, open func() *sql.DB) {
 	t.Helper()
 	enough := min(before+2*rolloutFlags, rolloutFlags*rolloutSteps)
