@@ -22,7 +22,7 @@ type People interface {
 
 // Person is a person in its current stored state.
 type Person struct {
-	UUID        string
+	UUID string
 	// Name is the display name. It may be empty, and then follows from the other fields.
 	Name        string
 	DistinctIDs []string

@@ -43,20 +43,7 @@ func scans(t *testing.T, s InsightStore) {
 		save(t, s, person(t, `{}`, id))
 		plain.owner[id] = uuidOf(id)
 	}
-	for n := range 18_000 {
-		at := epoch.Add(time.Duration(n/4) * time.Second) // four at the same instant
-		if n%50 == 0 {
-			at = epoch.Add(-time.Duration(random.IntN(9000)) * time.Minute) // a late event
-		}
-		e := event(n, fmt.Sprint("name ", n%7), fmt.Sprint("id ", random.IntN(40)), at)
-		if n%900 == 0 {
-			e.Name = "rare"
-		}
-		if n%3 > 0 {
-			e.PersonProperties = fmt.Sprintf(`{"v":%d}`, n%11)
-		}
-		plain.events = append(plain.events, e)
-	}
+	plain.events = mixedEvents(random)
 	inChunks(t, s, plain.events[:17_000], true)
 	plain.position, plain.old = positionOf(t, s), map[capture.UUID]bool{}
 	for i := range plain.events[:17_000] {
@@ -104,6 +91,25 @@ func scans(t *testing.T, s InsightStore) {
 	ask("after an erasure")
 	index(t, s)
 	ask("when all is indexed")
+}
+
+// mixedEvents returns 18,000 events of 40 distinct ids, some at the same instant and some late.
+func mixedEvents(random *rand.Rand) (events []capture.Record) {
+	for n := range 18_000 {
+		at := epoch.Add(time.Duration(n/4) * time.Second) // four at the same instant
+		if n%50 == 0 {
+			at = epoch.Add(-time.Duration(random.IntN(9000)) * time.Minute) // a late event
+		}
+		e := event(n, fmt.Sprint("name ", n%7), fmt.Sprint("id ", random.IntN(40)), at)
+		if n%900 == 0 {
+			e.Name = "rare"
+		}
+		if n%3 > 0 {
+			e.PersonProperties = fmt.Sprintf(`{"v":%d}`, n%11)
+		}
+		events = append(events, e)
+	}
+	return events
 }
 
 // positionOf returns the position of a new reader.

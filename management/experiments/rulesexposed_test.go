@@ -30,8 +30,8 @@ func askExposed(t *testing.T, tables map[string][]ruletest.Row) {
 			})
 			calls := flagtest.RoomCalls(t, w)
 			maps.Copy(calls, ruletest.Calls{
-				"exposed": func(_ flagtest.Scope, _, b string) (any, error) { answer = json.RawMessage(b); return nil, nil },
-				"lastquery":   func(flagtest.Scope, string, string) (any, error) { return lastQuery, nil },
+				"exposed":   func(_ flagtest.Scope, _, b string) (any, error) { answer = json.RawMessage(b); return nil, nil },
+				"lastquery": func(flagtest.Scope, string, string) (any, error) { return lastQuery, nil },
 				"exposurecohort": func(scope flagtest.Scope, id, _ string) (any, error) {
 					return w.Experiments.CreateExposureCohort(t.Context(), scope, id)
 				},

@@ -137,23 +137,23 @@ func (p *page) searchThousands(n int) {
 			return js[bool](p, fmt.Sprintf("(rows => rows.length > 0 && rows.every(r => r.innerText.includes(%q)))([...document.querySelectorAll('tbody tr:not(.spacer, .missing)')])", text))
 		})
 	}
-	chosen := matching("flag-1")
-	if chosen <= 200 {
-		t.Fatalf("%d flags match, which is one page", chosen)
+	selected := matching("flag-1")
+	if selected <= 200 {
+		t.Fatalf("%d flags match, which is one page", selected)
 	}
 	p.click("checkbox", "Select all")
-	p.node("region", "Selection", "StaticText", thousands(chosen)+" selected")
+	p.node("region", "Selection", "StaticText", thousands(selected)+" selected")
 	p.accessible()
 	p.click("region", "Selection", "button", "Switch off")
-	p.click("alertdialog", "Switch off "+thousands(chosen)+" flags?", "button", "Switch off")
+	p.click("alertdialog", "Switch off "+thousands(selected)+" flags?", "button", "Switch off")
 	p.waitAnnounced("Saved")
 	var got struct{ Count int }
 	s.api("GET", "/api/projects/1/feature_flags/?limit=1&status=inactive", nil, &got)
-	if got.Count != chosen {
-		t.Errorf("%d flags are off, want %d", got.Count, chosen)
+	if got.Count != selected {
+		t.Errorf("%d flags are off, want %d", got.Count, selected)
 	}
 	p.choose("Off", "combobox", "Status")
-	p.waitAnnounced(thousands(chosen) + " flags")
+	p.waitAnnounced(thousands(selected) + " flags")
 	p.node("switch", "Enabled: flag-1001")
 }
 

@@ -95,8 +95,8 @@ func TestEveryRoute_Requests(t *testing.T) {
 		for record.MatchString(route) {
 			route = record.ReplaceAllString(route, "/ID$2")
 		}
-		most, known := mostRequests[route]
-		if !known {
+		most, ok := mostRequests[route]
+		if !ok {
 			t.Errorf("%s has no row in the table of requests; it has %d: %q", route, len(api), api)
 		} else if len(api) > most {
 			t.Errorf("%s has %d requests, want at most %d: %q", route, len(api), most, api)

@@ -230,8 +230,8 @@ func TestSurveys_Answers(t *testing.T) {
 		return map[string]any{"event": "survey sent", "distinct_id": person, "properties": properties}
 	}
 	old := map[string]any{"event": "survey sent", "distinct_id": "cyd", "properties": map[string]any{"$survey_id": made.ID, "$survey_response": 8, "$survey_response_1": []string{"Speed"}}}
-	shown := map[string]any{"event": "survey shown", "distinct_id": "ana", "properties": map[string]any{"$survey_id": made.ID}}
-	s.capture(shown, shown, shown, shown, answer("ana", "one", 9), answer("ben", "two", 3))
+	display := map[string]any{"event": "survey shown", "distinct_id": "ana", "properties": map[string]any{"$survey_id": made.ID}}
+	s.capture(display, display, display, display, answer("ana", "one", 9), answer("ben", "two", 3))
 	s.capture(answer("ana", "one", 9, []string{"Speed", "Price"}, "<b>dessert</b>"), old)
 	p.visit("p/1/surveys/" + made.ID + "/answers")
 	// Ratings 9, 3 and 8: the average is 20/3; one promoter and one detractor of three are a score of 0.

@@ -39,6 +39,7 @@ var pageGroups = map[string]string{
 	"flag": "flag", "why": "flag", "approvals": "flag",
 	"people": "people", "groups": "people", "cohorts": "people", "events": "people",
 	"insights": "analysis", "dashboards": "analysis", "experiments": "analysis",
+	"surveys": "records", "earlyaccess": "records", "errors": "records", "exports": "records",
 }
 
 const (
@@ -102,11 +103,11 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 	grouped, groups := groupPages(string(routes))
 	additional := modules.additionalImports()
 	// load returns a module with its additional imports.
-	load := func(contents, module, dir string) (api.OnLoadResult, error) {
+	load := func(contents, module, dir string) api.OnLoadResult {
 		for _, name := range additional[module] {
 			contents += fmt.Sprintf("\nimport %q;", filepath.Join(src, name))
 		}
-		return api.OnLoadResult{Contents: &contents, Loader: api.LoaderTS, ResolveDir: dir}, nil
+		return api.OnLoadResult{Contents: &contents, Loader: api.LoaderTS, ResolveDir: dir}
 	}
 	out := api.Build(api.BuildOptions{
 		EntryPoints: []string{"main.ts", "styles/main.css"}, AbsWorkingDir: src,
@@ -118,12 +119,12 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 				return api.OnResolveResult{Path: strings.TrimPrefix(a.Path, "group:"), Namespace: "group"}, nil
 			})
 			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "group"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
-				return load(groups[a.Path], "group:"+a.Path, src)
+				return load(groups[a.Path], "group:"+a.Path, src), nil
 			})
 			b.OnLoad(api.OnLoadOptions{Filter: `\.ts$`, Namespace: "file"}, func(a api.OnLoadArgs) (out api.OnLoadResult, err error) {
 				module, err := filepath.Rel(src, a.Path)
 				if module = filepath.ToSlash(module); err == nil && module == "routes.ts" {
-					return load(grouped, module, src)
+					return load(grouped, module, src), nil
 				}
 				if err != nil || len(additional[module]) == 0 {
 					return out, err // esbuild loads it
@@ -132,7 +133,7 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 				if err != nil {
 					return out, err
 				}
-				return load(string(text), module, filepath.Dir(a.Path))
+				return load(string(text), module, filepath.Dir(a.Path)), nil
 			})
 		}}},
 	})
