@@ -106,7 +106,7 @@ func fillExperiment(b *testing.B, s *Store, n int) {
 			return tx.Save(changes)
 		})
 		for more := true; more && err == nil; {
-			more, err = s.Index(ctx, false)
+			more, err = s.Index(ctx, true)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -42,7 +42,7 @@
 // Section numbers in comments refer to the specification of insights (testdata/spec/insights.md)
 // unless they name another document.
 //
-// The memory of a query is counted, and a query that exceeds the limit of [port.Limits] fails. The
+// The memory of a query is counted, and a query that exceeds the limit of [port.Options] fails. The
 // numbers of buckets, breakdown values, cells and rows are limited (§5.4). The number of events
 // that a query may read is not.
 package insights

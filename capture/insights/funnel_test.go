@@ -122,7 +122,7 @@ func TestFunnels_Bounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = q.Run(t.Context(), s, port.Options{Now: time.UnixMicro(s.list[0].Time[0]), Limits: port.Limits{Memory: 100_000}})
+		_, err = q.Run(t.Context(), s, port.Options{Now: time.UnixMicro(s.list[0].Time[0]), Memory: 100_000})
 		var fault *port.Error
 		if !errors.As(err, &fault) || fault.Code != "query_too_large" {
 			t.Errorf("%s: %v, want query_too_large", kind, err)

@@ -104,7 +104,7 @@ func TestRun_TextsAreCounted(t *testing.T) {
 			t.Fatal(query, err)
 		}
 		var fault *port.Error
-		if _, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1400 << 10}}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
+		if _, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Memory: 1400 << 10}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
 			t.Errorf("%s: %v, want %s", query, err, document.TooLarge)
 		}
 	}
@@ -125,7 +125,7 @@ func TestCohorts_OthersAreNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: 1 << 20}})
+		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Memory: 1 << 20})
 		if err != nil {
 			t.Errorf("cohort %d: %v", id, err)
 			continue

@@ -156,7 +156,7 @@ func TestRun_EveryKindIsBounded(t *testing.T) {
 				t.Errorf("%s: with 256 MiB: %v", query, err)
 			}
 			var fault *port.Error
-			if _, err := q.Run(t.Context(), m, port.Options{Now: now, Limits: port.Limits{Memory: 16 << 10}}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
+			if _, err := q.Run(t.Context(), m, port.Options{Now: now, Memory: 16 << 10}); !errors.As(err, &fault) || fault.Code != document.TooLarge {
 				t.Errorf("%s: with 16 KiB: %v", query, err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestExperiments_MetricsShareMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Limits: port.Limits{Memory: memory}})
+		got, err := q.Run(t.Context(), m, port.Options{Now: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC), Memory: memory})
 		if err != nil {
 			return false
 		}
@@ -224,7 +224,7 @@ func TestSessions_URLsAreCountedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(list)), port.Options{Now: begin.AddDate(0, 1, 0), Limits: port.Limits{Memory: 64 << 10}}); err != nil {
+	if _, err := q.Run(t.Context(), eventsOf(t, wire.MustEncode(list)), port.Options{Now: begin.AddDate(0, 1, 0), Memory: 64 << 10}); err != nil {
 		t.Errorf("one session of 5,000 events with a URL of a kilobyte: %v", err)
 	}
 }

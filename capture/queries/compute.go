@@ -70,7 +70,7 @@ func (d *Service) run(c *computation) (result *port.Result, err error) {
 			err = fmt.Errorf("queries: a %s panicked: %v\n%s", c.prepared.query.Kind, fault, debug.Stack())
 		}
 	}()
-	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, port.Options{Now: c.prepared.now, Limits: port.Limits{Memory: d.Limits.Memory}, Keeper: d.keeper(c.prepared)})
+	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, port.Options{Now: c.prepared.now, Memory: d.Limits.Memory, Keeper: d.keeper(c.prepared)})
 }
 
 // computeEntry executes the query, reports it if it was slow, and converts the result to an entry.

@@ -6,7 +6,7 @@
 //	    -> a fresh result in the cache (cache.go, fresh.go)
 //	    -> a computation, shared by all callers with the same query (compute.go)
 //	       -> scheduled fairly between projects (turns.go) -> insights.Query.Run
-//	          -> what earlier queries have computed (kept.go)
+//	          -> what earlier queries have computed (states.go)
 //	    -> a run whose status can be read and that can be canceled (runs.go), also
 //	       through other servers of the database (board.go)
 //

@@ -19,7 +19,7 @@ type Service struct {
 	ctx       context.Context // canceled by Close
 	wg        sync.WaitGroup
 
-	kept kept
+	stored storedStates
 
 	mu           sync.Mutex
 	cache        cache

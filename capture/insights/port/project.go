@@ -51,19 +51,14 @@ type Action struct {
 	Steps json.RawMessage
 }
 
-// Limits are the limits of one query (§5.4). Zero fields mean the defaults.
-type Limits struct {
-	// Memory is the maximum memory of the query in bytes, by default 256 MiB.
-	Memory int64
-	// Rows is the maximum number of rows of the result, by default 50,000.
-	Rows int
-}
-
 // Options are the options of one run.
 type Options struct {
 	// Now is the time at which the request arrived, to which relative dates refer.
-	Now    time.Time
-	Limits Limits
+	Now time.Time
+	// Memory is the maximum memory of the query in bytes (§5.4), by default 256 MiB.
+	Memory int64
+	// Rows is the maximum number of rows of the result (§5.4), by default 50,000.
+	Rows int
 	// Keeper keeps what a run has computed for later runs. If nil, nothing is kept.
 	Keeper Keeper
 	// Progress is called from time to time with the number of events read so far. If nil, progress

@@ -163,7 +163,7 @@ func TestFilter_Nodes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.of, got, c.want)
 		}
 	}
-	if _, err := filterSuite().Run(t, filtered(t), `{"kind": "Matching", "node": {"kind": "ActionsNode", "id": 9}}`, port.Limits{}); err == nil || !strings.Contains(err.Error(), "Action 9 does not exist") {
+	if _, err := filterSuite().Run(t, filtered(t), `{"kind": "Matching", "node": {"kind": "ActionsNode", "id": 9}}`, port.Options{}); err == nil || !strings.Contains(err.Error(), "Action 9 does not exist") {
 		t.Errorf("an unknown action: got %v, want an error", err)
 	}
 }

@@ -39,7 +39,7 @@ func (s *Suite) Parse(t testing.TB, query string) (scan.Plan, *port.Error) {
 }
 
 // Run runs a query, and returns its result.
-func (s *Suite) Run(t testing.TB, events *Store, query string, limits port.Limits) (*port.Result, error) {
+func (s *Suite) Run(t testing.TB, events *Store, query string, options port.Options) (*port.Result, error) {
 	t.Helper()
 	plan, fault := s.Parse(t, query)
 	if fault != nil {
@@ -51,7 +51,8 @@ func (s *Suite) Run(t testing.TB, events *Store, query string, limits port.Limit
 	}
 	p := s.Project
 	p.ID = 1
-	r := scan.NewRun(t.Context(), reader, &p, port.Options{Now: Now, Limits: limits})
+	options.Now = Now
+	r := scan.NewRun(t.Context(), reader, &p, options)
 	r.Mode = scan.ModeOverrideOnEvents
 	result, err := plan.Run(r)
 	if err == nil {
@@ -82,7 +83,7 @@ func (s *Suite) CheckFaults(t *testing.T, rows []Fault) {
 // Results runs a query and returns the member results as decoded JSON.
 func (s *Suite) Results(t testing.TB, events *Store, query string) any {
 	t.Helper()
-	result, err := s.Run(t, events, query, port.Limits{})
+	result, err := s.Run(t, events, query, port.Options{})
 	if err != nil {
 		var fault *port.Error
 		if errors.As(err, &fault) {

@@ -17,7 +17,6 @@ type Run struct {
 	Project *port.Project
 	Zone    *time.Location
 	Now     time.Time
-	limits  port.Limits
 	// Reserved is the memory of the query in bytes, as far as it is counted.
 	Reserved int64
 	// Retained is the part of reserved that is in use until the query ends, see ReleaseAfter.
@@ -25,6 +24,9 @@ type Run struct {
 	// Read is the number of events that were read.
 	Read     int64
 	progress func(int64)
+	// memory and rows are the limits, see port.Options.
+	memory int64
+	rows   int
 	// Keeper keeps states between runs; nil: nothing is kept.
 	Keeper port.Keeper
 	// Volatile is true if a condition or value that was bound does not depend on the event alone:
@@ -42,15 +44,15 @@ type Run struct {
 
 // NewRun returns a run with the defaults for the time zone and the limits.
 func NewRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Options) *Run {
-	r := &Run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, limits: o.Limits, progress: o.Progress, Keeper: o.Keeper}
+	r := &Run{Context: ctx, Reader: reader, Project: p, Zone: p.Location, Now: o.Now, progress: o.Progress, Keeper: o.Keeper, memory: o.Memory, rows: o.Rows}
 	if r.Zone == nil {
 		r.Zone = time.UTC
 	}
-	if r.limits.Memory <= 0 {
-		r.limits.Memory = 256 << 20
+	if r.memory <= 0 {
+		r.memory = 256 << 20
 	}
-	if r.limits.Rows <= 0 {
-		r.limits.Rows = 50_000
+	if r.rows <= 0 {
+		r.rows = 50_000
 	}
 	return r
 }
@@ -59,8 +61,8 @@ func NewRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Opt
 // if the memory exceeds the limit. Sizes are estimates.
 func (r *Run) Reserve(bytes int64) error {
 	r.Reserved += bytes
-	if r.Reserved > r.limits.Memory {
-		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
+	if r.Reserved > r.memory {
+		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.memory>>20)
 	}
 	return nil
 }

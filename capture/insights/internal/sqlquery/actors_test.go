@@ -69,7 +69,7 @@ func TestActors_DefaultColumns(t *testing.T) {
 		{"a list of persons", `{"kind": "PersonsNode"}`, `["person"]`},
 		{"given", actorsOf(`, "select": ["id -- Person"]`), `["id -- Person"]`},
 	} {
-		got, err := s.Run(t, visits(), c.query, port.Limits{})
+		got, err := s.Run(t, visits(), c.query, port.Options{})
 		if err != nil {
 			t.Fatal(c.of, err)
 		}
@@ -126,7 +126,7 @@ func TestActors_GroupsAndDeleted(t *testing.T) {
 		{"the first column with id in its name", actorsOf(`, "select": ["distinct_ids[1]"]` + hogql("SELECT person_id AS liD, '"+deleted+"' AS id FROM events WHERE event = 'buy' AND distinct_id = 'bob'")), `[["bob"]]`, 0},
 		{"a filter on persons that no longer exist", actorsOf(`, "select": ["id"], "properties": [{"type": "person", "key": "plan", "operator": "is_not_set"}]` + hogql("SELECT '"+deleted+"' AS id")), `[["` + deleted + `"]]`, 1},
 	} {
-		got, err := s.Run(t, visits(), c.query, port.Limits{})
+		got, err := s.Run(t, visits(), c.query, port.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.of, err)
 			continue
@@ -139,7 +139,7 @@ func TestActors_GroupsAndDeleted(t *testing.T) {
 			t.Errorf("%s: missing %v of %d\n got %s\nwant %s", c.of, got.Extra["missing_actors_count"], c.missing, text, c.want)
 		}
 	}
-	if _, err := s.Run(t, visits(), actorsOf(hogql("SELECT event FROM events")), port.Limits{}); codeOf(err) != "invalid_input" {
+	if _, err := s.Run(t, visits(), actorsOf(hogql("SELECT event FROM events")), port.Options{}); codeOf(err) != "invalid_input" {
 		t.Errorf("no column of ids: got %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestActors_Options(t *testing.T) {
 		{"values of all series", trend(`, "breakdownFilter": {"breakdown": "page", "breakdown_limit": 1}`), `{"breakdown":[{"label":"/a","value":"/a"},{"label":"Other (i.e. all remaining values)","value":"$$_posthog_breakdown_other_$$"},{"label":"None (i.e. no value)","value":"$$_posthog_breakdown_null_$$"}],"breakdowns":null,"compare":null,` + days + `,` + series + `}`},
 		{"values of each property", trend(`, "breakdownFilter": {"breakdowns": [{"property": "page"}, {"type": "event_metadata", "property": "event"}]}`), `{"breakdown":null,"breakdowns":[{"values":[{"label":"/a","value":"/a"},{"label":"/b","value":"/b"},{"label":"None (i.e. no value)","value":"$$_posthog_breakdown_null_$$"}]},{"values":[{"label":"view","value":"view"},{"label":"buy","value":"buy"}]}],"compare":null,` + days + `,` + series + `}`},
 	} {
-		got, err := s.Run(t, visits(), `{"kind": "InsightActorsQueryOptions", "source": `+c.source+`}`, port.Limits{})
+		got, err := s.Run(t, visits(), `{"kind": "InsightActorsQueryOptions", "source": `+c.source+`}`, port.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.of, err)
 			continue

@@ -160,7 +160,7 @@ func TestEvents_Answer(t *testing.T) {
 		{"the rest", listOf(`, "limit": 5, "offset": 1`), `["properties.n"]`, "", false, 5, 1},
 		{"types", `{"kind": "EventsQuery", "select": ["event", "timestamp", "uuid"]}`, `["event","timestamp","uuid"]`, `["String","DateTime64(6, 'UTC')","UUID"]`, false, 100, 0},
 	} {
-		got, err := s.Run(t, visits(), c.query, port.Limits{})
+		got, err := s.Run(t, visits(), c.query, port.Options{})
 		if err != nil {
 			t.Fatal(c.of, err)
 		}

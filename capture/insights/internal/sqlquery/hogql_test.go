@@ -89,7 +89,7 @@ func TestHogQL_Answer(t *testing.T) {
 		{"LIMIT and OFFSET", many + " LIMIT 3 OFFSET 6", 1, false, 3, 6},
 		{"50,000 rows", many + " LIMIT 50000", 7, false, 50000, 0},
 	} {
-		got, err := s.Run(t, visits(), hogqlOf(c.query, ""), port.Limits{})
+		got, err := s.Run(t, visits(), hogqlOf(c.query, ""), port.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.of, err)
 			continue
@@ -99,7 +99,7 @@ func TestHogQL_Answer(t *testing.T) {
 			t.Errorf("%s: got %d rows, hasMore %v, limit %d, offset %d of %q", c.of, rows, *got.HasMore, *got.Limit, *got.Offset, got.HogQL)
 		}
 	}
-	got, err := s.Run(t, visits(), hogqlOf("SELECT event AS name, properties.$browser, 1  +\n 1 FROM events GROUP BY name, properties.$browser", ""), port.Limits{})
+	got, err := s.Run(t, visits(), hogqlOf("SELECT event AS name, properties.$browser, 1  +\n 1 FROM events GROUP BY name, properties.$browser", ""), port.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +120,12 @@ func TestHogQL_Bounds(t *testing.T) {
 	// A text of 1,000 · 5,000 bytes; seven rows of it are 33.4 MiB, six are 28.6.
 	long := "SELECT replaceAll('" + strings.Repeat("a", 1000) + "', 'a', '" + strings.Repeat("b", 5000) + "') FROM events LIMIT "
 	for limit, code := range map[string]string{"6": "", "7": document.TooLarge} {
-		_, err := s.Run(t, visits(), hogqlOf(long+limit, ""), port.Limits{Memory: 2 << 30})
+		_, err := s.Run(t, visits(), hogqlOf(long+limit, ""), port.Options{Memory: 2 << 30})
 		if got := codeOf(err); got != code {
 			t.Errorf("LIMIT %s: got %v, want code %q", limit, err, code)
 		}
 	}
-	_, err := s.Run(t, visits(), hogqlOf("SELECT groupArray(properties.n), groupArray(range(1000)) FROM events", ""), port.Limits{Memory: 50_000})
+	_, err := s.Run(t, visits(), hogqlOf("SELECT groupArray(properties.n), groupArray(range(1000)) FROM events", ""), port.Options{Memory: 50_000})
 	if got := codeOf(err); got != document.TooLarge {
 		t.Errorf("a query of little memory: got %v", err)
 	}
@@ -156,7 +156,7 @@ func TestHogQL_Metadata(t *testing.T) {
 		{"an unknown field of the second line", "SELECT\nfrob FROM events", "", `[{"start":7,"end":11,"message":"Unknown field \"frob\" at line 2, column 1"}]`},
 		{"a placeholder with a value", "SELECT {x}", `, "values": {"x": 1}`, `[]`},
 	} {
-		got, err := s.Run(t, visits(), strings.Replace(hogqlOf(c.query, c.members), "HogQLQuery", "HogQLMetadata", 1), port.Limits{})
+		got, err := s.Run(t, visits(), strings.Replace(hogqlOf(c.query, c.members), "HogQLQuery", "HogQLMetadata", 1), port.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.of, err)
 			continue

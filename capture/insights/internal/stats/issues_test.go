@@ -86,7 +86,7 @@ func TestIssues_Rows(t *testing.T) {
 		{"filters", `, "properties": [{"key": "$lib", "value": "web"}]`, "a 1/1/1, c 1/1/1"},
 		{"without test accounts", `, "filterTestAccounts": true`, "a 2/1/1, c 1/1/1, b 2/2/0"},
 	} {
-		got, err := suite.Run(t, crashes, issuesOf(c.members), port.Limits{})
+		got, err := suite.Run(t, crashes, issuesOf(c.members), port.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.of, err)
 			continue
@@ -113,7 +113,7 @@ func TestIssues_Members(t *testing.T) {
 	// The range of the first row is 18 January up to 22 January, 00:00: four parts of a day.
 	row := func(members string) string {
 		t.Helper()
-		got, err := suite.Run(t, crashes, issuesOf(members), port.Limits{})
+		got, err := suite.Run(t, crashes, issuesOf(members), port.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestIssues_Faults(t *testing.T) {
 		t.Errorf("Find was called with %s", found)
 	}
 	statsSuite.CheckFaults(t, []querytest.Fault{{"a server without issues", issuesOf(""), document.NotSupported, "kind", "no error tracking"}})
-	if _, err := issuesSuite(nil).Run(t, crashes, issuesOf(`, "volumeResolution": 1000`), port.Limits{Memory: 4 * 24_399}); err == nil {
+	if _, err := issuesSuite(nil).Run(t, crashes, issuesOf(`, "volumeResolution": 1000`), port.Options{Memory: 4 * 24_399}); err == nil {
 		t.Error("the volumes of four issues do not count against the memory")
 	}
 }

@@ -49,7 +49,7 @@ func surveysIn(from, to, more string) string {
 // that were only seen, and the four rates.
 func surveyResult(t *testing.T, events *querytest.Store, query string) (text string, counts map[string]surveyCount) {
 	t.Helper()
-	got, err := statsSuite.Run(t, events, query, port.Limits{})
+	got, err := statsSuite.Run(t, events, query, port.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestSurveys_Times(t *testing.T) {
 // Without any survey stats are empty and all rates 0; events are not read.
 func TestSurveys_None(t *testing.T) {
 	t.Parallel()
-	got, err := statsSuite.Run(t, answersOf("aV aS"), `{"kind": "SurveyStatsQuery", "surveys": []}`, port.Limits{})
+	got, err := statsSuite.Run(t, answersOf("aV aS"), `{"kind": "SurveyStatsQuery", "surveys": []}`, port.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestSurveys_Faults(t *testing.T) {
 		{"surveys that are a text", `{"kind": "SurveyStatsQuery", "surveys": "s"}`, document.InvalidInput, "surveys", ""},
 	})
 	for events, limit := range map[string]int64{"aV bV": surveyPerson, "a1 b2": surveyAnswer} {
-		if _, err := statsSuite.Run(t, answersOf(events), surveysIn("2020-01-01T00:00:00Z", "2020-02-01T00:00:00Z", ""), port.Limits{Memory: limit}); err == nil {
+		if _, err := statsSuite.Run(t, answersOf(events), surveysIn("2020-01-01T00:00:00Z", "2020-02-01T00:00:00Z", ""), port.Options{Memory: limit}); err == nil {
 			t.Errorf("%s: no error with %d bytes", events, limit)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// history is what is kept of an experiment between two runs (experiments.md §3.8). Exposures and
+// history is the state of an experiment that is stored between two runs (experiments.md §3.8). Exposures and
 // checkpoints are valid for all events up to position. An event that is recorded later with an
-// earlier time makes the checkpoints and results after this time invalid; the exposures remain,
-// since adding an exposure gives the same entities in any order.
+// earlier time invalidates the checkpoints and results after this time, but not the
+// exposures: adding an exposure results in the same entities in any order.
 type history struct {
 	position int64
 	// keys are the entities that were exposed: groups by their key, persons by the bytes of their
@@ -27,7 +27,7 @@ type history struct {
 	order []uint32
 	// checkpoints are sorted by time.
 	checkpoints []checkpoint
-	// results are the results of whole days by the index of the metric and the name of the day.
+	// results are the results of complete days by the index of the metric and the name of the day.
 	results []map[string]dayResult
 }
 
@@ -54,7 +54,7 @@ func newHistory(metrics int) *history {
 	return h
 }
 
-// through returns the end of the last day of which something is kept.
+// through returns the end of the last day that has a checkpoint or result.
 func (h *history) through() int64 {
 	through := int64(0)
 	for _, c := range h.checkpoints {
@@ -68,7 +68,7 @@ func (h *history) through() int64 {
 	return through
 }
 
-// forget drops what depends on events at or after an instant.
+// forget removes the checkpoints and results that depend on events at or after an instant.
 func (h *history) forget(from int64) {
 	h.checkpoints = slices.DeleteFunc(h.checkpoints, func(c checkpoint) bool { return c.end > from })
 	for _, days := range h.results {
@@ -102,9 +102,9 @@ func (h *history) size() int64 {
 type daily struct {
 	*experimentRun
 	history *history
-	// name and version identify the history, and isKept is true if it is kept between runs.
+	// name and version identify the history, and isStored is true if it is stored between runs.
 	name, version string
-	isKept        bool
+	isStored      bool
 	// isDone must be set at the end of a run without an error.
 	isDone  bool
 	metrics []*dailyMetric // by the index of the stored metric; nil if it is not continuous
@@ -112,8 +112,8 @@ type daily struct {
 	// isFunnel is true if the metrics need the exposures, which exposures has then.
 	isFunnel  bool
 	exposures []moment
-	// end is the end of the days that the states of the metrics contain, and read that of the days
-	// whose events have been read.
+	// end is the end of the days that the states of the metrics contain, and read is the end of the
+	// days with events that have been read.
 	end, read int64
 	measured  []figures
 	// counted are the entities that count now, sorted by key and by number.
@@ -128,8 +128,8 @@ type dailyMetric struct {
 	matchers []*filter.Matcher
 }
 
-// dailyGroup are metrics whose events are read in one scan: those that need long columns of events,
-// such as properties, or the others, which a store can read much faster.
+// dailyGroup is a group of metrics with a common scan of events. One group needs long columns of
+// events, such as properties; the other does not, and a store can read its columns much faster.
 type dailyGroup struct {
 	*experimentRun
 	metrics  []*dailyMetric
@@ -141,8 +141,7 @@ type dailyGroup struct {
 // shortColumns are the columns of events that stores read fast.
 const shortColumns = port.Names | port.IDs | port.People | port.PeopleAtEvent | port.DistinctIDs
 
-// openDaily takes the history of an experiment, reads the events that were recorded since, and is
-// ready to measure. It returns nil if the experiment or all its metrics cannot be measured day by
+// openDaily loads the history of an experiment, and reads the events that were recorded since. It returns nil if the experiment or all its metrics cannot be measured day by
 // day. The caller must call close.
 func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *daily, err error) {
 	if e.activation != nil || x.Start.IsZero() {
@@ -167,7 +166,7 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 		if err != nil {
 			return nil, err
 		}
-		d.isKept = true
+		d.isStored = true
 		d.history, _ = state.(*history)
 	}
 	if d.history == nil {
@@ -186,10 +185,10 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 	return d, nil
 }
 
-// close gives the history back. After an error it is still valid for its position; after a panic it
-// may not be.
+// close stores the history. After an error it is still valid for its position; after a panic it may
+// not be.
 func (d *daily) close(err error) {
-	if !d.isKept {
+	if !d.isStored {
 		return
 	}
 	h := d.history
@@ -244,7 +243,7 @@ func (d *daily) choose(metrics []storedMetric) {
 	d.groups = slices.DeleteFunc([]*dailyGroup{short, long}, func(g *dailyGroup) bool { return len(g.metrics) == 0 })
 }
 
-// metricRun returns a run for metrics, whose binder does not need the columns of exposures.
+// metricRun returns a run for metrics, with a binder that does not need the columns of exposures.
 func (d *daily) metricRun() *experimentRun {
 	f := &experimentRun{Run: d.Run, Trial: d.Trial, exposure: d.exposure, from: d.from, to: d.to, last: never, asOf: never, now: d.now}
 	f.b = &scan.Binder{Run: d.Run, From: d.from, To: d.to}
@@ -253,7 +252,8 @@ func (d *daily) metricRun() *experimentRun {
 	return f
 }
 
-// update drops what events that were recorded since the last run have made invalid.
+// update removes the checkpoints and results that are invalid because of events that were recorded
+// since the last run.
 func (d *daily) update() error {
 	h := d.history
 	through := h.through()

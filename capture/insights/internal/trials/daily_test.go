@@ -26,7 +26,7 @@ func TestDaily_EqualsPlain(t *testing.T) {
 		w.record(w.now, 300)
 		for step := range 6 {
 			switch w.random.IntN(6) {
-			case 0: // a merge: the keeper of a server drops what is kept then
+			case 0: // a merge: the keeper of a server removes all states then
 				w.merged = append(w.merged, [2]string{fmt.Sprintf("u%d", w.random.IntN(40)), fmt.Sprintf("u%d", w.random.IntN(40))})
 				w.keeper.states = map[string]any{}
 			case 1:
@@ -80,7 +80,7 @@ func (w *world) checkSeries(seed uint64, step, metric int) {
 	}
 }
 
-// checkResults compares the results of all metrics with those of queries about one metric.
+// checkResults compares the results of all metrics with the results of queries about one metric.
 func (w *world) checkResults(seed uint64, step int) {
 	w.t.Helper()
 	got := w.run(`{"kind":"ExperimentResultsQuery","experiment_id":1}`, w.keeper, false)
@@ -138,7 +138,7 @@ func (s *countingSource) Open(ctx context.Context, project int64) (port.Reader, 
 func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
 		if r.of.read += b.Len(); r.of.most > 0 && r.of.read >= r.of.most && r.of.cancel != nil {
-			r.of.cancel(errGone)
+			r.of.cancel(errCanceled)
 			r.of.cancel = nil
 		} else if r.of.most > 0 && r.of.cancel == nil {
 			r.of.after += b.Len()
@@ -147,10 +147,10 @@ func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.
 	})
 }
 
-var errGone = errors.New("the client has gone")
+var errCanceled = errors.New("the client has gone")
 
-// A day later only the events of the new day are read; a late event makes the days since it be read
-// again, and no earlier ones. Days that are kept are not read at all.
+// A day later only the events of the new day are read; after a late event, the days since
+// then are read a second time, but no earlier days. Days with stored results are not read at all.
 func TestDaily_ReadsNewDays(t *testing.T) {
 	w := newWorld(t, 1)
 	w.zone, w.x.End, w.x.GroupType, w.x.Criteria = time.UTC, time.Time{}, nil, nil
@@ -182,7 +182,7 @@ func TestDaily_ReadsNewDays(t *testing.T) {
 		{"again in the next hour", 20*24 + 2, nil, 0},
 		{"a day later, the events of the day", 21*24 + 1, func() { add("buy", 20, 3); add("buy", 20, 4) }, 2},
 		{"an event of another name", 21*24 + 2, func() { add("see", 3, 3) }, 0},
-		// The late event itself is read when it is found, and again with the ten others of the day.
+		// The late event itself is read when it is found, and a second time with the ten other events of the day.
 		{"a late event of the day before", 21*24 + 3, func() { add("buy", 20, 5) }, 1 + 3},
 		// The days from 17 on follow the checkpoint at the end of day 16.
 		{"a late event of day 18", 21*24 + 4, func() { add("buy", 18, 5) }, 1 + 10 + 11 + 10 + 3},
@@ -198,7 +198,7 @@ func TestDaily_ReadsNewDays(t *testing.T) {
 	}
 }
 
-// A query whose client has gone reads no further batch, and what was kept before it remains valid.
+// A query reads no further batch when its client has disconnected, and the stored history remains valid.
 func TestDaily_Cancel(t *testing.T) {
 	w := newWorld(t, 7)
 	w.now = dailyStart.Add(200 * time.Hour)

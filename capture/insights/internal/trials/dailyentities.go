@@ -10,7 +10,7 @@ import (
 )
 
 // readExposures adds the exposures from an instant on to the history. Exposures after the end of the
-// period that is asked about are among them; asOf leaves them out.
+// period of the query are included; asOf excludes them later.
 func (d *daily) readExposures(from int64) error {
 	h, until := d.history, int64(never)
 	if !d.End.IsZero() {
@@ -73,23 +73,23 @@ func (h *history) sort() {
 }
 
 // numbers returns a function that returns the number in the history of an event's actor. If add is
-// true, it adds actors; otherwise it returns false for those that were not exposed.
+// true, it adds actors; otherwise it returns false for actors that were not exposed.
 func (d *daily) numbers(f *experimentRun, add bool) func(*scan.Row) (uint32, bool) {
 	const isAbsent = 1
-	keys, known := d.history.keys, []uint32(nil) // by the number in this run: 0, isAbsent, or the number in the history plus 2
+	keys, numbers := d.history.keys, []uint32(nil) // by the number in this run: 0, isAbsent, or the number in the history plus 2
 	return func(r *scan.Row) (uint32, bool) {
 		n, ok := f.actors.Number(r)
 		if !ok {
 			return 0, false
 		}
-		if int(n) >= len(known) {
+		if int(n) >= len(numbers) {
 			var err error
-			if known, err = scan.Grow(known, n, 4, d.Reserve); err != nil {
+			if numbers, err = scan.Grow(numbers, n, 4, d.Reserve); err != nil {
 				f.b.SetErr(err)
 				return 0, false
 			}
 		}
-		if known[n] == 0 {
+		if numbers[n] == 0 {
 			number, ok := uint32(0), false
 			if key := f.actorKey(n); add {
 				var err error
@@ -99,11 +99,11 @@ func (d *daily) numbers(f *experimentRun, add bool) func(*scan.Row) (uint32, boo
 			} else {
 				number, ok = keys.Find(key)
 			}
-			if known[n] = isAbsent; ok {
-				known[n] = number + 2
+			if numbers[n] = isAbsent; ok {
+				numbers[n] = number + 2
 			}
 		}
-		return known[n] - 2, known[n] != isAbsent
+		return numbers[n] - 2, numbers[n] != isAbsent
 	}
 }
 

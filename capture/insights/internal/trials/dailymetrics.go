@@ -75,7 +75,7 @@ func (c *dailySums) load(state any) {
 	}
 }
 
-func (c *dailySums) isWhole() bool {
+func (c *dailySums) isIntegral() bool {
 	return !slices.ContainsFunc(c.sides, func(s *side) bool { return s.value != nil })
 }
 
@@ -87,7 +87,7 @@ type dailyFunnel struct {
 	f       *experimentRun
 	steps   []*filter.Matcher
 	moments moments
-	// before and earlier are those of funnelMeasurer.
+	// before and earlier are like in funnelMeasurer.
 	before  int64
 	earlier []bool
 	// merged is memory for the events of a day with the exposures.
@@ -230,7 +230,7 @@ func (w *dailyFunnel) load(state any) {
 	w.funnelState = funnelState{slices.Clone(s.times), slices.Clone(s.reached)}
 }
 
-func (w *dailyFunnel) isWhole() bool { return true }
+func (w *dailyFunnel) isIntegral() bool { return true }
 
 // dailyReturns is the continuous measurer of a retention metric.
 type dailyReturns struct {
@@ -239,8 +239,8 @@ type dailyReturns struct {
 	returnState
 }
 
-// returnState is the state of a retention metric by entity: the start event, whose time is 0 if there
-// is none, and whether a completion event follows it in the window.
+// returnState is the state of a retention metric by entity: the start event (with
+// time 0 if it does not exist), and whether a completion event follows it in the window.
 type returnState struct {
 	starts []startEvent
 	done   []bool
@@ -341,4 +341,4 @@ func (c *dailyReturns) load(state any) {
 	c.returnState = returnState{slices.Clone(s.starts), slices.Clone(s.done)}
 }
 
-func (c *dailyReturns) isWhole() bool { return true }
+func (c *dailyReturns) isIntegral() bool { return true }

@@ -12,7 +12,7 @@ import (
 
 // foldUntilNow folds all events, from the newest checkpoint on.
 func (d *daily) foldUntilNow(days []day) error {
-	past := whole(days)
+	past := complete(days)
 	if err := d.begin(past.end()); err != nil {
 		return err
 	}
@@ -33,68 +33,86 @@ func (d *daily) foldUntilNow(days []day) error {
 	return d.foldNow()
 }
 
-// series returns the results of a metric at the end of each day, and keeps those of all metrics of
-// the days that are over.
+// series returns the results of a metric at the end of each day, and stores the results of all
+// metrics for the days that are over.
 func (d *daily) series(days []day, metric int) ([]json.RawMessage, error) {
-	out, kept := make([]json.RawMessage, len(days)), d.history.results[metric]
-	missing := -1
-	for i, v := range days {
-		if result := kept[v.name]; result.end == v.last()+1 {
-			out[i] = result.json
-		} else if missing < 0 {
-			missing = i
-		}
-	}
-	if missing < 0 {
+	out, missing := d.stored(days, metric)
+	if missing == len(days) {
 		return out, nil
 	}
 	if err := d.begin(days[missing].from); err != nil {
 		return nil, err
 	}
-	past := whole(days)
+	past := complete(days)
 	for i, v := range days {
 		if v.last() < d.end {
 			continue
 		}
 		ahead := days[i : i+1]
-		if v.isWhole {
+		if v.isComplete {
 			ahead = past[i:]
 		}
 		if err := d.foldDay(ahead); err != nil {
 			return nil, err
 		}
-		if v.isWhole {
+		if v.isComplete {
 			d.save(i, len(past)-1)
 		}
-		isFinal := v.isWhole || !d.End.IsZero() && v.end == d.End.UnixMicro()
-		for k, m := range d.metrics {
-			if m == nil || !isFinal && k != metric || d.history.results[k][v.name].end == v.last()+1 {
-				continue
-			}
-			a, err := d.answer(m)
-			if err != nil {
-				return nil, err
-			}
-			result := a.dayResult()
-			if isFinal {
-				d.history.results[k][v.name] = dayResult{v.last() + 1, result}
-			}
-			if k == metric {
-				out[i] = result
-			}
+		result, err := d.dayResults(v, metric)
+		if err != nil {
+			return nil, err
+		}
+		if result != nil {
+			out[i] = result
 		}
 	}
 	return out, nil
 }
 
-// isCheckpoint reports whether the state at the end of a day is kept, given the last day that is over:
-// that of the last two days, which late events mostly belong to, and two older ones.
+// stored returns the stored results of a metric by day, and the index of the first day without a
+// result, or the number of days.
+func (d *daily) stored(days []day, metric int) ([]json.RawMessage, int) {
+	out, missing := make([]json.RawMessage, len(days)), len(days)
+	for i, v := range days {
+		if result := d.history.results[metric][v.name]; result.end == v.last()+1 {
+			out[i] = result.json
+		} else {
+			missing = min(missing, i)
+		}
+	}
+	return out, missing
+}
+
+// dayResults returns the result of a metric at the end of a day, nil if it is stored already. If the
+// day is over, it stores the results of all metrics.
+func (d *daily) dayResults(v day, metric int) (out json.RawMessage, err error) {
+	isFinal := v.isComplete || !d.End.IsZero() && v.end == d.End.UnixMicro()
+	for k, m := range d.metrics {
+		if m == nil || !isFinal && k != metric || d.history.results[k][v.name].end == v.last()+1 {
+			continue
+		}
+		a, err := d.answer(m)
+		if err != nil {
+			return nil, err
+		}
+		result := a.dayResult()
+		if isFinal {
+			d.history.results[k][v.name] = dayResult{v.last() + 1, result}
+		}
+		if k == metric {
+			out = result
+		}
+	}
+	return out, nil
+}
+
+// isCheckpoint reports whether the state at the end of a day is stored, given the last day that is over.
+// These are the last two days, to which most late events belong, and two older days.
 func isCheckpoint(day, last int) bool {
 	return day >= last-1 || day == last&^3 || day == last&^15
 }
 
-// chunkEvents is the number of events that are read at once: that of a day, or of several days with
-// fewer events.
+// chunkEvents is the number of events that are read together, unless a single day has more.
 const chunkEvents = 250_000
 
 // begin loads the newest checkpoint that is not after an instant, and reads the exposures after it.
@@ -167,8 +185,8 @@ func (d *daily) setDay(v day) {
 	}
 }
 
-// foldDay folds the events until the end of the first of some days. It may read those of the others
-// at the same time, which must be over.
+// foldDay folds the events until the end of the first of some days. It may read the events of the
+// following days too, which must be over.
 func (d *daily) foldDay(days []day) error {
 	if err := d.readDay(days); err != nil {
 		return err
@@ -177,7 +195,7 @@ func (d *daily) foldDay(days []day) error {
 	return d.fold(days[0].last() + 1)
 }
 
-// foldNow folds all events that count now, also those after the end of the experiment or in the
+// foldNow folds all events that count now, including events after the end of the experiment or in the
 // future.
 func (d *daily) foldNow() error {
 	now := d.Run.Now
@@ -207,7 +225,7 @@ func (d *daily) readDay(days []day) error {
 	if days[0].last() < d.read {
 		return nil
 	}
-	if d.end < d.read { // makes room for the next events
+	if d.end < d.read { // releases memory for the next events
 		if err := d.fold(d.read); err != nil {
 			return err
 		}
@@ -314,8 +332,8 @@ func (d *daily) answer(m *dailyMetric) (*experimentAnswer, error) {
 	if err := m.finish(f, d.measured); err != nil {
 		return nil, err
 	}
-	// The sums of whole numbers are exact in any order, and this one is faster.
-	if m.isWhole() && areSmall(d.measured) {
+	// The sums of whole numbers are exact in any order, and this order is faster.
+	if m.isIntegral() && areSmall(d.measured) {
 		a.entities = d.countedByNumber
 	}
 	excluded := func(actor uint32) bool { return d.measured[actor].excluded }

@@ -145,7 +145,7 @@ func (w *world) source() *querytest.Store {
 	return s
 }
 
-// run runs a query. Without a keeper and with plain, nothing is measured day by day.
+// run runs a query. Without a keeper and with plain, no metric is measured day by day.
 func (w *world) run(query string, keeper port.Keeper, plain bool) map[string]any {
 	w.t.Helper()
 	r, plan := w.plan(w.t.Context(), query, keeper, w.source())
@@ -191,7 +191,7 @@ func (w *world) plan(ctx context.Context, query string, keeper port.Keeper, s po
 	return r, plan
 }
 
-// renumberingReader gives persons other numbers.
+// renumberingReader changes the numbers of persons.
 type renumberingReader struct{ port.Reader }
 
 const renumbered = 100

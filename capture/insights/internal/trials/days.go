@@ -11,8 +11,8 @@ type day struct {
 	name string
 	// from and end are its bounds in microseconds since 1970.
 	from, end int64
-	// isWhole is true if the day is over. Otherwise end is the end of the experiment, or now.
-	isWhole bool
+	// isComplete is true if the day is over. Otherwise end is the end of the experiment, or now.
+	isComplete bool
 }
 
 // days returns the days of the experiment until now, and whether there are at most a number of them.
@@ -28,17 +28,17 @@ func (x Trial) days(r *scan.Run, most int) ([]day, bool) {
 		if i == most {
 			return out, false
 		}
-		isWhole := !end.Add(-time.Microsecond).After(until)
-		if !isWhole {
+		isComplete := !end.Add(-time.Microsecond).After(until)
+		if !isComplete {
 			end = until
 		}
-		out = append(out, day{from.Format(time.DateOnly), from.UnixMicro(), end.UnixMicro(), isWhole})
+		out = append(out, day{from.Format(time.DateOnly), from.UnixMicro(), end.UnixMicro(), isComplete})
 	}
 }
 
 // last returns the time of the last event of the day.
 func (v day) last() int64 {
-	if v.isWhole { // what is at the end belongs to the next day
+	if v.isComplete { // an event at the end belongs to the next day
 		return v.end - 1
 	}
 	return v.end
@@ -52,9 +52,9 @@ func (v day) at(f *experimentRun, x Trial) {
 	}
 }
 
-// whole returns the days that are over.
-func whole(days []day) dayList {
-	if n := len(days); n > 0 && !days[n-1].isWhole {
+// complete returns the days that are over.
+func complete(days []day) dayList {
+	if n := len(days); n > 0 && !days[n-1].isComplete {
 		return days[:n-1]
 	}
 	return days
@@ -63,7 +63,7 @@ func whole(days []day) dayList {
 // dayList are consecutive days.
 type dayList []day
 
-// end returns the end of the last day, 0 if there is none.
+// end returns the end of the last day, or 0 without days.
 func (l dayList) end() int64 {
 	if len(l) == 0 {
 		return 0

@@ -5,8 +5,8 @@
 //	metric.go, measure.go, walk.go   metrics, and their values for each actor
 //	experiment.go, result.go      one metric, compared by variant
 //	results.go, timeseries.go     all metrics of an experiment, and by day
-//	daily.go                      what is kept of an experiment between runs
-//	dailyentities.go, dailyrun.go, days.go   continues from what is kept, day by day
+//	daily.go                      the state of an experiment that is stored between runs
+//	dailyentities.go, dailyrun.go, days.go   continues from the stored state, day by day
 //	moments.go, dailymetrics.go      metrics whose state can be continued
 //	exposures.go                  the numbers of exposures
 //	rollout.go                    one step of a guarded rollout

@@ -85,7 +85,7 @@ func (h textCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
 	}
 }
 
-// exposedEntity is what the exposures of one entity, that is a person or group, have in common.
+// exposedEntity is the common data of the exposures of one entity, that is a person or group.
 type exposedEntity struct {
 	// first is the time of the first exposure in microseconds since 1970: F of experiments.md §1.5.
 	first int64

@@ -10,8 +10,8 @@ import (
 )
 
 // moment is an event of an entity that counts for a metric. For a mean or a ratio, what is the
-// index of the side and value the value of the event. For funnels and retention, what has the
-// meaning of milestone.what.
+// index of the side and value the value of the event. For funnels and retention, what is
+// like milestone.what.
 type moment struct {
 	at, id      int64
 	value       float64
@@ -60,7 +60,7 @@ func (m *moments) take(end int64, mustSort bool) []moment {
 	if len(rest) == 0 {
 		return nil
 	}
-	if isWhole := m.latest < end; !m.sorted && (mustSort || !isWhole) {
+	if isAll := m.latest < end; !m.sorted && (mustSort || !isAll) {
 		if m.sorted = true; !slices.IsSortedFunc(rest, compareMoments) {
 			slices.SortFunc(rest, compareMoments)
 		}
@@ -77,8 +77,8 @@ func (m *moments) take(end int64, mustSort bool) []moment {
 // of the next day. Events are added to the state day by day, and within a day in any order.
 type continuous interface {
 	measurer
-	// lookback is the time before an exposure that the covariate covers, in microseconds; 0: there is
-	// none. seeEarly counts an event of an entity before its exposure. Covariates are not part of the
+	// lookback is the time before an exposure that the covariate covers, in microseconds, or 0
+	// without a covariate. seeEarly counts an event of an entity before its exposure. Covariates are not part of the
 	// state: seeEarly is called for all events in every run.
 	lookback() int64
 	seeEarly(r *scan.Row, actor uint32, e *exposedEntity) error
@@ -89,11 +89,11 @@ type continuous interface {
 	// replaces the state by a copy of one.
 	save(count int) (state any, bytes int64)
 	load(state any)
-	// isWhole reports whether all values are whole numbers, which have the same sum in any order.
-	isWhole() bool
+	// isIntegral reports whether all values are whole numbers, which have the same sum in any order.
+	isIntegral() bool
 }
 
-// newContinuous returns the continuous measurer of a metric, nil if it has none.
+// newContinuous returns the continuous measurer of a metric, or nil if the metric cannot be continuous.
 func newContinuous(q *experimentQuery, exposures []string) continuous {
 	m, before := &q.metric, (&experimentAnswer{experimentQuery: q}).lookback()
 	switch {

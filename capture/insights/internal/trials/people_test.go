@@ -24,7 +24,7 @@ func TestPeople(t *testing.T) {
 		if !strings.Contains(c.members, "start_date") {
 			query += `, "start_date": "2020-01-01T00:00:00Z"`
 		}
-		result, err := trialSuite(nil).Run(t, peopleOf(c.people), query+c.members+`}`, port.Limits{})
+		result, err := trialSuite(nil).Run(t, peopleOf(c.people), query+c.members+`}`, port.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -41,7 +41,7 @@ func TestPeople(t *testing.T) {
 // An experiment about groups has no people.
 func TestPeople_OfGroups(t *testing.T) {
 	const query = `{"kind": "ExperimentPeopleQuery", "start_date": "2020-01-01T00:00:00Z", "feature_flag": {"key": "page", "filters": {"aggregation_group_type_index": 0, "multivariate": {"variants": [{"key": "control", "rollout_percentage": 100}]}}}}`
-	if _, err := trialSuite(nil).Run(t, peopleOf("c1 x2"), query, port.Limits{}); err == nil || !strings.Contains(err.Error(), "about groups") {
+	if _, err := trialSuite(nil).Run(t, peopleOf("c1 x2"), query, port.Options{}); err == nil || !strings.Contains(err.Error(), "about groups") {
 		t.Errorf("got %v", err)
 	}
 }

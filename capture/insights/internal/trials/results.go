@@ -185,7 +185,7 @@ func (q *resultsQuery) foldDays(r *scan.Run) (d *daily, err error) {
 	return d, nil
 }
 
-// measuredMetrics are the metrics of an experiment whose events have been read.
+// measuredMetrics are the metrics of an experiment after their events have been read.
 type measuredMetrics struct {
 	// daily may be nil.
 	daily *daily

@@ -53,7 +53,7 @@ func peopleOf(text string) *querytest.Store {
 // test.
 func sumsOf(t *testing.T, x *experiments.Experiment, people, metric string) string {
 	t.Helper()
-	result, err := trialSuite(x).Run(t, peopleOf(people), metricQuery(metric), port.Limits{})
+	result, err := trialSuite(x).Run(t, peopleOf(people), metricQuery(metric), port.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", people, err)
 	}
@@ -218,7 +218,7 @@ func TestTrials_Failures(t *testing.T) {
 		{"a mean needs no completions", mean, 50, 1, []string{}},
 		{"a mean of zero", mean, 50, 0, []string{"baseline-mean-is-zero"}},
 	} {
-		result, err := trialSuite(newTrial()).Run(t, peopleOf(people("c", c.exposed, c.bought)+", "+people("t", 50, 10)), metricQuery(c.metric), port.Limits{})
+		result, err := trialSuite(newTrial()).Run(t, peopleOf(people("c", c.exposed, c.bought)+", "+people("t", 50, 10)), metricQuery(c.metric), port.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func isTooLarge(err error) bool {
 	return errors.As(err, &fault) && fault.Code == document.TooLarge
 }
 
-// continued returns the results of the days from what is kept and from the events since. It returns
+// continued returns the results of the days from the stored state and the events since. It returns
 // nil if the metric cannot be measured day by day.
 func (q *timeseriesQuery) continued(r *scan.Run, days []day) (out []json.RawMessage, err error) {
 	d, err := openDaily(r, q.Trial, q.metric.query.exposure, q.all)
@@ -121,7 +121,7 @@ func (q *timeseriesQuery) continued(r *scan.Run, days []day) (out []json.RawMess
 
 // resultAsOf returns the results of the metric from the events of the days up to one of them.
 func (q *timeseriesQuery) resultAsOf(r *scan.Run, v day) (json.RawMessage, error) {
-	past := *r // what it reserves without retaining is released at the end
+	past := *r // memory that it reserves without retaining is released at the end
 	past.Now = time.UnixMicro(v.end)
 	f := newExperimentRun(&past, q.Trial, q.metric.query.exposure, nil)
 	f.last = v.last()

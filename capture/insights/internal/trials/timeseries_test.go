@@ -24,7 +24,7 @@ func TestTimeseries_Partial(t *testing.T) {
 	events := peopleOf(strings.Join(people, ", "))
 	none, partial, all := false, false, false
 	for limit := int64(8 << 10); !all && limit < 64<<20; limit += limit / 4 {
-		result, err := trialSuite(x).Run(t, events, `{"kind": "ExperimentTimeseriesQuery", "experiment_id": 1, "metric_uuid": "m"}`, port.Limits{Memory: limit})
+		result, err := trialSuite(x).Run(t, events, `{"kind": "ExperimentTimeseriesQuery", "experiment_id": 1, "metric_uuid": "m"}`, port.Options{Memory: limit})
 		var fault *port.Error
 		if errors.As(err, &fault) && fault.Code == document.TooLarge {
 			none = true

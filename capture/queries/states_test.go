@@ -17,9 +17,9 @@ func (d *Service) keeperOf(project, rewritten int64) port.Keeper {
 
 // What is kept is found under its name, in its project and its version, until data is rewritten or
 // there is no room.
-func TestKept(t *testing.T) {
+func TestStates(t *testing.T) {
 	d := &Service{}
-	const large = keptStateBytes
+	const large = stateBytes
 	for _, c := range []struct {
 		of                 string
 		project, rewritten int64
@@ -53,13 +53,13 @@ func TestKept(t *testing.T) {
 		}
 		k.Give(c.name, c.version, c.give, c.bytes)
 	}
-	if d.kept.bytes != 0 || len(d.kept.states) != 0 || d.kept.recent.Len() != 0 || len(d.kept.taken) != 0 {
-		t.Errorf("%d bytes, %d states, %d taken", d.kept.bytes, d.kept.recent.Len(), len(d.kept.taken))
+	if d.stored.bytes != 0 || len(d.stored.states) != 0 || d.stored.recent.Len() != 0 || len(d.stored.taken) != 0 {
+		t.Errorf("%d bytes, %d states, %d taken", d.stored.bytes, d.stored.recent.Len(), len(d.stored.taken))
 	}
 }
 
 // A state has one user at a time; a query that waits for it ends with its context.
-func TestKept_Waits(t *testing.T) {
+func TestStates_Waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &Service{}
 		k := d.keeperOf(1, 0)
@@ -74,10 +74,10 @@ func TestKept_Waits(t *testing.T) {
 			}
 			got <- state
 		}()
-		gone := errors.New("the client has gone")
+		canceled := errors.New("the client has gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(gone)
-		if _, err := k.Take(ctx, "a", "1"); !errors.Is(err, gone) {
+		cancel(canceled)
+		if _, err := k.Take(ctx, "a", "1"); !errors.Is(err, canceled) {
 			t.Errorf("a cancelled query: %v", err)
 		}
 		synctest.Wait()

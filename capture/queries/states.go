@@ -9,47 +9,47 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// These are the limits of what is kept between queries, in bytes: in total and for one state.
+// These are the limits of the states that are stored between queries, in bytes: all together, and one.
 const (
-	keptBytes      = 192 << 20
-	keptStateBytes = 96 << 20
+	allStateBytes      = 192 << 20
+	stateBytes = 96 << 20
 )
 
-// keptName identifies a state.
-type keptName struct {
+// stateName identifies a state.
+type stateName struct {
 	project int64
 	name    string
 }
 
-// keptState is a state and the version with which it was given.
-type keptState struct {
-	keptName
+// storedState is a state and the version with which it was given.
+type storedState struct {
+	stateName
 	version string
 	state   any
 	bytes   int64
 }
 
-// kept are the states that queries keep for later queries. If it is full, it removes the least
-// recently used ones.
-type kept struct {
+// storedStates are the states that queries store for later queries. When they are full, the least
+// recently used ones are removed.
+type storedStates struct {
 	mu     sync.Mutex
-	states map[keptName]*list.Element // the elements are *keptState
+	states map[stateName]*list.Element // the elements are *storedState
 	recent list.List                  // sorted from most to least recently used
 	bytes  int64
 	// taken has a channel for each state that is taken, which is closed when it is given back.
-	taken map[keptName]chan struct{}
+	taken map[stateName]chan struct{}
 }
 
 // keeper is the port.Keeper of one query.
 type keeper struct {
-	*kept
+	*storedStates
 	project   int64
 	rewritten int64 // see State
 }
 
 // keeper returns the keeper of a query.
 func (d *Service) keeper(a *preparedQuery) port.Keeper {
-	return &keeper{&d.kept, a.request.Project.ID, a.state.Rewritten}
+	return &keeper{&d.stored, a.request.Project.ID, a.state.Rewritten}
 }
 
 // version adds the state of the project's data to a version.
@@ -58,11 +58,11 @@ func (k *keeper) version(text string) string {
 }
 
 // Limit implements port.Keeper.
-func (k *keeper) Limit() int64 { return keptStateBytes }
+func (k *keeper) Limit() int64 { return stateBytes }
 
 // Take implements port.Keeper.
 func (k *keeper) Take(ctx context.Context, name, version string) (any, error) {
-	id := keptName{k.project, name}
+	id := stateName{k.project, name}
 	for {
 		k.mu.Lock()
 		wait := k.taken[id]
@@ -78,7 +78,7 @@ func (k *keeper) Take(ctx context.Context, name, version string) (any, error) {
 	}
 	defer k.mu.Unlock()
 	if k.taken == nil {
-		k.taken, k.states = map[keptName]chan struct{}{}, map[keptName]*list.Element{}
+		k.taken, k.states = map[stateName]chan struct{}{}, map[stateName]*list.Element{}
 	}
 	k.taken[id] = make(chan struct{})
 	s := k.remove(k.states[id])
@@ -90,7 +90,7 @@ func (k *keeper) Take(ctx context.Context, name, version string) (any, error) {
 
 // Give implements port.Keeper.
 func (k *keeper) Give(name, version string, state any, bytes int64) {
-	id := keptName{k.project, name}
+	id := stateName{k.project, name}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	close(k.taken[id])
@@ -98,19 +98,19 @@ func (k *keeper) Give(name, version string, state any, bytes int64) {
 	if state == nil || bytes > k.Limit() {
 		return
 	}
-	k.states[id] = k.recent.PushFront(&keptState{id, k.version(version), state, bytes})
-	for k.bytes += bytes; k.bytes > keptBytes; {
+	k.states[id] = k.recent.PushFront(&storedState{id, k.version(version), state, bytes})
+	for k.bytes += bytes; k.bytes > allStateBytes; {
 		k.remove(k.recent.Back())
 	}
 }
 
 // remove removes a state and returns it; nil if element is nil. The caller must hold mu.
-func (k *kept) remove(element *list.Element) *keptState {
+func (k *storedStates) remove(element *list.Element) *storedState {
 	if element == nil {
 		return nil
 	}
-	s := k.recent.Remove(element).(*keptState)
-	delete(k.states, s.keptName)
+	s := k.recent.Remove(element).(*storedState)
+	delete(k.states, s.stateName)
 	k.bytes -= s.bytes
 	return s
 }
