@@ -53,7 +53,7 @@ func TestFlag_Tabs(t *testing.T) {
 	p.node("dialog", "Pin a value", "StaticText", "This is not a valid time. Use the format 2026-12-01 09:00.")
 	p.fill("", "dialog", "Pin a value", "textbox", "Until")
 	p.click("dialog", "Pin a value", "button", "Pin")
-	p.waitAnnounced("Pinned true for ben")
+	p.waitAnnounced("Pinned true for ben@example.com") // as the table and the page of the person name them
 	p.node("table", "Pinned values", "link", "ben@example.com")
 	p.node("table", "Pinned values", "cell", "<b>ticket 7</b>")
 	p.accessible()

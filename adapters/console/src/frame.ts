@@ -9,6 +9,7 @@ import { arrival, go, href, mayLeave, place } from "./router";
 import { findRoute, routes, hasPage, scopeOf, type Page, type Route } from "./routes";
 import { homeProject, hasScope, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
+import { cancelRestore, restoreView } from "./ui/views";
 import { openSearch } from "./search";
 import { ApiError, prompts, checkServer } from "./api/client";
 import { words } from "./words";
@@ -143,8 +144,11 @@ function showPages(main: HTMLElement): void {
   effect(() => {
     const { path } = place();
     const who = session();
-    const { route, params } = findRoute(path);
+    const found = findRoute(path);
+    const { params } = found;
     if (who === undefined) return;
+    const isForeign = params.project !== undefined && who !== null && who.projects.length > 0 && !who.projects.some((p) => String(p.id) === params.project);
+    const route = isForeign ? undefined : found.route;
     if (who === null && !route?.open) {
       void go("sign-in", { next: path + location.search }, true);
       return;
@@ -153,7 +157,7 @@ function showPages(main: HTMLElement): void {
       void go(`p/${homeProject()}`, {}, true);
       return;
     }
-    const id = Number(params.project);
+    const id = isForeign ? 0 : Number(params.project);
     if (id) {
       project.set(id);
       localStorage.setItem("bunting.project", String(id));
@@ -171,7 +175,7 @@ function showPages(main: HTMLElement): void {
       const [, end] = scope(() => append(main, renderPage(route, page, params)));
       close = end;
       isLoadingPage.set(false);
-      placeFocus(main, arrive);
+      placeFocus(main, arrive, () => isLoadingPage.peek() || pendingResources.peek() > 0);
     });
   });
 }
@@ -200,13 +204,11 @@ function renderPage(route: Route | undefined, page: Page, params: Record<string,
   }
 }
 
-function placeFocus(main: HTMLElement, arrive: boolean): void {
+function placeFocus(main: HTMLElement, arrive: boolean, isLoading: () => boolean): void {
   const target = main.querySelector<HTMLElement>("[data-first-focus]") ?? main.querySelector<HTMLElement>("h1");
-  if (arrival.restored) {
-    requestAnimationFrame(() => scrollTo(0, arrival.scroll));
-  } else {
-    scrollTo(0, 0);
-  }
   if (arrive || target?.hasAttribute("data-first-focus")) target?.focus({ preventScroll: true });
+  if (arrival.view) return restoreView(arrival.view, isLoading);
+  cancelRestore();
+  scrollTo(0, 0);
 }
 

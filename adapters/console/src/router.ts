@@ -1,5 +1,6 @@
 // The router. Every view has a URL, with its filters in the query.
 import { signal } from "./ui/dom";
+import { rememberView, saveViews, viewOf, type View } from "./ui/views";
 
 export interface Place {
   /** Path below the console, without slashes at its start and end. */
@@ -19,11 +20,17 @@ export const place = signal<Place>(currentPlace());
 /** leave is set by a form with unsaved changes. It reports whether the page may be left. */
 export const guard: { leave: (() => Promise<boolean>) | null } = { leave: null };
 
-/** Whether the page was reached with back or forward, and its scroll position then. */
-export const arrival = { restored: false, scroll: 0 };
+/** The view to restore, if the page was reached with back, forward or a reload. */
+export const arrival: { view: View | undefined } = { view: undefined };
 
-let index = (history.state as { n?: number } | null)?.n ?? 0;
-const scrolls = new Map<number, number>();
+/** The state of an entry of the history: its index in the document's part of the history, and its id. */
+interface Entry {
+  n: number;
+  id: string;
+}
+
+const newEntry = (n: number): Entry => ({ n, id: `${n}-${Date.now()}` });
+let entry: Entry = newEntry(0);
 
 /** Returns the URL of a view, without empty parameters. */
 export function href(path: string, query: Record<string, string> = {}): string {
@@ -44,10 +51,10 @@ export async function go(path: string, query: Record<string, string> = {}, repla
 }
 
 function move(address: string, replace: boolean): void {
-  scrolls.set(index, scrollY);
-  if (!replace) index++;
-  history[replace ? "replaceState" : "pushState"]({ n: index }, "", address);
-  arrival.restored = false;
+  rememberView(entry.id);
+  entry = newEntry(replace ? entry.n : entry.n + 1);
+  history[replace ? "replaceState" : "pushState"](entry, "", address);
+  arrival.view = undefined;
   place.set(currentPlace());
 }
 
@@ -63,32 +70,37 @@ export function setParams(values: Record<string, string>): void {
     else q.delete(k);
   }
   const search = q.toString();
-  history.replaceState({ n: index }, "", location.pathname + (search ? "?" + search : ""));
+  history.replaceState(entry, "", location.pathname + (search ? "?" + search : ""));
   place.set(currentPlace());
 }
 
 export function startRouter(): void {
   history.scrollRestoration = "manual";
-  history.replaceState({ n: index }, "", location.href);
+  const known = history.state as Entry | null;
+  if (known?.id) entry = known;
+  arrival.view = viewOf(entry.id);
+  history.replaceState(entry, "", location.href);
+  addEventListener("pagehide", () => {
+    rememberView(entry.id);
+    saveViews();
+  });
   addEventListener("popstate", (e) => {
-    scrolls.set(index, scrollY);
-    const to = (e.state as { n?: number } | null)?.n ?? 0;
-    const arrive = () => {
-      index = to;
-      arrival.restored = true;
-      arrival.scroll = scrolls.get(index) ?? 0;
-      guard.leave = null;
+    const to = (e.state as Entry | null) ?? newEntry(0);
+    if (!guard.leave) {
+      rememberView(entry.id);
+      entry = to;
+      arrival.view = viewOf(to.id) ?? { scroll: 0, focus: null };
       place.set(currentPlace());
-    };
-    if (!guard.leave) return arrive();
+      return;
+    }
     const confirmLeave = guard.leave;
-    const address = location.href;
-    history.go(index - to); // stay on the page until the person has answered
+    const steps = to.n - entry.n;
+    history.go(-steps); // stay on the page until the person has answered
     addEventListener("popstate", (stay) => stay.stopImmediatePropagation(), { once: true, capture: true });
     void confirmLeave().then((leave) => {
       if (!leave) return;
       guard.leave = null;
-      move(address, false);
+      history.go(steps);
     });
   });
   addEventListener("beforeunload", (e) => guard.leave && e.preventDefault());

@@ -104,6 +104,15 @@ export const scopeOf = (route: Route | undefined): string | undefined => route?.
 /** Reports whether there is a page at a path. Links to missing pages are left out. */
 export const hasPage = (path: string): boolean => findRoute(path).route !== undefined;
 
+/** Decodes a part of a path. A part that is not valid becomes "", which no parameter may be. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}
+
 /** Returns the route of a path and its parameters. */
 export function findRoute(path: string): { route: Route | undefined; params: Params } {
   const parts = path.split("/");
@@ -112,8 +121,8 @@ export function findRoute(path: string): { route: Route | undefined; params: Par
     const params: Params = {};
     const matches = p.parts.every((want, i) => {
       if (!want.startsWith(":")) return want === parts[i];
-      params[want.slice(1)] = decodeURIComponent(parts[i]!);
-      return parts[i] !== "";
+      params[want.slice(1)] = decoded(parts[i]!);
+      return params[want.slice(1)] !== "";
     });
     if (matches) return { route: p.route, params };
   }

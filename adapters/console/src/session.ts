@@ -2,6 +2,7 @@
 import { signal } from "./ui/dom";
 import { get, send } from "./api/client";
 import { clearCache } from "./api/cache";
+import { forgetViews } from "./ui/views";
 
 export interface Project {
   id: number;
@@ -36,6 +37,7 @@ export async function loadSession(): Promise<void> {
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
   clearCache();
+  forgetViews();
   sessionStorage.clear();
   session.set(null);
 }

@@ -1,6 +1,7 @@
 // Cohorts as the API represents them, and the drafts of their form.
 import { canonicalJSON, newFilter, type FilterDraft } from "./draft";
 import type { Filter } from "./flags";
+import { filterText } from "../ui/diff";
 
 export interface Cohort {
   id: number;
@@ -55,5 +56,8 @@ export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
 export function treeOf(r: RuleDraft): Tree {
   return { type: r.any ? "OR" : "AND", values: r.groups.map((g) => ({ type: g.any ? "OR" : "AND", values: g.filters.map((f) => f.filter) })) };
 }
+
+/** Describes a rule in one line: groups are separated by semicolons, and a group for which one filter is enough has slashes. */
+export const ruleText = (r: RuleDraft): string => r.groups.map((g) => g.filters.map((f) => filterText(f.filter)).join(g.any ? " / " : ", ")).join(r.any ? "; " : " + ");
 
 export const sameRule = (a: RuleDraft, b: RuleDraft) => canonicalJSON(treeOf(a)) === canonicalJSON(treeOf(b));

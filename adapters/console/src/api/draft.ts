@@ -39,6 +39,13 @@ export interface Draft {
   tags: string;
   keep: boolean;
   runtime: string;
+  /** The hash; "" for that of the project. */
+  hash: string;
+  /** What is hashed: "" for the distinct id, or device_id. */
+  bucket: string;
+  /** The evaluation contexts, separated by commas. */
+  contexts: string;
+  allContexts: boolean;
 }
 
 let ids = Date.now(); // restored drafts have lower ids
@@ -80,6 +87,10 @@ export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "t
     tags: (f.tags ?? []).join(", "),
     keep: f.ensure_experience_continuity ?? false,
     runtime: f.evaluation_runtime ?? "all",
+    hash: f.bucketing_hash ?? "",
+    bucket: f.bucketing_identifier === "device_id" ? "device_id" : "",
+    contexts: (f.evaluation_contexts ?? []).join(", "),
+    allContexts: f.evaluation_contexts_match_mode === "all",
   };
 }
 
@@ -116,19 +127,31 @@ export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Fil
     name: d.name,
     active: d.active,
     filters,
-    tags: [...new Set(d.tags.split(",").map((t) => t.trim()).filter(Boolean))],
+    tags: listOf(d.tags),
     ensure_experience_continuity: d.keep,
     evaluation_runtime: d.runtime,
     is_remote_configuration: d.kind === "config",
+    bucketing_hash: d.hash || null,
+    bucketing_identifier: d.bucket || null,
+    evaluation_contexts: listOf(d.contexts),
+    evaluation_contexts_match_mode: d.allContexts ? "all" : "any",
   };
 }
+
+const listOf = (text: string) => [...new Set(text.split(",").map((t) => t.trim()).filter(Boolean))];
+
+/** Reports whether the settings of the part More have their defaults. */
+export const isPlain = (d: Draft): boolean => !d.keep && d.runtime === "all" && !d.hash && !d.bucket && !d.contexts.trim();
+
+/** The values of members that an older response may lack. */
+const defaults: Record<string, unknown> = { ensure_experience_continuity: false, bucketing_hash: null, bucketing_identifier: null, evaluation_contexts: [], evaluation_contexts_match_mode: "any" };
 
 /** Returns the members of a body that differ from the flag. */
 export function changedMembers(f: Flag, body: Partial<Flag>): Partial<Flag> {
   const out: Record<string, unknown> = {};
   for (const [k, v] of Object.entries(body)) {
-    const was = (f as unknown as Record<string, unknown>)[k] ?? (k === "ensure_experience_continuity" ? false : undefined);
-    if (canonicalJSON(was) !== canonicalJSON(v)) out[k] = v;
+    const was = (f as unknown as Record<string, unknown>)[k] ?? defaults[k];
+    if (canonicalJSON(was) !== canonicalJSON(v) && !(k === "bucketing_identifier" && was === "distinct_id" && v === null)) out[k] = v;
   }
   return out as Partial<Flag>;
 }

@@ -57,6 +57,17 @@ export interface Flag {
   filters: Filters;
   ensure_experience_continuity: boolean | null;
   evaluation_runtime: string;
+  /** sha1 or murmur3; null for that of the project. */
+  bucketing_hash: string | null;
+  /** distinct_id or device_id; null for distinct_id. */
+  bucketing_identifier: string | null;
+  evaluation_contexts: string[];
+  /** any or all. */
+  evaluation_contexts_match_mode: string;
+  /** The ids of the experiments that use the flag. */
+  experiment_set: number[];
+  surveys: { id: string; name: string }[];
+  features: { id: string; name: string }[];
   is_remote_configuration: boolean;
   has_encrypted_payloads: boolean;
   last_called_at: string | null;

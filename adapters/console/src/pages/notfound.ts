@@ -1,9 +1,4 @@
-import { h, type Child } from "../ui/dom";
-import { heading } from "../ui/parts";
-import { href } from "../router";
-import { homeProject } from "../session";
-import { words } from "../words";
+// The page of an address that no page has.
+import { notFound } from "../ui/record";
 
-export default function notFound(): Child {
-  return [heading(words.notFound), h("p", null, words.notFoundText), h("p", null, h("a", { href: href(`p/${homeProject()}`) }, words.home))];
-}
+export default () => notFound();

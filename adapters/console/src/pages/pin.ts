@@ -8,17 +8,30 @@ import { projectZone } from "../ui/time";
 import { parseLocalTime } from "../ui/zone";
 import { invalidate } from "../api/cache";
 import { ApiError, get, send } from "../api/client";
-import type { Flag } from "../api/flags";
+import type { Flag, User } from "../api/flags";
 import { projectPath } from "../session";
 import { flagTabWords } from "../words/flagtabs";
 import { pinWords } from "../words/pins";
-import { suggestFlags, suggestPeople } from "./suggest";
+import { personChoice, suggestFlags } from "./suggest";
 
 /** The person of a pin: a distinct id, and the name that is shown. */
 export interface PinSubject {
   id: string;
   name: string;
 }
+
+export interface Pin {
+  id: number;
+  person: { uuid?: string; name: string } | null;
+  group: { type: string; key: string } | null;
+  value: unknown;
+  note: string;
+  expires_at: string | null;
+  created_by: User | null;
+}
+
+/** Returns the name of the person or group of a pin, as the server knows it. */
+export const subjectName = (p: Pin): string => p.person?.name ?? (p.group ? pinWords.groupOf(p.group.type, p.group.key) : pinWords.erased);
 
 /** Returns the values that a flag can have. */
 const valuesOf = (f: Flag | undefined) => (f?.filters.multivariate?.variants.length ? ["false", ...f.filters.multivariate.variants.map((v) => v.key)] : ["true", "false"]);
@@ -28,7 +41,7 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
   const zone = projectZone();
   const flag = signal<Flag | undefined>(known.flag);
   const value = signal(known.flag ? valuesOf(known.flag)[0]! : "true");
-  const who = signal(known.person?.name ?? "");
+  const who = signal(known.person?.id ?? "");
   const key = signal(known.flag?.key ?? "");
   const faults = { who: signal(""), until: signal(""), other: signal("") };
   const choose = async (text: string) => {
@@ -40,17 +53,17 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
   if (known.key) await choose(known.key);
   const until: HTMLInputElement = h("input", { type: "text", autocomplete: "off", placeholder: "2026-12-01 09:00" });
   const note: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200 });
-  const done = await dialog<boolean>({ title: pinWords.pin }, (d) => {
+  const pinned = await dialog<Pin>({ title: pinWords.pin }, (d) => {
     const run = async () => {
       const at = until.value.trim() && parseLocalTime(until.value, zone);
-      const id = known.person?.id ?? who.peek().trim();
+      const id = who.peek().trim();
       faults.until.set(at === undefined ? flagTabWords.whenWanted : "");
       faults.who.set(!id ? pinWords.whoWanted : !flag.peek() ? pinWords.flagWanted : "");
       if (at === undefined || faults.who.peek()) return;
       const text = value.peek();
       try {
-        await send("POST", projectPath(`feature_flags/${flag.peek()!.id}/pins/`), { distinct_id: id, value: { true: true, false: false }[text] ?? text, note: note.value.trim(), expires_at: at || null });
-        d.close(true);
+        const pin = await send<Pin>("POST", projectPath(`feature_flags/${flag.peek()!.id}/pins/`), { distinct_id: id, value: { true: true, false: false }[text] ?? text, note: note.value.trim(), expires_at: at || null });
+        d.close(pin);
       } catch (e) {
         faults.other.set(e instanceof ApiError ? e.detail : String(e));
       }
@@ -66,15 +79,16 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
       buttons: button(pinWords.pinButton, { kind: "primary", run }),
     };
   });
-  if (!done) return false;
+  if (!pinned) return false;
   invalidate("feature_flags");
   invalidate("persons");
-  announce(pinWords.pinned(value.peek(), known.person?.name ?? who.peek().trim()));
+  announce(pinWords.pinned(value.peek(), subjectName(pinned)));
   return true;
 }
 
 /** Returns the field for the person or the flag, whichever is not given. */
 function subject(known: { flag?: Flag; person?: PinSubject }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
   if (known.person) return comboboxField({ label: pinWords.flag, value: key, options: suggestFlags, change: (text) => void choose(text), free: true, first: true });
-  return comboboxField({ label: pinWords.person, value: who, options: suggestPeople, change: who.set, free: true, first: true });
+  const people = personChoice();
+  return comboboxField({ label: pinWords.person, value: () => people.name(who()), options: people.options, change: (text) => who.set(people.id(text)), free: true, first: true });
 }

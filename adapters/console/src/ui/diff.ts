@@ -3,6 +3,7 @@ import { h, signal, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
 import { canonicalJSON, valueTexts } from "../api/draft";
 import { operators, percent, words } from "../words";
+import { commonPairs, diffLines, indentJSON } from "./lines";
 
 type Versioned = Partial<Omit<Flag, "filters">> & { filters?: Filters };
 
@@ -11,6 +12,8 @@ export interface Change {
   what: string;
   before: string;
   after: string;
+  /** Whether the values are texts of several lines, which the table compares line by line. */
+  byLine?: boolean;
 }
 
 /** Describes a filter, such as "plan is pro" or "in cohort 3". */
@@ -30,20 +33,7 @@ const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
 const conditionText = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
 
 /** Returns pairs of indexes of equal elements, by the longest common subsequence. */
-export function matchEqual(a: readonly unknown[], b: readonly unknown[]): [number, number][] {
-  const [x, y] = [a.map(canonicalJSON), b.map(canonicalJSON)];
-  const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) best[i]![j] = x[i] === y[j] ? best[i + 1]![j + 1]! + 1 : Math.max(best[i + 1]![j]!, best[i]![j + 1]!);
-  }
-  const out: [number, number][] = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (x[i] === y[j]) out.push([i++, j++]);
-    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++;
-    else j++;
-  }
-  return out;
-}
+export const matchEqual = (a: readonly unknown[], b: readonly unknown[]): [number, number][] => commonPairs(a.map(canonicalJSON), b.map(canonicalJSON));
 
 function diffConditions(a: Condition[], b: Condition[]): Change[] {
   const same = [...matchEqual(a, b), [a.length, b.length] as [number, number]];
@@ -88,30 +78,62 @@ function diffByName(a: Record<string, string>, b: Record<string, string>, label:
   return out;
 }
 
+const runtimes: Record<string, string> = { server: words.server, client: words.client };
+const runtimeText = (f: Versioned) => runtimes[f.evaluation_runtime ?? ""] ?? words.everywhere;
+const hashText = (hash: string | null | undefined) => words.hashes[hash ?? ""] ?? String(hash);
+const bucketText = (f: Versioned) => (f.bucketing_identifier === "device_id" ? words.deviceID : words.distinctID);
+const modeText = (f: Versioned) => (f.evaluation_contexts_match_mode === "all" ? words.allContexts : words.anyContext);
+
 const kindOf = (f: Versioned) => (f.is_remote_configuration ? words.remoteConfig : f.filters?.multivariate?.variants.length ? words.variants : words.onOrOff);
 const shares = (f: Versioned) => Object.fromEntries((f.filters?.multivariate?.variants ?? []).map((v) => [v.key, percent(v.rollout_percentage)]));
 const payloads = (f: Versioned) => Object.fromEntries(Object.entries(f.filters?.payloads ?? {}).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]));
 
+/** Compares payloads. Both are indented if that keeps a difference between them. */
+function diffPayloads(a: Record<string, string>, b: Record<string, string>): Change[] {
+  return diffByName(a, b, words.payloadOf).map((c) => {
+    const [before, after] = [indentJSON(c.before), indentJSON(c.after)];
+    return before === after ? { ...c, byLine: true } : { ...c, before, after, byLine: true };
+  });
+}
+
+/** Returns a row for each changed line of a change that is compared by line, or the change itself if it has one line. */
+function rowsOf(c: Change): Change[] {
+  if (!c.byLine || !(c.before + c.after).includes("\n") || c.kind !== "~") return [c];
+  return diffLines(c.before, c.after).map((l): Change => ({
+    kind: l.before === undefined ? "+" : l.after === undefined ? "−" : "~",
+    what: words.lineOf(c.what, l.line),
+    before: l.before ?? words.dash,
+    after: l.after ?? words.dash,
+    byLine: true,
+  }));
+}
+
 /** Returns the rows of the diff of two versions, in the order of the form. */
 export function diffFlags(a: Versioned, b: Versioned): Change[] {
   const yes = (x: unknown) => (x ? words.on : words.off);
+  const yesNo = (x: unknown) => (x ? words.yes : words.no);
   const both = (name: keyof Flag) => name in a && name in b;
   const plain: [string, boolean, string, string][] = [
     [words.key, both("key"), a.key ?? "", b.key ?? ""],
     [words.description, both("name"), a.name ?? "", b.name ?? ""],
     [words.enabledPlain, both("active"), yes(a.active), yes(b.active)],
-    [words.archived, both("archived"), yes(a.archived), yes(b.archived)],
+    [words.archived, both("archived"), yesNo(a.archived), yesNo(b.archived)],
+    [words.deletedState, both("deleted"), yesNo(a.deleted), yesNo(b.deleted)],
     [words.kind, both("filters"), kindOf(a), kindOf(b)],
     [words.about, both("filters"), String(a.filters?.aggregation_group_type_index ?? words.people), String(b.filters?.aggregation_group_type_index ?? words.people)],
   ];
   const later: typeof plain = [
     [words.tags, both("tags"), (a.tags ?? []).join(", "), (b.tags ?? []).join(", ")],
     [words.keepValue, both("ensure_experience_continuity"), yes(a.ensure_experience_continuity), yes(b.ensure_experience_continuity)],
-    [words.runsIn, both("evaluation_runtime"), a.evaluation_runtime ?? "all", b.evaluation_runtime ?? "all"],
+    [words.runsIn, both("evaluation_runtime"), runtimeText(a), runtimeText(b)],
+    [words.hash, both("bucketing_hash"), hashText(a.bucketing_hash), hashText(b.bucketing_hash)],
+    [words.bucketBy, both("bucketing_identifier"), bucketText(a), bucketText(b)],
+    [words.contexts, both("evaluation_contexts"), (a.evaluation_contexts ?? []).join(", "), (b.evaluation_contexts ?? []).join(", ")],
+    [words.contextsMode, both("evaluation_contexts_match_mode"), modeText(a), modeText(b)],
   ];
   const rows = (list: typeof plain) =>
     list.filter(([, there, x, y]) => there && x !== y).map(([what, , x, y]): Change => ({ kind: x ? (y ? "~" : "−") : "+", what, before: x || words.dash, after: y || words.dash }));
-  const filters = a.filters && b.filters ? [...diffConditions(a.filters.groups ?? [], b.filters.groups ?? []), ...diffByName(shares(a), shares(b), words.variantShare), ...diffByName(payloads(a), payloads(b), words.payloadOf)] : [];
+  const filters = a.filters && b.filters ? [...diffConditions(a.filters.groups ?? [], b.filters.groups ?? []), ...diffByName(shares(a), shares(b), words.variantShare), ...diffPayloads(payloads(a), payloads(b))] : [];
   return [...rows(plain), ...filters, ...rows(later)];
 }
 
@@ -147,13 +169,12 @@ export function changesTable(list: readonly Change[]): Child {
       h(
         "tbody",
         null,
-        list.map((c) =>
+        list.flatMap(rowsOf).map((c) =>
           h(
             "tr",
             { class: marks[c.kind][0] },
             h("th", { scope: "row" }, changedThing(c)),
-            h("td", null, h("bdi", null, c.before)),
-            h("td", null, h("bdi", null, c.after)),
+            [c.before, c.after].map((text) => h("td", { class: c.byLine ? "lines" : null }, h("bdi", null, text))),
           ),
         ),
       ),

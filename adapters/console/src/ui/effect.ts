@@ -1,6 +1,7 @@
 // The people whose value a change affects (console.md N6): a sentence, the transitions and the people.
 import { effect, h, onEnd, signal, type Child } from "./dom";
 import { ApiError, send } from "../api/client";
+import type { Flag } from "../api/flags";
 import { projectPath } from "../session";
 import { words } from "../words";
 
@@ -12,6 +13,14 @@ interface EffectResponse {
   sample: number | null;
   results: { person: { uuid: string; name: string }; before: string; after: string; reason: string }[];
 }
+
+/** Returns the body of the request for the effect of a flag's new state. */
+export const effectBody = (f: Pick<Flag, "filters" | "active"> & Partial<Flag>): object => ({
+  filters: f.filters,
+  active: f.active,
+  ...(f.bucketing_hash === undefined ? {} : { bucketing_hash: f.bucketing_hash }),
+  ...(f.bucketing_identifier === undefined ? {} : { bucketing_identifier: f.bucketing_identifier }),
+});
 
 export function effectSentence(a: Pick<EffectResponse, "changed" | "of" | "exact" | "sample">): string {
   if (!a.changed) return words.nobodyChanges;

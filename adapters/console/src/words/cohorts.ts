@@ -9,6 +9,7 @@ export const cohortWords = {
   noCohortsText: "A cohort is a named set of people, defined by a rule (for example everyone on the plan pro) or by a list. Flags and insights can use it.",
   noCohortsMatch: "No cohorts match",
   name: "Name",
+  rule: "Rule",
   nameWanted: "A cohort needs a name.",
   kind: "Kind",
   byRule: "By rule",

@@ -21,7 +21,6 @@ export const eventWords = {
   noGroups: "No groups yet",
   noGroupsText: "A group is something that several people share, such as a company, a team or a workspace. Groups appear when an SDK calls group, or when you send an event like this:",
   noGroupsMatch: "No groups match",
-  noSuchGroup: "This group does not exist.",
   group: "Group",
   value: "Value",
   flagsAbout: (n: number) => `${count(n, "flag")} for this type of group`,

@@ -9,6 +9,7 @@ export const insightWords = {
   noInsightsText: "An insight answers a question about events and stays up to date, for example how many orders there are each day, who comes back, or where people leave.",
   noInsightsMatch: "No insights match",
   name: "Name",
+  query: "Query",
   nameWanted: "An insight needs a name.",
   kind: "Kind",
   kinds: { TrendsQuery: "Trend", FunnelsQuery: "Funnel", RetentionQuery: "Retention", LifecycleQuery: "Lifecycle", StickinessQuery: "Stickiness" } as Record<string, string>,

@@ -19,6 +19,7 @@ export const pinWords = {
   by: "By",
   never: "No end",
   erased: "Erased",
+  groupOf: (type: string, key: string) => `${type} ${key}`,
   pinned: (value: string, who: string) => `Pinned ${value} for ${who}`,
   unpinned: (who: string) => `Unpinned ${who}`,
   whoWanted: "Choose a person.",

@@ -3,8 +3,9 @@ import { h, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { diffFlags, changesTable } from "../../ui/diff";
-import { effectRegion } from "../../ui/effect";
-import { button, heading, showResource } from "../../ui/parts";
+import { effectBody, effectRegion } from "../../ui/effect";
+import { button, showResource } from "../../ui/parts";
+import { recordPage } from "../../ui/record";
 import { time } from "../../ui/time";
 import { approvedBy, isOpen, type ChangeRequest } from "../../api/approvals";
 import { resource, invalidate } from "../../api/cache";
@@ -20,7 +21,6 @@ import { showRefusal } from "../flags/actions";
 export default function changePage(params: Params): Child {
   const path = () => projectPath(`change_requests/${params.id}/`);
   const got = resource<ChangeRequest>(() => ({ path: path() }));
-  const key = () => got.data()?.flag_key ?? "…";
   const flagPath = (r: ChangeRequest) => projectPath(`feature_flags/${r.flag}/`);
   /** The flag to compare with: the current one, or the earlier version if the request is closed. */
   const flag = resource<Flag>(() => {
@@ -37,9 +37,12 @@ export default function changePage(params: Params): Child {
     invalidate("change_requests");
     invalidate("feature_flags");
   };
-  return [
-    heading(() => approvalWords.changeOf(key() || approvalWords.gone), when(() => got.data(), () => tools(() => got.data()!, act))),
-    showResource(got, (data) => [
+  return recordPage<ChangeRequest>({
+    record: got,
+    title: (r) => approvalWords.changeOf(r.flag_key || approvalWords.gone),
+    list: { label: words.approvals, path: "approvals" },
+    actions: (r) => tools(r, act),
+    show: (data) => [
       h("p", { class: "gap" }, h("strong", null, () => data().title || approvalWords.untitled(data().id)), " ", () => (data().flag_key ? h("a", { href: href(`p/${project()}/flags/${data().flag}`) }, approvalWords.seeFlag) : null)),
       () => (data().note ? h("p", { class: "gap" }, h("bdi", null, data().note)) : null),
       h("p", { class: "meta" }, () => [
@@ -49,8 +52,8 @@ export default function changePage(params: Params): Child {
       ]),
       when(() => data().flag_key, () => showResource(flag, (f) => () => difference(data(), f()))),
       h("section", { class: "card gap-above", "aria-label": approvalWords.votes }, h("h2", { id: "votes" }, approvalWords.votes), () => votes(data())),
-    ]),
-  ];
+    ],
+  });
 }
 
 function difference(r: ChangeRequest, f: Flag): Child {
@@ -58,7 +61,7 @@ function difference(r: ChangeRequest, f: Flag): Child {
     isOpen(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, approvalWords.changedSince(r.base_version)) : null,
     h("h2", { class: "gap gap-above" }, words.changes),
     changesTable(diffFlags(f, { ...f, ...r.patch })),
-    isOpen(r) ? h("div", { class: "gap-above" }, effectRegion(r.flag, () => ({ filters: r.patch.filters ?? f.filters, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
+    isOpen(r) ? h("div", { class: "gap-above" }, effectRegion(r.flag, () => effectBody({ ...f, ...r.patch, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
   ];
 }
 

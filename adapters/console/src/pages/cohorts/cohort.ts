@@ -1,17 +1,19 @@
 // The page of a cohort: its rule or list, its people, and the flags that use it.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
+import { followStored, partsOf, saveParts, type Part } from "../../ui/conflict";
 import { confirm, dialog } from "../../ui/dialog";
-import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { confirmBeforeLeave, lackOf, onSaveKey, readOnlyNote } from "../../ui/form";
 import { saveDraft, loadDraft } from "../../ui/drafts";
-import { loadingBars, button, field, heading, problem, showResource } from "../../ui/parts";
+import { button, field, problem, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
+import { loadRecord, recordPage } from "../../ui/record";
 import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { idsText } from "../../ui/searchbox";
 import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
-import { ruleOf, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
+import { ruleOf, ruleText, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
 import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
@@ -30,29 +32,26 @@ import { usedBy } from "./usedby";
 const scope = "cohort:write";
 
 export default function cohortPage(params: Params): Child {
-  const cohort = signal<Cohort | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
   const path = projectPath(`cohorts/${params.id}/`);
-  const load = () => get<Cohort>(path).then((c) => (cohort.set(c), fault.set(undefined)), (e: unknown) => fault.set(e));
-  void load();
+  const record = loadRecord(() => get<Cohort>(path));
   const people = pages<Person>(() => ({ path: path + "persons/", query: { limit: 50 } }));
   const reloadAll = async () => {
-    await load();
+    await record.reload();
     invalidate("cohorts");
     people.reload();
   };
-  const c = cohort as Signal<Cohort>;
-  return [
-    heading(() => (cohort() ? cohortName(cohort()!) : "…"), when(cohort, () => tools(c, path, reloadAll))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !cohort() && !fault(), () => loadingBars(8)),
-    when(cohort, () => [
+  return recordPage<Cohort>({
+    record,
+    title: cohortName,
+    list: { label: words.cohorts, path: "cohorts" },
+    actions: (c) => tools(c, path, reloadAll),
+    show: (c) => [
       h("p", { class: "meta gap" }, () => [c().is_static ? cohortWords.byList : cohortWords.byRule, " · ", words.nPeople(c().count ?? 0), ...(c().is_static ? [] : [` · ${cohortWords.counted} `, time(c().last_calculation) ?? words.never])]),
       form(c, path, reloadAll),
       h("section", { class: "card gap-above", "aria-label": words.people }, h("h2", null, words.people), showResource(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, cohortWords.nobody)), when(() => data().length > 0, () => members(c, data, path, reloadAll)), when(people.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: people.more })))])),
       usedBy(c.peek().id),
-    ]),
-  ];
+    ],
+  });
 }
 
 function tools(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<void>): Child {
@@ -111,32 +110,61 @@ async function addPeople(path: string): Promise<boolean> {
   return added === true;
 }
 
+type Texts = { name: string; description: string };
+
+const textsOf = (c: Cohort): Texts => ({ name: c.name ?? "", description: c.description });
+
 function form(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<void>): Child {
   const first = ruleOf(cohort.peek().filters?.properties);
   const record = `cohort:${cohort.peek().id}`;
-  const was = loadDraft<{ rule: RuleDraft; texts: { name: string; description: string } }>(record);
-  const clean = signal(first ?? ruleOf(undefined)!);
+  const was = loadDraft<{ rule: RuleDraft; texts: Texts; base: Texts; clean: RuleDraft }>(record);
   const ruled = !cohort.peek().is_static && first !== undefined;
+  const clean = signal(was?.clean ?? first ?? ruleOf(undefined)!); // the rule that the draft started with
   const rule = signal((ruled && was?.rule) || clean.peek());
-  const texts = signal(was?.texts ?? { name: cohort.peek().name ?? "", description: cohort.peek().description });
+  const base = signal<Texts>(was?.base ?? textsOf(cohort.peek())); // the texts that the draft started with
+  const texts = signal<Texts>(was?.texts ?? base.peek());
   const faults = signal<Record<string, string | undefined>>({});
   const other = signal<unknown>(undefined);
   const locked = () => !hasScope(scope);
-  const changed = () => texts().name !== (cohort().name ?? "") || texts().description !== cohort().description || (ruled && !sameRule(rule(), clean()));
+  const changedTexts = () => Object.fromEntries(Object.entries(texts()).map(([name, text]) => [name, text.trim()] as const).filter(([name, text]) => text !== base()[name as keyof Texts].trim()));
+  const changed = () => Object.keys(changedTexts()).length > 0 || (ruled && !sameRule(rule(), clean()));
   if (was && changed()) announce(words.draftRestored);
-  saveDraft(record, () => ({ rule: rule(), texts: texts() }), changed);
+  saveDraft(record, () => ({ rule: rule(), texts: texts(), base: base(), clean: clean() }), changed);
   confirmBeforeLeave(changed);
+  effect(() => {
+    const now = cohort();
+    untracked(() => {
+      const next = followStored(texts(), base(), textsOf(now));
+      base.set(next.base);
+      texts.set(next.draft);
+      const stored = ruleOf(now.filters?.properties);
+      if (!ruled || !stored || !sameRule(rule(), clean()) || sameRule(stored, clean())) return;
+      clean.set(stored);
+      rule.set(stored);
+    });
+  });
+  const parts = () => {
+    const ruleChanged = ruled && !sameRule(rule.peek(), clean.peek());
+    const stored = (c: Cohort) => ruleOf(c.filters?.properties);
+    const rulePart: Part<Cohort> = { what: cohortWords.rule, base: ruleText(clean.peek()), mine: ruleText(rule.peek()), read: (c) => (stored(c) ? ruleText(stored(c)!) : JSON.stringify(c.filters?.properties)), body: { filters: { properties: treeOf(rule.peek()) } } };
+    return [...partsOf<Cohort>({ ...cohort.peek(), ...base.peek() }, changedTexts(), { name: cohortWords.name, description: words.description }), ...(ruleChanged ? [rulePart] : [])];
+  };
   const save = async () => {
     other.set(undefined);
-    const { name, description } = texts.peek();
+    const { name } = texts.peek();
     faults.set({ name: name.trim() ? undefined : cohortWords.nameWanted, rule: ruled ? ruleFault(rule.peek()) : undefined });
     if (Object.values(faults.peek()).some(Boolean)) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     try {
-      const got = await send<Cohort>("PATCH", path, { name: name.trim(), description, ...(ruled && !sameRule(rule.peek(), clean.peek()) ? { filters: { properties: treeOf(rule.peek()) } } : {}) });
+      const got = await saveParts(path, parts());
+      if (!got) return;
+      base.set(textsOf(got));
+      texts.set(textsOf(got));
+      const stored = ruleOf(got.filters?.properties);
+      if (ruled && stored) {
+        clean.set(stored);
+        rule.set(stored);
+      }
       cohort.set(got);
-      texts.set({ name: got.name ?? "", description: got.description });
-      clean.set(rule.peek());
-      announce(words.saved);
       await reloadAll();
     } catch (e) {
       other.set(e);
@@ -151,6 +179,7 @@ function form(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<voi
     "section",
     { class: "stack form-narrow", "aria-label": cohortWords.cohort },
     () => (other() ? problem(words.notDone, other()) : null),
+    readOnlyNote(() => lackOf(scope)),
     field(text("name", 400), { label: cohortWords.name, fault: () => faults().name }),
     field(text("description", 1000), { label: words.description }),
     ruled ? [ruleForm(rule, locked), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null), preview((cancel) => byRule(treeOf(rule.peek()), cancel))] : null,

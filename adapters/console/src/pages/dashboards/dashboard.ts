@@ -6,7 +6,8 @@ import { combobox } from "../../ui/combobox";
 import { confirm, dialog } from "../../ui/dialog";
 import { icon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { loadingBars, button, empty, field, heading, problem, select } from "../../ui/parts";
+import { button, empty, field, select } from "../../ui/parts";
+import { loadRecord, recordPage } from "../../ui/record";
 import { get, send } from "../../api/client";
 import { invalidate } from "../../api/cache";
 import { titleOf, type Insight } from "../../api/insights";
@@ -36,28 +37,26 @@ interface Full extends Dashboard {
 const scope = "dashboard:write";
 
 export default function dashboardPage(params: Params): Child {
-  const board = signal<Full | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
   const path = projectPath(`dashboards/${params.id}/`);
-  const load = () => get<Full>(path, { refresh: "force_cache" }).then((d) => (board.set(d), fault.set(undefined)), (e: unknown) => fault.set(e));
-  void load();
+  const record = loadRecord(() => get<Full>(path, { refresh: "force_cache" }));
   const write = async (body: object) => {
     const got = await send<Full>("PATCH", path + "?refresh=force_cache", body);
     invalidate("dashboards");
-    board.set(got);
+    record.data.set(got);
   };
   const period = () => (param("period") in insightWords.periods ? param("period") : "");
-  return [
-    heading(() => (board() ? nameOf(board()!) : "…"), when(board, () => tools(board as Signal<Full>, write, load))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !board() && !fault(), () => loadingBars(8)),
-    when(board, () => [
-      when(() => board()!.description, () => h("p", { class: "meta gap" }, () => board()!.description)),
+  return recordPage<Full>({
+    record,
+    title: nameOf,
+    list: { label: words.dashboards, path: "dashboards" },
+    actions: (board) => tools(board, write, record.reload),
+    show: (board) => [
+      when(() => board().description, () => h("p", { class: "meta gap" }, () => board().description)),
       h("div", { class: "filters" }, field(select(() => param("period"), () => [["", insightWords.asMade], ...Object.entries(insightWords.periods)], (v) => setParams({ period: v })), { label: insightWords.period })),
-      when(() => !board()!.tiles.length, () => empty(insightWords.noTiles, insightWords.noTilesText)),
-      h("div", { class: "tiles" }, each(() => board()!.tiles, (t) => t.id, (t) => tile(t, board as Signal<Full>, period, write))),
-    ]),
-  ];
+      when(() => !board().tiles.length, () => empty(insightWords.noTiles, insightWords.noTilesText)),
+      h("div", { class: "tiles" }, each(() => board().tiles, (t) => t.id, (t) => tile(t, board, period, write))),
+    ],
+  });
 }
 
 type Write = (body: object) => Promise<void>;

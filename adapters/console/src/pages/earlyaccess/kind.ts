@@ -21,7 +21,7 @@ export const feature: Kind<Feature> = {
   path: "early_access_feature/",
   at: "early-access",
   scope: "early_access_feature:write",
-  texts: { new: recordWords.newFeature, delete: recordWords.deleteFeature, deleteText: recordWords.deleteFeatureText },
+  texts: { list: words.earlyAccess, new: recordWords.newFeature, delete: recordWords.deleteFeature, deleteText: recordWords.deleteFeatureText },
   fields: [
     { name: "name", label: recordWords.name, kind: "text", maxLength: 200 },
     { name: "description", label: words.description, kind: "long" },

@@ -1,9 +1,11 @@
 // The page of an error: its details, status and assignee.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { partsOf, saveParts } from "../../ui/conflict";
+import { confirmBeforeLeave, lackOf, onSaveKey, readOnlyNote } from "../../ui/form";
 import { saveDraft, loadDraft } from "../../ui/drafts";
-import { loadingBars, button, field, heading, linkButton, problem, select } from "../../ui/parts";
+import { button, field, linkButton, problem, select } from "../../ui/parts";
+import { loadRecord, recordPage } from "../../ui/record";
 import { fullTime } from "../../ui/time";
 import { get, send } from "../../api/client";
 import { issueName, owners, type Issue } from "../../api/errors";
@@ -19,22 +21,21 @@ type Change = Partial<Pick<Issue, "name" | "description" | "status" | "assignee"
 
 export default function issuePage(params: Params): Child {
   const path = projectPath(`error_tracking/issues/${params.id}/`);
-  const got = signal<Issue | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
-  const load = () => get<Issue>(path).then((i) => (got.set(i), fault.set(undefined)), (e: unknown) => fault.set(e));
-  void load();
-  const issue = got as Signal<Issue>;
-  const toggleStatus = async () => {
+  const toggleStatus = async (issue: Signal<Issue>) => {
     const open = issue.peek().status !== "active";
     issue.set(await send<Issue>("PATCH", path, { status: open ? "active" : "resolved" }));
     announce((open ? errorWords.reopened : errorWords.resolved)(issueName(issue.peek())));
   };
-  return [
-    heading(() => (got() ? issueName(got()!) : "…"), linkButton(errorWords.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? errorWords.resolve : errorWords.reopen, { scope, run: () => toggleStatus().catch(showRefusal) }))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => loadingBars()),
-    when(got, () => [facts(issue), form(issue, path)]),
-  ];
+  return recordPage<Issue>({
+    record: loadRecord(() => get<Issue>(path)),
+    title: issueName,
+    list: { label: words.errors, path: "errors" },
+    actions: (issue) => [
+      linkButton(errorWords.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })),
+      () => button(issue().status === "active" ? errorWords.resolve : errorWords.reopen, { scope, run: () => toggleStatus(issue).catch(showRefusal) }),
+    ],
+    show: (issue) => [facts(issue), form(issue, path)],
+  });
 }
 
 function facts(issue: Signal<Issue>): HTMLElement {
@@ -49,27 +50,35 @@ function facts(issue: Signal<Issue>): HTMLElement {
   );
 }
 
+const labels = { name: errorWords.name, description: words.description, status: words.status, assignee: errorWords.assigned };
+
 /** Returns the form of an error. Only the changed fields are sent. */
 function form(issue: Signal<Issue>, path: string): HTMLElement {
   const record = `issue:${issue.peek().id}`;
-  const was = loadDraft<Change>(record);
-  const change = signal<Change>(was ?? {});
+  const was = loadDraft<{ change: Change; base: Change }>(record);
+  const change = signal<Change>(was?.change ?? {});
+  let base: Change = was?.base ?? {}; // the values that the changed members had
   const other = signal<unknown>(undefined);
   const allOwners = owners();
   const locked = () => !hasScope(scope);
   const now = <K extends keyof Change>(member: K) => (member in change() ? change()[member] : issue()[member]) as Issue[K];
-  const put = (c: Change) => change.update((was) => ({ ...was, ...c }));
+  const put = (c: Change) => {
+    base = { ...Object.fromEntries(Object.keys(c).map((k) => [k, issue.peek()[k as keyof Change]])), ...base };
+    change.update((was) => ({ ...was, ...c }));
+  };
   const changed = () => Object.fromEntries(Object.entries(change()).filter(([k, v]) => v !== issue()[k as keyof Change]));
   const dirty = () => Object.keys(changed()).length > 0;
   if (was && dirty()) announce(words.draftRestored);
-  saveDraft(record, change, dirty);
+  saveDraft(record, () => ({ change: change(), base }), dirty);
   confirmBeforeLeave(dirty);
   const save = async () => {
     other.set(undefined);
     try {
-      issue.set(await send<Issue>("PATCH", path, changed()));
+      const got = await saveParts(path, partsOf({ ...issue.peek(), ...base }, changed(), labels));
+      if (!got) return;
+      issue.set(got);
       change.set({});
-      announce(words.saved);
+      base = {};
     } catch (e) {
       other.set(e);
     }
@@ -81,6 +90,7 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
     "section",
     { class: "stack form-narrow", "aria-label": errorWords.issue },
     () => (other() ? problem(words.notDone, other()) : null),
+    readOnlyNote(() => lackOf(scope)),
     field(name, { label: errorWords.name }),
     field(text, { label: words.description }),
     field(select(() => now("status"), () => Object.entries(errorWords.status), (status) => put({ status }), { disabled: locked }), { label: words.status, hint: errorWords.statusHint }),

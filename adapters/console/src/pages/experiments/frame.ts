@@ -1,10 +1,11 @@
 // The frame of an experiment's tabs: its status and its actions.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { icon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { loadingBars, button, field, heading, problem } from "../../ui/parts";
+import { button, field } from "../../ui/parts";
+import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { relativeTime } from "../../ui/time";
 import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
@@ -27,20 +28,16 @@ const tabs: [string, string][] = [
 
 /** Loads an experiment and shows a tab below its frame. */
 export function experimentPage(params: Params, tab: string, show: (e: Signal<Experiment>) => Child): Child {
-  const experiment = signal<Experiment | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
-  const load = () => get<Experiment>(projectPath(`experiments/${params.id}/`)).then((e) => (experiment.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
-  void load();
   const at = `p/${project.peek()}/experiments/${params.id}`;
-  const e = experiment as Signal<Experiment>;
-  return [
-    heading(() => experiment()?.name ?? "…", () => (experiment() ? tools(e) : null)),
-    when(experiment, () => h("p", { class: "meta gap" }, () => summary(e()), " · ", () => (e().feature_flag ? h("a", { class: "code", href: href(`p/${project.peek()}/flags/${e().feature_flag!.id}`) }, e().feature_flag_key) : e().feature_flag_key))),
-    h("nav", { "aria-label": experimentWords.experiment, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !experiment() && !fault(), () => loadingBars(8)),
-    when(experiment, () => show(e)),
-  ];
+  return recordPage<Experiment>({
+    record: loadRecord(() => get<Experiment>(projectPath(`experiments/${params.id}/`))),
+    title: (e) => e.name,
+    list: { label: words.experiments, path: "experiments" },
+    actions: (e) => () => e() && tools(e),
+    facts: (e) => h("p", { class: "meta gap" }, () => summary(e()), " · ", () => (e().feature_flag ? h("a", { class: "code", href: href(`p/${project.peek()}/flags/${e().feature_flag!.id}`) }, e().feature_flag_key) : e().feature_flag_key)),
+    tabs: tabLinks(experimentWords.experiment, tabs, at, tab),
+    show,
+  });
 }
 
 function summary(e: Experiment): string {

@@ -1,12 +1,12 @@
 // The frame of an export's tabs, with the buttons to pause it and to start a backfill.
-import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { loadingBars, button, field, heading, problem } from "../../ui/parts";
+import { button, field, problem } from "../../ui/parts";
+import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { parseLocalTime } from "../../ui/zone";
 import { get, send } from "../../api/client";
 import { exportsPath, type Export } from "../../api/exports";
-import { href } from "../../router";
 import type { Params } from "../../routes";
 import { project } from "../../session";
 import { words } from "../../words";
@@ -24,28 +24,24 @@ const tabs: [string, string][] = [
 /** Loads an export and shows a tab below its frame. show receives the path in the API, and a counter that reloads. */
 export function exportPage(params: Params, tab: string, show: (e: Signal<Export>, path: string, again: Signal<number>) => Child): Child {
   const path = `${exportsPath()}${params.id}/`;
-  const got = signal<Export | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
   const reloads = signal(0);
-  const load = () => get<Export>(path).then((e) => (got.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
-  void load();
-  const e = got as Signal<Export>;
-  const pause = async () => {
-    const paused = e.peek().paused;
-    await send("POST", path + (paused ? "unpause/" : "pause/"), paused ? { backfill: true } : {});
-    await load();
-    announce((paused ? exportWords.resumed : exportWords.pausedOne)(e.peek().name));
+  const record = loadRecord(() => get<Export>(path));
+  const pause = async (e: Export) => {
+    await send("POST", path + (e.paused ? "unpause/" : "pause/"), e.paused ? { backfill: true } : {});
+    await record.reload();
+    announce((e.paused ? exportWords.resumed : exportWords.pausedOne)(e.name));
   };
-  const fill = () => backfill(e.peek(), path).then((done) => done && reloads.update((n) => n + 1));
+  const fill = (e: Export) => backfill(e, path).then((done) => done && reloads.update((n) => n + 1));
   const at = `p/${project.peek()}/exports/${params.id}`;
-  return [
-    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? exportWords.resume : exportWords.pause, { scope, run: () => pause().catch(showRefusal) }), button(exportWords.newBackfill, { scope, run: fill })])),
-    when(got, () => h("p", { class: "meta gap" }, () => [exportWords.models[e().model], exportWords.intervals[e().interval], exportWords.types[e().destination.type], e().paused ? exportWords.paused : exportWords.running].filter(Boolean).join(" · "))),
-    h("nav", { "aria-label": exportWords.export, class: "tabs" }, tabs.map(([part, label]) => h("a", { href: href(part ? `${at}/${part}` : at), "aria-current": part === tab ? "page" : null }, label))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => loadingBars()),
-    when(got, () => show(e, path, reloads)),
-  ];
+  return recordPage<Export>({
+    record,
+    title: (e) => e.name,
+    list: { label: words.exports, path: "exports" },
+    actions: (e) => [() => button(e().paused ? exportWords.resume : exportWords.pause, { scope, run: () => pause(e.peek()).catch(showRefusal) }), button(exportWords.newBackfill, { scope, run: () => fill(e.peek()) })],
+    facts: (e) => h("p", { class: "meta gap" }, () => [exportWords.models[e().model], exportWords.intervals[e().interval], exportWords.types[e().destination.type], e().paused ? exportWords.paused : exportWords.running].filter(Boolean).join(" · ")),
+    tabs: tabLinks(exportWords.export, tabs, at, tab),
+    show: (e) => show(e, path, reloads),
+  });
 }
 
 /** Reloads every few seconds while the page is visible. */

@@ -17,7 +17,7 @@ export default function newExport(): Child {
   const draft = signal(exportDraft());
   const fault = signal<string | undefined>(undefined);
   const other = signal<unknown>(undefined);
-  confirmBeforeLeave(() => canonicalJSON(draft()) !== canonicalJSON(exportDraft()));
+  confirmBeforeLeave(() => canonicalJSON(draft()) !== canonicalJSON(exportDraft()), words.leaveLoses);
   const save = async () => {
     other.set(undefined);
     fault.set(draft.peek().name.trim() ? undefined : exportWords.nameWanted);

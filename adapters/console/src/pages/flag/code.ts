@@ -21,7 +21,7 @@ interface Event {
 const every = 1500;
 
 export default function codePage(params: Params): Child {
-  return flagPage(params, "code", (flag) => code(flag as Signal<Flag>));
+  return flagPage(params, "code", (flag) => code(flag));
 }
 
 function code(flag: Signal<Flag>): Child {

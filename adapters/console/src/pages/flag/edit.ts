@@ -1,7 +1,7 @@
 // The tab Rules of a flag.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { confirmBeforeLeave, onSaveKey, readOnlyNote } from "../../ui/form";
 import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
 import { button, problem, showResource } from "../../ui/parts";
 import { diffFlags } from "../../ui/diff";
@@ -29,9 +29,9 @@ export function placeFault(e: unknown, faults: Signal<Record<string, string>>, o
 export default function edit(params: Params): Child {
   const change = Number(param("change"));
   return flagPage(params, "", (flag, load) => {
-    if (!change) return form(flag as Signal<Flag>, load);
+    if (!change) return form(flag, load);
     const request = resource<ChangeRequest>(() => ({ path: projectPath(`change_requests/${change}/`) }));
-    return showResource(request, () => form(flag as Signal<Flag>, load, request.data.peek()));
+    return showResource(request, () => form(flag, load, request.data.peek()));
   });
 }
 
@@ -40,7 +40,8 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   const record = `flag:${flag.peek().id}${asked ? `:${asked.id}` : ""}`;
   const was = loadDraft<{ draft: Draft; base: Flag }>(record);
   if (was && was.base.version < flag.peek().version) flag.set(was.base); // saving then shows what others have changed since
-  const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
+  const started = draftOf({ ...flag.peek(), ...asked?.patch });
+  const draft = signal<Draft>({ ...started, ...was?.draft }); // drafts of earlier versions of the console lack members
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const reason = () => lockReason(flag());
@@ -89,7 +90,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   onSaveKey(run);
   return [
     () => (other() ? problem(words.notDone, other()) : null),
-    () => (reason() ? h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, h("strong", null, words.readOnly), " ", reason()) : null),
+    readOnlyNote(reason),
     rules({ draft, faults, locked, flag }),
     h(
       "div",

@@ -27,7 +27,7 @@ const hour = 3_600_000;
 const spans: Record<string, [number, string]> = { hour: [hour, "minute"], day: [24 * hour, "hour"], week: [7 * 24 * hour, "day"], month: [30 * 24 * hour, "day"] };
 
 export default function exposuresPage(params: Params): Child {
-  return flagPage(params, "exposures", (flag) => exposures(flag as Signal<Flag>));
+  return flagPage(params, "exposures", (flag) => exposures(flag));
 }
 
 function exposures(flag: Signal<Flag>): Child {

@@ -35,7 +35,7 @@ export function faultsIn(places: FaultsByPlace, place: string): string[] {
   return Object.keys(places).filter((p) => p === place || p.startsWith(`${place}.`)).map((p) => places[p]!);
 }
 
-const shownElsewhere = /^(key|name|tags)$|^filters\.(groups\.\d|multivariate|payloads)/;
+const shownElsewhere = /^(key|name|tags|evaluation_runtime|bucketing_hash|bucketing_identifier|evaluation_contexts)$|^filters\.(groups\.\d|multivariate|payloads)/;
 
 /** Returns the faults that belong to no field of the form. */
 export function otherFaults(places: FaultsByPlace): Child {

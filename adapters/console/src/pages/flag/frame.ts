@@ -1,9 +1,10 @@
 // The frame of a flag's tabs: key, switch, status and actions.
-import { h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { icon, statusIcon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { loadingBars, button, copyText, heading, problem } from "../../ui/parts";
+import { button, copyText } from "../../ui/parts";
+import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { time } from "../../ui/time";
 import { toggle } from "../../ui/toggle";
 import { get } from "../../api/client";
@@ -31,37 +32,30 @@ const tabs: [string, string][] = [
 ];
 
 /** Loads a flag and shows a tab below its frame. */
-export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag | undefined>, reload: () => Promise<void>) => Child): Child {
-  const flag = signal<Flag | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
-  const load = async () => {
-    try {
-      const now = await get<Flag>(projectPath(`feature_flags/${params.id}/`));
-      flag.set(now);
-      theirs.set(now); // a draft may set the flag to an earlier version
-      fault.set(undefined);
-    } catch (e) {
-      fault.set(e);
-    }
-  };
+export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag>, reload: () => Promise<void>) => Child): Child {
   // While a form has unsaved changes, changes by others are only announced.
   const theirs = signal<Flag | undefined>(undefined);
-  void load();
+  const request = async () => {
+    const now = await get<Flag>(projectPath(`feature_flags/${params.id}/`));
+    theirs.set(now); // a draft may set the flag to an earlier version
+    return now;
+  };
+  const record = loadRecord(request);
   onChange("FeatureFlag", (c) => {
-    const now = flag.peek();
+    const now = record.data.peek();
     if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;
-    if (guard.leave) return void get<Flag>(projectPath(`feature_flags/${params.id}/`)).then(theirs.set, () => undefined);
-    void load().then(() => announce(words.savedBy(c.user ?? words.theServer, flag.peek()?.version ?? 0)));
+    if (guard.leave) return void request().catch(() => undefined);
+    void record.reload().then(() => announce(words.savedBy(c.user ?? words.theServer, record.data.peek()?.version ?? 0)));
   });
   const at = `p/${project.peek()}/flags/${params.id}`;
-  return [
-    heading(() => flag()?.key ?? "…", when(flag, () => tools(flag as Signal<Flag>))),
-    h("nav", { "aria-label": words.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    () => (theirs() && theirs()!.version > (flag()?.version ?? 0) ? strip(flag as Signal<Flag>, theirs()!) : null),
-    when(() => !flag() && !fault(), () => loadingBars(8)),
-    when(flag, () => show(flag, load)),
-  ];
+  return recordPage<Flag>({
+    record,
+    title: (flag) => flag.key,
+    list: { label: words.flags, path: "flags" },
+    actions: tools,
+    tabs: tabLinks(words.flag, tabs, at, tab),
+    show: (flag) => [() => (theirs() && theirs()!.version > flag().version ? strip(flag, theirs()!) : null), show(flag, record.reload)],
+  });
 }
 
 /** Returns the notice that another person has saved the flag. */

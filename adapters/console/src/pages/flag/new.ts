@@ -16,7 +16,7 @@ import { check, rules } from "./rules";
 
 export default function newFlag(): Child {
   const restored = loadDraft<Draft>("flag:new");
-  const draft = signal<Draft>(restored ?? emptyDraft());
+  const draft = signal<Draft>({ ...emptyDraft(), ...restored });
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const clean = signal(canonicalJSON(bodyOf(emptyDraft())));

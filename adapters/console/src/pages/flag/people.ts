@@ -30,7 +30,7 @@ interface Who {
 }
 
 export default function peoplePage(params: Params): Child {
-  return flagPage(params, "people", (flag) => people(flag as Signal<Flag>));
+  return flagPage(params, "people", (flag) => people(flag));
 }
 
 function people(flag: Signal<Flag>): Child {

@@ -7,24 +7,13 @@ import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
 import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
-import type { Flag, User } from "../../api/flags";
+import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import { projectPath, project } from "../../session";
 import { pinWords } from "../../words/pins";
 import { showRefusal } from "../flags/actions";
-import { pinValue } from "../pin";
-
-interface Pin {
-  id: number;
-  person: { uuid?: string; name: string } | null;
-  group: { type: string; key: string } | null;
-  value: unknown;
-  note: string;
-  expires_at: string | null;
-  created_by: User | null;
-}
-
-const subjectName = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : pinWords.erased);
+import { pinValue, subjectName, type Pin } from "../pin";
+import { lockReason } from "./locked";
 
 /** Returns the region Pinned values. changed is called after each pin that is added or removed. */
 export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
@@ -40,16 +29,16 @@ export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
   return h(
     "section",
     { "aria-label": pinWords.pins, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, pinWords.pins), button(pinWords.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(showRefusal) })),
+    h("div", { class: "between gap" }, h("h2", null, pinWords.pins), button(pinWords.pin, { disabledReason: () => lockReason(flag()), run: () => pin().catch(showRefusal) })),
     h("p", { class: "meta" }, pinWords.text),
     showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, pinWords.none)),
-      when(() => data().results.length > 0, () => table(() => data().results, (p) => unpin(p).catch(showRefusal))),
+      when(() => data().results.length > 0, () => table(flag, () => data().results, (p) => unpin(p).catch(showRefusal))),
     ]),
   );
 }
 
-function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
+function table(flag: Signal<Flag>, list: () => Pin[], unpin: (p: Pin) => unknown): Child {
   const link = (p: Pin) => (p.person?.uuid ? h("a", { href: href(`p/${project()}/people/${p.person.uuid}`) }, subjectName(p)) : subjectName(p));
   return recordTable<Pin>(
     pinWords.pins,
@@ -59,7 +48,7 @@ function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
       { label: pinWords.until, cell: (p) => () => (p().expires_at ? h("time", { datetime: p().expires_at }, fullTime(p().expires_at!)) : pinWords.never) },
       { label: pinWords.note, cell: (p) => h("bdi", null, () => p().note), class: "long" },
       { label: pinWords.by, cell: (p) => h("bdi", null, () => p().created_by?.email ?? ""), class: "meta" },
-      { label: "", cell: (p) => button(pinWords.unpin, { kind: "small", "aria-label": () => pinWords.unpinOf(subjectName(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
+      { label: "", cell: (p) => button(pinWords.unpin, { kind: "small", "aria-label": () => pinWords.unpinOf(subjectName(p())), disabledReason: () => lockReason(flag()), run: () => unpin(p.peek()) }), class: "tight" },
     ],
     list,
     (p) => p.id,

@@ -12,6 +12,7 @@ import { projectPath } from "../../session";
 import { number, percent, words } from "../../words";
 import { rolloutWords } from "../../words/rollouts";
 import { showRefusal } from "../flags/actions";
+import { lockReason } from "./locked";
 import { newRollout } from "./rolloutnew";
 
 interface Step {
@@ -77,18 +78,18 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
   return h(
     "section",
     { "aria-label": rolloutWords.title, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(showRefusal) }))),
+    h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { disabledReason: () => lockReason(flag()), run: () => make().catch(showRefusal) }))),
     h("p", { class: "meta" }, rolloutWords.text),
     showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, rolloutWords.none)),
-      when(() => data().results.length > 0, () => rolloutDetails(() => data().results[0]!, () => flag().can_edit, (r, name) => act(r, name).catch(showRefusal))),
+      when(() => data().results.length > 0, () => rolloutDetails(() => data().results[0]!, () => lockReason(flag()), (r, name) => act(r, name).catch(showRefusal))),
     ]),
   );
 }
 
 const reasonsOf = (r: Rollout) => r.reasons.map((x) => rolloutWords.reasons[x] ?? x).join("; ");
 
-function rolloutDetails(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: string) => unknown): Child {
+function rolloutDetails(r: () => Rollout, locked: () => string | null, act: (r: Rollout, name: string) => unknown): Child {
   const shape: Record<string, string> = { running: "ok", completed: "ok", holding: "warn", rolled_back: "bad", failed: "bad" };
   const stepState = (i: number) => (r().step === null || i > r().step! ? (open(r()) ? "next" : "off") : i < r().step! || r().status === "completed" ? "done" : "now");
   return [
@@ -97,7 +98,7 @@ function rolloutDetails(r: () => Rollout, may: () => boolean, act: (r: Rollout, 
       { class: "between gap" },
       h("p", null, h("span", { class: () => `state ${shape[r().status] ?? ""}` }, () => rolloutWords.statuses[r().status] ?? r().status), () => (r().reasons.length ? `: ${reasonsOf(r())}` : "")),
       h("div", { class: "actions" }, Object.keys(rolloutWords.actions).map((name) =>
-        when(() => allowed[r().status]?.includes(name), () => button(rolloutWords.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", scope: "feature_flag:write", disabled: () => !may(), run: () => act(r(), name) })),
+        when(() => allowed[r().status]?.includes(name), () => button(rolloutWords.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", disabledReason: locked, run: () => act(r(), name) })),
       )),
     ),
     recordTable<Step & { i: number }>(

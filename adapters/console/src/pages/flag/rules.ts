@@ -1,17 +1,17 @@
 // The form of a flag: kind, conditions, variants, payloads, and the effect of saving.
-import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
+import { computed, each, h, untracked, when, type Signal } from "../../ui/dom";
 import { icon } from "../../ui/icons";
-import { effectRegion } from "../../ui/effect";
+import { effectBody, effectRegion } from "../../ui/effect";
 import { button, field, select } from "../../ui/parts";
 import { resource } from "../../api/cache";
-import { get } from "../../api/client";
 import { bodyOf, canonicalJSON, changedMembers, hasVariants, newVariant, type Draft, type Kind, type VariantDraft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
-import { href } from "../../router";
-import { projectPath, project } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { conditionList } from "./conditions";
 import { serverFaults, faultsIn, otherFaults, type FaultsByPlace } from "./faults";
+import { more } from "./more";
+import { usedBy } from "./usedby";
 
 export interface Form {
   draft: Signal<Draft>;
@@ -71,10 +71,10 @@ export function rules(form: Form): HTMLElement {
       conditionList(draft, put, locked, places),
       when(() => !hasVariants(draft()), () => payload(form, put, places)),
       field(text("tags"), { label: words.tags, hint: words.tagsHint, ...faultOf("tags") }),
-      more(form, put),
+      more(draft, put, locked, places),
       () => otherFaults(places()),
     ),
-    h("aside", { class: "side", "aria-label": words.effect }, effectRegion(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
+    h("aside", { class: "side", "aria-label": words.effect }, effectRegion(form.flag()?.id ?? 0, changedBody(form), 600), () => (form.flag() ? untracked(() => usedBy(form.flag()!)) : null)),
   );
 }
 
@@ -96,8 +96,10 @@ function changedBody(form: Form): () => object | null {
   const text = computed(() => {
     const f = form.flag();
     const b = bodyOf(form.draft(), f?.filters);
-    if (f && canonicalJSON(f.filters) === canonicalJSON(b.filters) && f.active === b.active) return "";
-    return JSON.stringify({ key: b.key, filters: b.filters, active: f ? f.active : b.active });
+    const active = f ? f.active : b.active;
+    const body = effectBody({ ...b, active: active ?? true });
+    if (f && canonicalJSON(body) === canonicalJSON(effectBody(f))) return "";
+    return JSON.stringify({ key: b.key, ...body });
   });
   return () => (text() ? (JSON.parse(text()) as object) : null);
 }
@@ -150,37 +152,4 @@ function payload(form: Form, put: (c: Partial<Draft>) => void, places: () => Fau
   const el: HTMLTextAreaElement = h("textarea", { rows: 3, class: "code", spellcheck: "false", value: () => form.draft().payload, disabled: form.locked, oninput: () => put({ payload: el.value }) });
   const fault = computed(() => jsonFault(form.draft().payload));
   return field(el, { label: words.payload, hint: () => (form.draft().payload.trim() && !fault() ? words.validJSON : ""), fault: () => fault() || faultsIn(places(), "filters.payloads")[0] });
-}
-
-function more(form: Form, put: (c: Partial<Draft>) => void): Child {
-  const { draft, locked } = form;
-  const open = signal(draft.peek().keep || draft.peek().runtime !== "all");
-  const runs = () => select(() => draft().runtime, () => [["all", words.everywhere], ["server", words.server], ["client", words.client]], (v) => put({ runtime: v }), { disabled: locked });
-  return h(
-    "div",
-    { class: "more" },
-    h("button", { type: "button", class: "disclosure", "aria-expanded": open, onclick: () => open.update((x) => !x) }, () => icon(open() ? "down" : "right"), words.more),
-    when(open, () =>
-      h(
-        "div",
-        { class: "stack" },
-        h("div", null, h("label", { class: "check" }, h("input", { type: "checkbox", checked: () => draft().keep, disabled: locked, onchange: (e: Event) => put({ keep: (e.target as HTMLInputElement).checked }) }), words.keepValue), h("p", { class: "hint" }, words.keepValueHint)),
-        field(runs(), { label: words.runsIn, hint: words.runsInHint }),
-      ),
-    ),
-  );
-}
-
-/** Returns the list of flags that depend on this one. */
-function usedBy(form: Form): Child {
-  const id = form.flag()?.id;
-  if (!id) return null;
-  const list = signal<{ id: number; key: string }[] | null>(null);
-  get<{ id: number; key: string }[]>(projectPath(`feature_flags/${id}/dependents/`)).then((a) => list.set(a), () => list.set([]));
-  return h(
-    "section",
-    { class: "effect" },
-    h("h3", null, words.usedBy),
-    () => (list()?.length ? h("ul", null, list()!.map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, words.usedByNone)),
-  );
 }

@@ -1,16 +1,18 @@
 // Saving a flag. The changes are reviewed first, and conflicts with changes by others are shown.
-import { h, type Child } from "../../ui/dom";
+import { h } from "../../ui/dom";
 import { announce } from "../../ui/announce";
+import { askConflict, deletedError, type ConflictRow } from "../../ui/conflict";
 import { dialog } from "../../ui/dialog";
 import { diffFlags, changesTable, type Change } from "../../ui/diff";
-import { effectRegion } from "../../ui/effect";
+import { effectBody, effectRegion } from "../../ui/effect";
 import { field } from "../../ui/parts";
+import { isMissing } from "../../ui/record";
 import { relativeTime } from "../../ui/time";
 import { ApiError, get, send } from "../../api/client";
 import { invalidate } from "../../api/cache";
 import { needsApproval, requestApproval } from "../../api/approvals";
 import { canonicalJSON, changedMembers } from "../../api/draft";
-import type { Flag } from "../../api/flags";
+import type { Flag, User } from "../../api/flags";
 import { projectPath } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
@@ -25,7 +27,7 @@ function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string
   const note = h("textarea", { rows: 2, maxlength: 500, value: unsent.get(flag.id) ?? "" });
   note.oninput = () => unsent.set(flag.id, note.value);
   return dialog<string>({ title: words.reviewChanges, wide: true, cancel: words.keepEditing }, (d) => ({
-    content: [changesTable(diffFlags(flag, { ...flag, ...body })), effectRegion(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: words.note, hint: words.noteHint })],
+    content: [changesTable(diffFlags(flag, { ...flag, ...body })), effectRegion(flag.id, () => effectBody({ ...flag, ...body })), field(note, { label: words.note, hint: words.noteHint })],
     buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, action),
   }));
 }
@@ -62,45 +64,40 @@ async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Fl
     const got = await send<Flag>("PATCH", path(flag.id), { ...patch, version: flag.version, original_flag: flag, ...(note ? { change_note: note } : {}) });
     invalidate("feature_flags");
     unsent.delete(flag.id);
-    announce(got.version > flag.version + 1 ? words.savedMerged(got.version, got.last_modified_by?.email ?? "") : words.savedVersion(got.version));
+    announce(got.version > flag.version + 1 ? words.savedMerged(got.version, await authorOf(flag.id, got.version - 1)) : words.savedVersion(got.version));
     return got;
   } catch (e) {
+    if (isMissing(e)) throw deletedError();
     if (!(e instanceof ApiError) || e.status !== 409) throw e;
     const theirs = await get<Flag>(path(flag.id));
     return conflict(flag, theirs, patch, note);
   }
 }
 
+/** Returns who made a version. */
+const authorOf = (flag: number, version: number): Promise<string> =>
+  get<{ created_by: User | null }>(`${path(flag)}versions/${version}/`).then((v) => v.created_by?.email ?? words.theServer, () => words.theServer);
+
+/** Shows what both have changed, and saves what the person chooses. */
 async function conflict(base: Flag, theirs: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {
-  const both = Object.keys(patch).filter((k) => {
-    const [was, now] = [base, theirs].map((f) => canonicalJSON((f as unknown as Record<string, unknown>)[k]));
-    return was !== now;
-  });
-  const mine = diffFlags(base, { ...base, ...patch });
-  const others = diffFlags(base, theirs);
-  const choice = await dialog<"theirs" | "mine">({ title: words.changedMeanwhile, wide: true, cancel: words.goOn }, (d) => ({
-    content: [h("p", null, words.changedMeanwhileText(theirs.last_modified_by?.email ?? "", relativeTime(theirs.updated_at))), conflictTable(mine, others)],
-    buttons: [
-      h("button", { type: "button", class: "button", onclick: () => d.close("theirs") }, words.keepTheirs),
-      h("button", { type: "button", class: "button danger", onclick: () => d.close("mine") }, words.overwrite),
-    ],
-  }));
-  if (choice === "mine") return write(theirs, patch, note);
+  const deleted = theirs.deleted && !base.deleted;
+  const member = (f: Flag, name: string) => canonicalJSON((f as unknown as Record<string, unknown>)[name]);
+  const both = Object.keys(patch).filter((name) => member(base, name) !== member(theirs, name));
+  const [who, when] = [theirs.last_modified_by?.email ?? words.theServer, relativeTime(theirs.updated_at)];
+  const rows = conflictRows(diffFlags(base, { ...base, ...patch }), diffFlags(base, theirs));
+  const choice = await askConflict((deleted ? words.deletedMeanwhileBy : words.changedMeanwhileText)(who, when), rows);
+  if (choice === "mine") return write(theirs, deleted ? { ...patch, deleted: false } : patch, note);
   if (choice !== "theirs") return undefined;
   const rest = Object.fromEntries(Object.entries(patch).filter(([k]) => !both.includes(k))) as Partial<Flag>;
-  return Object.keys(rest).length ? write(theirs, rest, note) : theirs;
+  if (!deleted && Object.keys(rest).length) return write(theirs, rest, note);
+  unsent.delete(base.id);
+  announce(words.keptTheirs);
+  return theirs;
 }
 
-function conflictTable(mine: Change[], theirs: Change[]): Child {
-  const rows = [...new Set([...mine, ...theirs].map((c) => c.what))].map((changedNames) => ({ what: changedNames, mine: mine.find((c) => c.what === changedNames), theirs: theirs.find((c) => c.what === changedNames) }));
-  return h(
-    "div",
-    { class: "scroller" },
-    h(
-      "table",
-      { class: "changes", "aria-label": words.conflicts },
-      h("thead", null, h("tr", null, [words.what, words.before, words.theirs, words.yours].map((t) => h("th", { scope: "col" }, t)))),
-      h("tbody", null, rows.map((r) => h("tr", null, h("th", { scope: "row" }, r.what), [(r.mine ?? r.theirs)!.before, r.theirs?.after ?? words.dash, r.mine?.after ?? words.dash].map((t) => h("td", null, h("bdi", null, t)))))),
-    ),
-  );
+function conflictRows(mine: Change[], theirs: Change[]): ConflictRow[] {
+  return [...new Set([...theirs, ...mine].map((c) => c.what))].map((what) => {
+    const [m, t] = [mine, theirs].map((list) => list.find((c) => c.what === what));
+    return { what, before: (m ?? t)!.before, theirs: t?.after ?? words.dash, yours: m?.after ?? words.dash };
+  });
 }

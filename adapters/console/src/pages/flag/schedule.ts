@@ -17,6 +17,7 @@ import { percent, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
 import { showRefusal } from "../flags/actions";
 import { flagPage } from "./frame";
+import { lockReason } from "./locked";
 import { rollout } from "./rollout";
 import { newChange } from "./schedulenew";
 
@@ -33,7 +34,7 @@ interface Scheduled {
 }
 
 export default function schedulePage(params: Params): Child {
-  return flagPage(params, "schedule", (flag) => schedule(flag as Signal<Flag>));
+  return flagPage(params, "schedule", (flag) => schedule(flag));
 }
 
 /** Describes a scheduled change. */
@@ -67,7 +68,7 @@ function schedule(flag: Signal<Flag>): Child {
   };
   const shape: Record<string, string> = { waiting: "", done: "ok", failed: "bad" };
   return [
-    h("div", { class: "between gap" }, h("h2", null, flagTabWords.schedule), button(flagTabWords.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
+    h("div", { class: "between gap" }, h("h2", null, flagTabWords.schedule), button(flagTabWords.newChange, { disabledReason: () => lockReason(flag()), run: make })),
     showResource(list, (data) => [
       when(() => data().length === 0, () => empty(flagTabWords.nothing, flagTabWords.nothingText)),
       when(() => data().length > 0, () =>

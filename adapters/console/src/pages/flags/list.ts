@@ -6,7 +6,7 @@ import { rows } from "../../ui/rows";
 import { invalidate, resource } from "../../api/cache";
 import { onChange, onMissedChanges } from "../../changes";
 import type { Row } from "../../api/flags";
-import { arrival, go, param, setParams } from "../../router";
+import { go, param, setParams } from "../../router";
 import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { flagListWords } from "../../words/flaglist";
@@ -65,7 +65,6 @@ export default function flagsPage(): Child {
       body,
     );
     rows<Row>(body, list, (f) => f.id, (f, i) => flagRow(f, i, chosen, list.calls, { put, reload }), columns.length + 2);
-    if (arrival.restored) requestAnimationFrame(() => scrollTo(0, arrival.scroll)); // the rows were not here on arrival
     return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": words.flags, "aria-busy": list.waiting }, el);
   }
 }

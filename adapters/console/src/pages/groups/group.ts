@@ -1,11 +1,12 @@
 // The page of a group: its properties and its flags.
 import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { pages } from "../../ui/pages";
-import { button, empty, heading, showResource } from "../../ui/parts";
+import { button, showResource } from "../../ui/parts";
+import { loadRecord, recordPage } from "../../ui/record";
 import { factTable, recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { resource } from "../../api/cache";
-import { send } from "../../api/client";
+import { ApiError, get, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import type { Params } from "../../routes";
@@ -23,23 +24,23 @@ const step = 20;
 
 export default function groupPage(params: Params): Child {
   const [index, key] = [Number(params.type), params.key!];
-  const found = resource<{ results: Group[] }>(() => ({ path: projectPath("groups/"), query: { group_type_index: index, group_key: key } }));
+  const request = async () => {
+    const found = await get<{ results: Group[] }>(projectPath("groups/"), { group_type_index: index, group_key: key });
+    if (!found.results[0]) throw new ApiError(404, "not_found", words.notFound, null, "");
+    return found.results[0];
+  };
   const types = resource<GroupType[]>(() => ({ path: projectPath("groups_types/") }));
   const type = () => types.data()?.find((t) => t.group_type_index === index)?.group_type ?? "";
-  return [
-    heading(key),
-    showResource(found, (data) => [
-      when(() => !data().results[0], () => empty(words.notFound, eventWords.noSuchGroup, h("a", { href: href(`p/${project.peek()}/groups`, { type: String(index) }) }, words.groups))),
-      when(() => data().results[0], () => {
-        const group = () => data().results[0]!;
-        return [
-          h("p", { class: "meta gap" }, type, ` · ${words.firstSeen} `, () => time(group().created_at)),
-          h("section", { class: "card", "aria-label": words.properties }, h("h2", null, words.properties), factTable(words.properties, [words.property, words.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
-          when(type, () => flagsOf(index, type(), key)),
-        ];
-      }),
-    ]),
-  ];
+  return recordPage<Group>({
+    record: loadRecord(request),
+    title: () => key,
+    list: { label: words.groups, path: "groups" },
+    facts: (group) => h("p", { class: "meta gap" }, type, ` · ${words.firstSeen} `, () => time(group().created_at)),
+    show: (group) => [
+      h("section", { class: "card", "aria-label": words.properties }, h("h2", null, words.properties), factTable(words.properties, [words.property, words.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
+      when(type, () => flagsOf(index, type(), key)),
+    ],
+  });
 }
 
 /** Returns the flags for groups of this type, with their values for this group. All flags are read page by page until enough are found. */

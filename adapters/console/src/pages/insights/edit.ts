@@ -1,10 +1,12 @@
 // The page of an insight: its form, chart and numbers, which follow each change.
 import { computed, effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
+import { partsOf, saveParts, type Part } from "../../ui/conflict";
 import { queryResult } from "../../ui/queryresult";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
 import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
-import { loadingBars, button, heading, problem } from "../../ui/parts";
+import { button, heading, problem } from "../../ui/parts";
+import { loadRecord, recordPage } from "../../ui/record";
 import { get, send } from "../../api/client";
 import { invalidate } from "../../api/cache";
 import { sameQuery, storedQuery, titleOf, type Insight } from "../../api/insights";
@@ -24,21 +26,20 @@ import { insightForm } from "./form";
 const scope = "insight:write";
 
 export default function insightPage(params: Params): Child {
-  const insight = signal<Insight | null>(null);
-  const fault = signal<unknown>(undefined);
   const tools = signal<Child>(null);
-  const load = () =>
-    get<Insight>(projectPath(`insights/${params.id}/`), { refresh: "force_cache" }).then(
-      (i) => (insight.set(i), fault.set(undefined), void send("POST", projectPath(`insights/${i.id}/viewed/`), {}).catch(() => undefined)),
-      (e: unknown) => fault.set(e),
-    );
-  if (params.id) void load();
-  return [
-    heading(() => (insight() ? titleOf(insight()!) : params.id ? "…" : insightWords.newInsight), tools),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => params.id && !insight() && !fault(), () => loadingBars(8)),
-    when(() => !params.id || insight(), () => editor(insight, tools)),
-  ];
+  if (!params.id) return [heading(insightWords.newInsight, tools), editor(signal<Insight | null>(null), tools)];
+  const request = async () => {
+    const i = await get<Insight>(projectPath(`insights/${params.id}/`), { refresh: "force_cache" });
+    void send("POST", projectPath(`insights/${i.id}/viewed/`), {}).catch(() => undefined);
+    return i;
+  };
+  return recordPage<Insight>({
+    record: loadRecord(request),
+    title: titleOf,
+    list: { label: words.insights, path: "insights" },
+    actions: () => tools,
+    show: (insight) => editor(insight as Signal<Insight | null>, tools),
+  });
 }
 
 /** Returns the query in the address, in PostHog's form. The address of a form with changes contains it, so that it can be sent. */
@@ -77,6 +78,11 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
     if (text !== untracked(() => param("query"))) untracked(() => setParams({ query: text }));
   });
 
+  /** Returns the parts of a stored insight that the form has changed. */
+  const partsToSave = (was: Insight, body: { name: string; query: unknown }): Part<Insight>[] => {
+    const patch = { ...(body.name === clean.peek().name ? {} : { name: body.name }), ...(sameQuery(JSON.parse(query()), cleanQuery()) ? {} : { query: body.query }) };
+    return partsOf(was, patch, { name: insightWords.name, query: insightWords.query }).map((p) => ({ ...p, body: { ...p.body, saved: true } }));
+  };
   const save = async (): Promise<Insight | undefined> => {
     fault.set(undefined);
     nameFault.set(draft.peek().name.trim() ? undefined : insightWords.nameWanted);
@@ -88,12 +94,15 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
     const was = insight.peek();
     const body = { name: draft.peek().name.trim(), query: storedQuery(JSON.parse(query()) as Query, was?.query), saved: true };
     try {
-      const got = await (was ? send<Insight>("PATCH", path(was.id), body) : send<Insight>("POST", projectPath("insights/"), body));
+      const got = await (was ? saveParts(path(was.id), partsToSave(was, body), { refresh: "force_cache" }) : send<Insight>("POST", projectPath("insights/"), body));
+      if (!got) return undefined;
       invalidate("insights");
       if (was) insight.set(got);
+      else announce(words.saved);
+      // Changes by others, which were merged or kept, replace those of the form.
+      if (got.name !== body.name || !sameQuery(unwrapQuery(got.query), JSON.parse(query()))) draft.set(insightDraft(got.name ?? "", unwrapQuery(got.query)));
       clean.set(draft.peek());
       deleteDraft(record);
-      announce(words.saved);
       return got;
     } catch (e) {
       fault.set(e);

@@ -1,8 +1,9 @@
 // The frame of a person's tabs, and the dialog that erases the person.
-import { h, newID, signal, when, type Child, type Signal } from "../../ui/dom";
+import { h, newID, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { loadingBars, button, field, heading, problem } from "../../ui/parts";
+import { button, field } from "../../ui/parts";
+import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { time } from "../../ui/time";
 import { get, send } from "../../api/client";
 import { go, href } from "../../router";
@@ -33,23 +34,20 @@ const tabs: [string, string][] = [
 
 /** Loads a person and shows a tab below their frame. */
 export function personPage(params: Params, tab: string, show: (person: Signal<Person>) => Child): Child {
-  const person = signal<Person | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
-  const load = () =>
-    get<Person>(projectPath(`persons/${params.uuid}/`)).then(
-      (p) => (person.set(p), fault.set(undefined)),
-      (e: unknown) => fault.set(e),
-    );
-  void load();
   const at = `p/${project.peek()}/people/${params.uuid}`;
-  return [
-    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, words.why)), when(person, () => button(pinWords.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinSubject(person.peek()!) }).catch(showRefusal) })), when(person, () => button(words.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(showRefusal) }))),
-    when(person, () => h("p", { class: "meta gap" }, `${words.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${words.firstSeen} `, () => time(person()!.created_at))),
-    h("nav", { "aria-label": words.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !person() && !fault(), () => loadingBars()),
-    when(person, () => show(person as Signal<Person>)),
-  ];
+  return recordPage<Person>({
+    record: loadRecord(() => get<Person>(projectPath(`persons/${params.uuid}/`))),
+    title: (p) => p.name,
+    list: { label: words.people, path: "people" },
+    actions: (person) => [
+      h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person().distinct_ids[0] ?? "" }) }, words.why),
+      button(pinWords.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinSubject(person.peek()) }).catch(showRefusal) }),
+      button(words.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()).catch(showRefusal) }),
+    ],
+    facts: (person) => h("p", { class: "meta gap" }, `${words.ids}: `, h("bdi", { class: "code" }, () => person().distinct_ids.join(", ")), ` · ${words.firstSeen} `, () => time(person().created_at)),
+    tabs: tabLinks(words.person, tabs, at, tab),
+    show,
+  });
 }
 
 /** Returns the person as the subject of a pin. */

@@ -1,7 +1,8 @@
 // The answers to a survey: a summary of each question, and each answer.
 import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { download, valuesTable } from "../../ui/chart";
-import { button, empty, heading, loadingBars, problem } from "../../ui/parts";
+import { button, empty } from "../../ui/parts";
+import { loadRecord, recordPage } from "../../ui/record";
 import { recordTable, type Column } from "../../ui/table";
 import { time } from "../../ui/time";
 import { get } from "../../api/client";
@@ -28,29 +29,21 @@ interface Loaded {
 }
 
 export default function answersPage(params: Params): Child {
-  const got = signal<Loaded | undefined>(undefined);
-  const fault = signal<unknown>(undefined);
   const cancel = new AbortController();
   onEnd(() => cancel.abort());
-  const load = async () => {
-    fault.set(undefined);
-    try {
-      const path = `${projectPath(surveysPath)}${params.id}/`;
-      const s = await get<Loaded["survey"]>(path, {}, cancel.signal);
-      const [answers, stats] = await Promise.all([loadAnswers(s.id, s.questions, s.start_date ?? s.created_at, cancel.signal), get<Stats>(`${path}stats/`, {}, cancel.signal)]);
-      got.set({ survey: s, answers, stats });
-    } catch (e) {
-      if (!cancel.signal.aborted) fault.set(e);
-    }
+  const request = async (): Promise<Loaded> => {
+    const path = `${projectPath(surveysPath)}${params.id}/`;
+    const s = await get<Loaded["survey"]>(path, {}, cancel.signal);
+    const [answers, stats] = await Promise.all([loadAnswers(s.id, s.questions, s.start_date ?? s.created_at, cancel.signal), get<Stats>(`${path}stats/`, {}, cancel.signal)]);
+    return { survey: s, answers, stats };
   };
-  void load();
-  return [
-    heading(() => got()?.survey.name ?? "…"),
-    tabsOf(params.id!, "answers"),
-    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => loadingBars(8)),
-    when(got, () => content(got as Signal<Loaded>)),
-  ];
+  return recordPage<Loaded>({
+    record: loadRecord(request),
+    title: (got) => got.survey.name,
+    list: { label: words.surveys, path: "surveys" },
+    tabs: tabsOf(params.id!, "answers"),
+    show: content,
+  });
 }
 
 function content(got: Signal<Loaded>): Child {

@@ -21,7 +21,7 @@ export const survey: Kind<Survey> = {
   path: surveysPath,
   at: "surveys",
   scope: "survey:write",
-  texts: { new: recordWords.newSurvey, delete: recordWords.deleteSurvey, deleteText: recordWords.deleteSurveyText },
+  texts: { list: words.surveys, new: recordWords.newSurvey, delete: recordWords.deleteSurvey, deleteText: recordWords.deleteSurveyText },
   fields: [
     { name: "name", label: recordWords.name, kind: "text", maxLength: 400 },
     { name: "description", label: words.description, kind: "long" },
