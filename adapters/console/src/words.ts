@@ -226,6 +226,8 @@ export const words = {
   addCondition: "Add condition",
   expandAll: "Expand all",
   moveUp: "Move up",
+  isFirst: "It is the first.",
+  isLast: "It is the last.",
   moveDown: "Move down",
   duplicate: "Duplicate",
   removeCondition: "Remove condition",

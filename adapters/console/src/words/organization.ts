@@ -2,6 +2,8 @@
 import { number } from "../words";
 
 export const organizationWords = {
+  ownersOnly: "Only owners of the organization may do this.",
+  administratorsOnly: "Only administrators and owners of the organization may do this.",
   members: "Members",
   invitations: "Invitations",
   invite: "Invite",

@@ -1,5 +1,5 @@
 // The form of a condition: its filters and its rollout percentage.
-import { computed, each, h, when, type Signal } from "../../ui/dom";
+import { computed, each, newID, h, when, type Signal } from "../../ui/dom";
 import { icon, type Icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
 import { hasVariants, newFilter, type ConditionDraft, type Draft } from "../../api/draft";
@@ -24,8 +24,16 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
   const put = (change: Partial<ConditionDraft>) => act.change(id, change);
   const summary = () => `${filtersText({ properties: item().filters.map((f) => f.filter) })} · ${item().rollout || "100"} %`;
   const blocked = () => draft().conditions.slice(0, n() - 1).some((c) => c.filters.length === 0 && Number(c.rollout || 100) >= 100);
-  const tool = (label: string, i: Icon, run: () => void, off: () => boolean = () => false) =>
-    h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => locked() || off(), onclick: run }, icon(i));
+  /** Returns a button of the condition. endReason returns why it has no effect here, or null. */
+  const tool = (label: string, i: Icon, run: () => void, endReason: () => string | null = () => null) => {
+    const why = newID();
+    return h(
+      "button",
+      { type: "button", class: "button quiet icon-only", "aria-label": label, title: () => endReason() ?? label, "aria-describedby": () => (endReason() ? why : null), disabled: () => locked() || endReason() !== null, onclick: run },
+      icon(i),
+      () => (endReason() ? h("span", { id: why, hidden: true }, endReason()) : null),
+    );
+  };
   const share: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value: () => item().rollout, disabled: locked, oninput: () => put({ rollout: share.value }) });
   const filters = {
     change: (f: number, filter: ConditionDraft["filters"][number]["filter"]) => put({ filters: item.peek().filters.map((x) => (x.id === f ? { ...x, filter } : x)) }),
@@ -57,8 +65,8 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
       h("button", { type: "button", class: "disclosure", "aria-expanded": () => item().open, onclick: () => put({ open: !item.peek().open }) }, () => icon(item().open ? "down" : "right"), () => words.condition(n())),
       h("span", { class: "meta clip", "aria-hidden": "true" }, summary),
       h("span", { class: "space" }),
-      tool(words.moveUp, "up", () => act.move(id, -1), () => n() === 1),
-      tool(words.moveDown, "down", () => act.move(id, 1), last),
+      tool(words.moveUp, "up", () => act.move(id, -1), () => (n() === 1 ? words.isFirst : null)),
+      tool(words.moveDown, "down", () => act.move(id, 1), () => (last() ? words.isLast : null)),
       tool(words.duplicate, "copy", () => act.duplicate(id)),
       tool(words.removeCondition, "close", () => act.remove(id)),
     ),

@@ -53,7 +53,7 @@ function general(o: Signal<Organization>): HTMLElement {
     h("label", { class: "check" }, invite, organizationWords.membersInvite),
     h("label", { class: "check" }, keys, organizationWords.membersKeys),
     h("label", { class: "check" }, mails, organizationWords.joinMails),
-    button(words.save, { kind: "primary", scope: write, disabled: off, run: save }),
+    button(words.save, { kind: "primary", scope: write, disabledReason: () => (o().membership_level < 8 ? organizationWords.administratorsOnly : null), run: save }),
   ]);
 }
 
@@ -72,7 +72,7 @@ function danger(o: Signal<Organization>): HTMLElement {
     h("h2", null, organizationWords.danger),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
     h("p", { class: "meta" }, organizationWords.deleteText),
-    button(organizationWords.deleteOrganization, { kind: "danger", scope: write, disabled: () => o().membership_level < 15, run: remove }),
+    button(organizationWords.deleteOrganization, { kind: "danger", scope: write, disabledReason: () => (o().membership_level < 15 ? organizationWords.ownersOnly : null), run: remove }),
   ]);
 }
 

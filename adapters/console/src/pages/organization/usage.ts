@@ -100,6 +100,6 @@ function limits(u: Usage, again: () => void): Child {
     h("p", { class: "meta" }, organizationWords.limitsText),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
     Object.keys(organizationWords.resources).map(one),
-    button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabled: () => !owner(), run: save }),
+    button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabledReason: () => (owner() ? null : organizationWords.ownersOnly), run: save }),
   ]);
 }
