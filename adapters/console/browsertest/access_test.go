@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// waitRow waits until a table in an element has a row whose cells have the given texts, separated by
+// waitRow waits until a table in an element has a row with cells of these contents, separated by
 // blanks. Rows have no accessible name.
 func (p *page) waitRow(element, cells string) {
 	p.t.Helper()
@@ -71,7 +71,7 @@ func TestOrganization_Roles(t *testing.T) {
 }
 
 // Access rules (clients.md §11) of the project, of kinds of objects and of one object. Their effect
-// is read from the API as the member whom they name.
+// is read from the API as that member.
 func TestAccess(t *testing.T) {
 	s := serve(t)
 	s.banner()

@@ -90,7 +90,7 @@ func TestApprovals(t *testing.T) {
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Request approval")
 	p.node("heading", "Change of new-checkout")
-	p.node("StaticText", "There are no votes on this revision yet.") // an edit takes the approvals back
+	p.node("StaticText", "There are no votes on this revision yet.") // an edit cancels the approvals
 
 	ben.api("POST", "/api/projects/1/change_requests/1/approve/", map[string]any{"revision": 2}, nil)
 	p.visit("p/1/approvals/1")

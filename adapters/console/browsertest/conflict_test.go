@@ -13,7 +13,7 @@ func (p *page) saveReviewed() {
 }
 
 // T23 (console.md §2.6, §7): two users edit one flag. If both change a field, a dialog shows both
-// values and the user decides; if they change different fields, both changes are kept and announced;
+// values and the user decides; if they change different fields, both changes are saved and announced;
 // if one of them deletes the flag, the other decides whether to restore it.
 func TestConflict_Flag(t *testing.T) {
 	s := serve(t)
@@ -83,8 +83,8 @@ func TestConflict_Flag(t *testing.T) {
 	p.accessible()
 }
 
-// T23: the other records with a form behave alike. A change of another field is kept. A change of
-// the same field is shown before it is overwritten, also if the typed text was restored after a
+// T23: the other records with a form behave alike. A change of another field is merged. A change of
+// the same field is displayed before it is overwritten, also if the typed text was restored after a
 // reload. Text typed into the form of a deleted record stays.
 func TestConflict_Records(t *testing.T) {
 	s := serve(t)
@@ -151,11 +151,11 @@ func TestConflict_Records(t *testing.T) {
 		}
 	}
 
-	gone := create("early_access_feature", map[string]any{"name": "Gone", "stage": "beta"})
-	p.visit("p/1/early-access/" + gone)
+	deleted := create("early_access_feature", map[string]any{"name": "Gone", "stage": "beta"})
+	p.visit("p/1/early-access/" + deleted)
 	p.node("textbox", "Name")
 	p.fill("Typed", "textbox", "Name")
-	s.api("DELETE", "/api/projects/1/early_access_feature/"+gone+"/", nil, nil)
+	s.api("DELETE", "/api/projects/1/early_access_feature/"+deleted+"/", nil, nil)
 	p.click("button", "Save")
 	p.node("alert", "", "StaticText", "Somebody has deleted this since you opened it. Your changes are still in the form, but cannot be saved.")
 	if got := p.value("Name"); got != "Typed" {

@@ -11,7 +11,7 @@ import (
 
 // An experiment with all that its form has (experiments.md §3.2, §3.6, §3.9, §3.10): a holdout, a
 // shared metric, primary and secondary metrics of all kinds, a method with a correction, and
-// exposure criteria. Its results are those of the vector holm-a.
+// exposure criteria. Its results equal the vector holm-a.
 func TestExperiments_AllMetrics(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/experiments/holdouts")

@@ -8,7 +8,7 @@ import (
 )
 
 // console.md §3.3, management.md §5.1.3: a flag is copied to another project from the list and from its
-// page. The dialog says when the project has a flag with that key, which is overwritten.
+// page. The dialog warns if the project has a flag with that key, which is overwritten.
 func TestFlags_CopyToProject(t *testing.T) {
 	s := serve(t)
 	s.banner()

@@ -61,7 +61,7 @@ func TestFlag_MoreSettings(t *testing.T) {
 	p.node("heading", "Wide or not")
 }
 
-// console.md §2.1: the list of versions says how many there are and continues, and the address of a
+// console.md §2.1: the list of versions has their number and continues, and the address of a
 // version that is not in the list shows its changes.
 func TestHistory_ManyVersions(t *testing.T) {
 	s := serve(t)

@@ -104,7 +104,7 @@ func serve(t *testing.T, options ...string) *server {
 	return (&server{t: t, data: t.TempDir()}).start(options...)
 }
 
-// start starts the program on the data folder of s, and reads what s does not have yet from its output.
+// start starts the program on the data folder of s, and reads the missing fields of s from its output.
 func (s *server) start(options ...string) *server {
 	t := s.t
 	t.Helper()

@@ -52,7 +52,7 @@ func (p *page) chooseDays(from, to string) {
 }
 
 // Filters of a series and of the question, several series, formulas, the previous period, breakdowns
-// with a limit and names of columns (console.md §3.8; the numbers are those of insights.md §4 on F1).
+// with a limit and names of columns (console.md §3.8; the numbers are in insights.md §4 on F1).
 func TestInsights_Questions(t *testing.T) {
 	s := serve(t)
 	s.captureVisits()
@@ -128,7 +128,7 @@ func TestInsights_Questions(t *testing.T) {
 	}
 }
 
-// The address has PostHog's query. Members without a field are shown, apply, and are kept when the
+// The address has PostHog's query. Members without a field are displayed, apply, and are not lost when the
 // insight is saved. One limits breakdown values, and the rest is one column.
 func TestInsights_QueryInAddress(t *testing.T) {
 	s := serve(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// console.md §2.1: a list that is cut says so and goes on, wherever a page shows one: 101 of
+// console.md §2.1: an incomplete list is marked and can be continued, on every page: 101 of
 // everything, and 100 in the first part.
 func TestLists_GoOn(t *testing.T) {
 	s := serve(t)
@@ -47,7 +47,7 @@ func TestLists_GoOn(t *testing.T) {
 	p.click("button", "Cancel invitation of p000@example.com")
 	p.click("alertdialog", "Cancel invitation of p000@example.com?", "button", "Remove")
 	p.waitRemoved("cell", "p000@example.com")
-	p.node("table", "Invitations", "cell", "p001@example.com") // all that was shown is loaded again
+	p.node("table", "Invitations", "cell", "p001@example.com") // all displayed rows are reloaded
 
 	p.visit("p/1")
 	p.node("link", "All flags, by last change")

@@ -71,7 +71,7 @@ func TestFlags_Thousands(t *testing.T) {
 	p.wantFlagRequests("opening", 1, 1)
 	t.Logf("opening: %d bytes of flags", js[int](p, "performance.getEntriesByType('resource').filter(e => e.name.includes('feature_flags/')).reduce((n, e) => n + e.encodedBodySize, 0)"))
 
-	// A change by others loads the changed flag again, and nothing else.
+	// A change by another user reloads only the changed flag.
 	s.api("PATCH", "/api/projects/1/feature_flags/2/", map[string]any{"filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 77}}}}, nil)
 	eventually(t, "the change of flag-0002", func() bool {
 		return js[bool](p, "[...document.querySelectorAll('tbody tr')].some(r => r.innerText.includes('flag-0002') && r.innerText.includes('77 %'))")
@@ -157,7 +157,7 @@ func (p *page) searchThousands(n int) {
 	p.node("switch", "Enabled: flag-1001")
 }
 
-// countRequests counts the requests of the page whose address contains a text.
+// countRequests counts the requests of the page with an address that contains a text.
 func (p *page) countRequests(part string) int {
 	p.t.Helper()
 	return js[int](p, fmt.Sprintf("performance.getEntriesByType('resource').filter(e => e.name.includes(%q)).length", part))

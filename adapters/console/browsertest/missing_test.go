@@ -2,7 +2,7 @@ package browsertest
 
 import "testing"
 
-// console.md §2.1 Not found: the page of a record that does not exist says so and links to its list
+// console.md §2.1 Not found: the page of a record that does not exist reports this and links to its list
 // and to Home. It offers no second attempt.
 func TestRecords_NotThere(t *testing.T) {
 	s := serve(t)

@@ -113,7 +113,7 @@ func TestNetwork_Lost(t *testing.T) {
 	p.setNetwork(lost)
 	p.click("navigation", "Main", "link", "Cohorts") // a page that was loaded before, from the cache
 	p.node("heading", "No cohorts yet")
-	p.click("navigation", "Main", "link", "Dashboards") // a page whose group was not loaded before
+	p.click("navigation", "Main", "link", "Dashboards") // a page of a group that was not loaded before
 	p.node("heading", "Dashboards")
 	p.node("StaticText", "No connection to the server.")
 	p.restoreNetwork("document.querySelector('main h2')?.innerText === 'No dashboards yet'")

@@ -82,7 +82,7 @@ func TestProject_ActivityAndAnother(t *testing.T) {
 	s.api("PATCH", "/api/projects/1/cohorts/1/", map[string]any{"filters": cohortFilters("free")}, nil)
 	p := s.open(t, "p/1/activity")
 	p.node("table", "Activity", "StaticText", "for the fair")
-	// C4, §2.6: the changes are those of the diff, in its words. Of the cohort only the value changed.
+	// C4, §2.6: the changes are the rows of the diff, in its words. Of the cohort only the value changed.
 	for _, want := range [][3]string{
 		{"Description added", "–", "<b>x</b>"}, {"Condition 1: rollout percentage", "10 %", "50 %"}, {"Pinned value added", "–", "true"},
 		{"Filters › properties › values 1", "plan is pro", "plan is free"},

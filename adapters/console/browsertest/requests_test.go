@@ -30,7 +30,7 @@ func (p *page) logRequests() *requestLog {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
-		case e.Type == network.ResourceTypeDocument: // what the page before it requested is not counted
+		case e.Type == network.ResourceTypeDocument: // requests of the page before it are not counted
 			l.files, l.api = []string{request}, nil
 		case e.Type == network.ResourceTypeEventSource || strings.HasSuffix(request, "/api/session/current/"):
 		case strings.Contains(request, "show_progress"): // how often depends on the time that a query takes
@@ -55,8 +55,8 @@ func (l *requestLog) requests() (files, api []string) {
 // record matches a part of a path that names a record.
 var record = regexp.MustCompile(`/([0-9a-f-]{36}|\d+)(/|$)`)
 
-// mostRequests is, by route, the most requests to the API with which a page is shown in a browser that
-// has nothing of it yet (console.md §6.5). IDs are identifiers of records.
+// mostRequests is, by route, the most requests to the API that a page needs in a browser that
+// has not cached any of it (console.md §6.5). IDs are identifiers of records.
 var mostRequests = map[string]int{
 	"nowhere": 0, "p/ID": 10, "account": 4, "p/ID/settings": 3, "p/ID/settings/access": 5, "p/ID/activity": 3, "p/ID/warnings": 1,
 	"organization/members": 3, "organization/domains": 2, "organization/usage": 1, "organization/settings": 1, "organization/health": 1,
@@ -81,7 +81,7 @@ var mostRequests = map[string]int{
 // pages the script of their group. With the session and the icon there are six requests.
 const maxFiles = 4
 
-// The first load of a page has few requests; then the page has as many as the table says.
+// The first load of a page has few requests; then the page does not exceed the table.
 func TestEveryRoute_Requests(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1")

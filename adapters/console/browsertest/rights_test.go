@@ -60,7 +60,7 @@ func TestRights_OneScope(t *testing.T) {
 }
 
 // T26: for a member and for an administrator, every disabled control names its reason, and the API
-// refuses what it stands for.
+// rejects the same action.
 func TestRights_Levels(t *testing.T) {
 	s := serve(t)
 	s.banner()

@@ -161,7 +161,7 @@ func surveyQuestions(p *page) {
 	p.waitRemoved("group", "Question 4")
 }
 
-// surveyConditions fills in where, when and to whom the survey is shown.
+// surveyConditions fills in where, when and for which users the survey is displayed.
 func surveyConditions(p *page) {
 	p.t.Helper()
 	p.fill("/prices", "textbox", "Address of the page")

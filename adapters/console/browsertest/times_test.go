@@ -9,8 +9,8 @@ import (
 	cdpage "github.com/chromedp/cdproto/page"
 )
 
-// healthScript replaces the rates of the last hour, of which there are none in the first minute of a
-// server, and the checks, of which none has a time without a certificate.
+// healthScript replaces the rates of the last hour, which are missing in the first minute of a
+// server, and the checks, which have no time without a certificate.
 const healthScript = `{
 	const real = fetch;
 	window.fetch = async (...a) => {
@@ -39,7 +39,7 @@ func TestTimes_InTheProjectsZone(t *testing.T) {
 	p.visit("organization/health")
 	p.node("table", "The last hour, by minute", "rowheader", "15:15")
 	p.node("table", "Checks", "cell", "good until 31 Mar 2026, 17:45:00 GMT+5:45")
-	clock := []string{} // the last hour and what passes meanwhile
+	clock := []string{} // the last hour and the time that passes meanwhile
 	for at := time.Now().Add(-62 * time.Minute); at.Before(time.Now().Add(5 * time.Minute)); at = at.Add(time.Minute) {
 		clock = append(clock, at.In(zone).Format("15:04"))
 	}
