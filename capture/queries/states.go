@@ -11,8 +11,8 @@ import (
 
 // These are the limits of the states that are stored between queries, in bytes: all together, and one.
 const (
-	allStateBytes      = 192 << 20
-	stateBytes = 96 << 20
+	allStateBytes = 192 << 20
+	stateBytes    = 96 << 20
 )
 
 // stateName identifies a state.
@@ -34,7 +34,7 @@ type storedState struct {
 type storedStates struct {
 	mu     sync.Mutex
 	states map[stateName]*list.Element // the elements are *storedState
-	recent list.List                  // sorted from most to least recently used
+	recent list.List                   // sorted from most to least recently used
 	bytes  int64
 	// taken has a channel for each state that is taken, which is closed when it is given back.
 	taken map[stateName]chan struct{}

@@ -16,8 +16,8 @@ func TestHealth(t *testing.T) {
 	for _, name := range []string{"storage", "commits", "intake", "definitions", "mail", "exports", "scheduled changes", "rollouts", "webhooks", "clock"} {
 		p.node("table", "Checks", "cell", name)
 	}
-	if n := len(p.all(p.node("table", "Checks"), "cell", "OK")); n != 8 {
-		t.Errorf("%d checks are OK, want 8", n)
+	if n := len(p.all(p.node("table", "Checks"), "cell", "OK")); n != 10 {
+		t.Errorf("%d checks are OK, want 10", n)
 	}
 	p.node("heading", "The last hour, by minute")
 	p.accessible()
