@@ -73,6 +73,7 @@ func fillExperiment(b *testing.B, s *Store, n int) {
 			b.Fatal(err)
 		}
 	}
+	step := experimentDays * 24 * time.Hour / time.Duration(n)
 	rest := `"$lib":"web","$browser":"Firefox","$os":"Linux","$screen_width":1920,"$device_id":"0192f1b2-7a53-7c11-9f4e-3b2f6c0a1d7e","plan":"professional","country":"NL"`
 	state := uint64(35)
 	random := func(most int) int { // a linear congruential generator, which is fast
@@ -82,7 +83,7 @@ func fillExperiment(b *testing.B, s *Store, n int) {
 	for from := 0; from < n; from += size {
 		keys, changes := make([]capture.EventKey, 0, size), &capture.Changes{}
 		for i := from; i < min(from+size, n); i++ {
-			at, person := experimentStart.Add(time.Duration(i)*experimentDays*24*time.Hour/time.Duration(n)), random(people)
+			at, person := experimentStart.Add(time.Duration(i)*step), random(people)
 			kind, share := 0, random(100)
 			for share >= experimentEvents[kind].share {
 				share -= experimentEvents[kind].share
