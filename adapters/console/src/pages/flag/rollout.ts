@@ -69,7 +69,8 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
   const act = async (r: Rollout, name: string) => {
     if (!(await confirm(rolloutWords.asks[name]!, rolloutWords.texts[name]!, rolloutWords.actions[name]!, name === "rollback" ? "danger" : "primary"))) return;
     try {
-      await send("POST", projectPath(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
+      const changed = await send<Rollout>("POST", projectPath(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
+      list.data.set({ results: [changed] }); // the next action needs the new state_version
       announce(rolloutWords.did[name]!);
     } finally {
       again();
