@@ -98,11 +98,7 @@ func TestConflict_Records(t *testing.T) {
 		s.api("POST", "/api/projects/1/"+path+"/", body, &made)
 		return fmt.Sprint(made.ID)
 	}
-	var issues struct{ Results []struct{ ID string } }
-	eventually(t, "an issue", func() bool {
-		s.api("GET", "/api/projects/1/error_tracking/issues/", nil, &issues)
-		return len(issues.Results) == 1
-	})
+	issue := s.onlyIssue()
 	p := s.open(t, "p/1")
 	p.confirmLeaving()
 	for _, r := range []struct{ at, api, id, tab, label, member, other string }{
@@ -112,7 +108,7 @@ func TestConflict_Records(t *testing.T) {
 		{"experiments", "experiments", create("experiments", map[string]any{"name": "Was", "feature_flag_key": "tried", "parameters": map[string]any{"feature_flag_variants": variants}}), "/setup", "Name", "name", "description"},
 		{"insights", "insights", create("insights", map[string]any{"name": "Was", "query": trend}), "", "Name", "name", "description"},
 		{"exports", "batch_exports", create("batch_exports", map[string]any{"name": "Was", "model": "events", "interval": "hour", "destination": files}), "/settings", "Name", "name", ""},
-		{"errors", "error_tracking/issues", issues.Results[0].ID, "", "Name", "name", "description"},
+		{"errors", "error_tracking/issues", issue, "", "Name", "name", "description"},
 	} {
 		path := "/api/projects/1/" + r.api + "/" + r.id + "/"
 		stored := func(member string) string {

@@ -10,6 +10,17 @@ func (s *server) exception(kind, message, browser string) {
 	}})
 }
 
+// onlyIssue waits until there is an issue, and returns its id.
+func (s *server) onlyIssue() string {
+	s.t.Helper()
+	var issues struct{ Results []struct{ ID string } }
+	eventually(s.t, "an issue", func() bool {
+		s.api("GET", "/api/projects/1/error_tracking/issues/", nil, &issues)
+		return len(issues.Results) == 1
+	})
+	return issues.Results[0].ID
+}
+
 // Errors (console.md §2.3; decision 24): issues are counted, assigned and resolved, and the first
 // matching rule assigns new ones.
 func TestErrors(t *testing.T) {

@@ -149,16 +149,12 @@ func TestDrafts_OutliveAReload(t *testing.T) {
 	s.api("POST", "/api/projects/1/experiments/", map[string]any{"name": "test", "feature_flag_key": "tried"}, nil)
 	var feature struct{ ID string }
 	s.api("POST", "/api/projects/1/early_access_feature/", map[string]any{"name": "soon", "description": "was", "stage": "beta"}, &feature)
-	var issues struct{ Results []struct{ ID string } }
-	eventually(t, "an issue", func() bool {
-		s.api("GET", "/api/projects/1/error_tracking/issues/", nil, &issues)
-		return len(issues.Results) == 1
-	})
+	issue := s.onlyIssue()
 	p := s.open(t, "p/1")
 	p.confirmLeaving()
 	for _, form := range []struct{ path, label string }{
 		{"flags/new", "Description"}, {"cohorts/new", "Name"}, {"experiments/new", "Name"}, {"insights/new", "Name"}, {"surveys/new", "Name"}, {"early-access/new", "Name"},
-		{"cohorts/1", "Description"}, {"experiments/1/setup", "Hypothesis"}, {"early-access/" + feature.ID, "Name"}, {"errors/" + issues.Results[0].ID, "Name"},
+		{"cohorts/1", "Description"}, {"experiments/1/setup", "Hypothesis"}, {"early-access/" + feature.ID, "Name"}, {"errors/" + issue, "Name"},
 	} {
 		p.visit("p/1/" + form.path)
 		p.fill("typed", "textbox", form.label)
