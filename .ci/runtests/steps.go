@@ -35,7 +35,10 @@ func (s step) isIn(t tier) bool {
 
 var everyTier = []tier{quick, full, long}
 
-// steps are all steps, in the order in which they begin if their needs are free.
+// steps are all steps, in the order in which they begin if their needs are free. Two go commands
+// that run at once compile what both need twice. So a step begins after the one that compiles most
+// of what it needs: bunting with its dependencies and the standard library is in program, the
+// analyzers are in exports, and the NATS server is in kill.
 var steps = []step{
 	{name: "format", about: "gofmt", tiers: everyTier, do: checkFormat},
 	{name: "program", about: "builds bunting, which tests of later steps start", needs: []need{cpu}, do: func(r *stepRun) {
@@ -52,7 +55,7 @@ var steps = []step{
 		r.goTestEnv("", fewCollections, append([]string{"-run=" + names(sequential)}, racing...)...)
 	}},
 	{name: "race", about: "tests of packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
-	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
+	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, after: []string{"exports"}, do: func(r *stepRun) {
 		r.run(in("", ".ci/lint/run"))
 	}},
 	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"program"}, do: func(r *stepRun) {
@@ -65,30 +68,30 @@ var steps = []step{
 	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTestEnv("adapters/httpapi/sdktest", fewCollections, "-tags=sdk", "./...")
 	}},
-	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program"}, do: func(r *stepRun) {
+	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/natsstream/natstest", "./...")
 	}},
-	{name: "s3", about: "exports against a real server of S3", do: func(r *stepRun) {
+	{name: "s3", about: "exports against a real server of S3", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
-	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, do: func(r *stepRun) {
+	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, after: []string{"program"}, do: func(r *stepRun) {
 		if r.isQuickWithout("adapters/console") {
 			return
 		}
 		r.goTest("adapters/console/build", "./...")
 	}},
-	{name: "metrics", about: "metrics, alert rules and the dashboard as Prometheus reads them", do: func(r *stepRun) {
+	{name: "metrics", about: "metrics, alert rules and the dashboard as Prometheus reads them", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-tags=promtool", "-run=Ops", "./adapters/internal/metrics")
 	}},
-	{name: "geoip", about: "the GeoIP test databases are what their source makes", do: func(r *stepRun) {
+	{name: "geoip", about: "the GeoIP test databases are what their source makes", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("testdata/geoip/generate", "./...")
 	}},
-	{name: "exports", about: "what the modules export since their last tags", do: func(r *stepRun) {
+	{name: "exports", about: "what the modules export since their last tags", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTestEnv(".ci/lint", []string{"GOWORK=off"}, "./...")
 		r.goTestEnv(".ci/runtests", []string{"GOWORK=off"}, "./...")
 		r.run(in("", ".ci/api"))
 	}},
-	{name: "alone", about: "packages that must not need the server build without it", do: func(r *stepRun) {
+	{name: "alone", about: "packages that must not need the server build without it", after: []string{"program"}, do: func(r *stepRun) {
 		standalone := in("flags", "go build ./...")
 		standalone.env = []string{"GOWORK=off"}
 		r.run(in("", "go build ./geoip ./capture ./management"), standalone)
