@@ -40,7 +40,7 @@ func run(ctx context.Context, url, key string) error {
 	if err != nil || made.JSON201 == nil {
 		return fmt.Errorf("making a flag: %w %s", err, made.Body)
 	}
-	order, limit := api.GetApiProjectsProjectFeatureFlagsParamsOrderCreatedAtDescending, 1
+	order, limit := api.CreatedAtDescending, 1
 	listed, err := c.GetApiProjectsProjectFeatureFlagsWithResponse(ctx, 1, &api.GetApiProjectsProjectFeatureFlagsParams{Order: &order, Limit: &limit})
 	if err != nil || listed.JSON200 == nil {
 		return fmt.Errorf("listing flags: %w %s", err, listed.Body)
