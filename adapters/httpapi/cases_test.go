@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
@@ -161,4 +164,25 @@ func TestHTTP_EveryRouteHasCases(t *testing.T) {
 			t.Errorf("cases/%s.json never asks a method that %s lacks", fileOf(path), path)
 		}
 	}
+}
+
+// unpackedBody decodes a body according to the response's Content-Encoding.
+func unpackedBody(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(w.Body.Bytes())
+	var err error
+	switch w.Header().Get("Content-Encoding") {
+	case "gzip":
+		r, err = gzip.NewReader(r)
+	case "zstd":
+		r, err = zstd.NewReader(r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

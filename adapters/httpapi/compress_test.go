@@ -14,32 +14,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
-
-// unpackedBody decodes a body according to the response's Content-Encoding.
-func unpackedBody(t *testing.T, w *httptest.ResponseRecorder) string {
-	t.Helper()
-	var r io.Reader = bytes.NewReader(w.Body.Bytes())
-	var err error
-	switch w.Header().Get("Content-Encoding") {
-	case "gzip":
-		r, err = gzip.NewReader(r)
-	case "zstd":
-		r, err = zstd.NewReader(r)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 // longOffice returns an office with a project that has enough flags for responses above 1 KB.
 func longOffice(t *testing.T) (o *office, key string) {

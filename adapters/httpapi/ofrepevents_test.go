@@ -50,11 +50,10 @@ func (l *listener) greeted(t testing.TB) string {
 // ADR 8: the messages on connection, after a change, and for a client that reconnects. The id is
 // that of the definitions; the messages are not counted (§10.1).
 func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	path := o.makeFlag(t, `{"key": "secret-name"}`)
-	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
+	w := streamWorld(t, `{"id": 1, "key": "secret-name"}`)
+	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
 	version := func() string {
-		got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", bearerOf(o.key(t, "owner"))...).Response)
+		got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", ownerKey...).Response)
 		return strings.Trim(strings.TrimPrefix(got.Header().Get("ETag"), "W/"), `"`)
 	}
 	first := version()
@@ -78,7 +77,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	if got := all[0].Header.Get("Access-Control-Allow-Origin"); got != Range {
 		t.Errorf("a page may not read it: %q", got)
 	}
-	o.api(t, "PATCH", path, `{"active": false}`, 200)
+	w.newFlags(t, h, `{"id": 1, "key": "secret-name", "active": false}`)
 	for _, l := range all {
 		if got := l.change(t).id; got == first {
 			t.Error("the same version")
@@ -105,9 +104,8 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 
 // A change by another server is found by polling; before that only comments are sent.
 func TestOFREPEvents_KeepAlive(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	s, h := o.streamServer(t, 10*time.Millisecond, longTime, 5*time.Millisecond, nil)
-	o.streaming.Store(nil)
+	w := streamWorld(t)
+	s, h := w.streamServer(t, 10*time.Millisecond, longTime, 5*time.Millisecond, nil)
 	l := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1")
 	l.greeted(t)
 	for range 3 {
@@ -115,7 +113,7 @@ func TestOFREPEvents_KeepAlive(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 	}
-	o.makeFlag(t, `{"key": "a"}`)
+	w.setFlags(t, `{"id": 1, "key": "a"}`)
 	l.change(t)
 	l.disconnect()
 	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().PublicStreams == 0 })

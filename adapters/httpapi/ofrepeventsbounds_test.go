@@ -135,15 +135,15 @@ func TestOFREPEvents_HerdsAreSpread(t *testing.T) {
 			t.Errorf("%d clients: %s, want %s", clients, got, want)
 		}
 	}
-	o := newOffice(t, "sqlite::memory:")
-	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
+	w := streamWorld(t)
+	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
 	var all []*listener
 	for range 60 {
 		l := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1")
 		l.greeted(t)
 		all = append(all, l)
 	}
-	o.makeFlag(t, `{"key": "a"}`)
+	w.newFlags(t, h, `{"id": 1, "key": "a"}`)
 	ids := map[string]bool{}
 	for _, l := range all {
 		ids[l.change(t).id] = true

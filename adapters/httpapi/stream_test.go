@@ -17,21 +17,12 @@ const streamPath = "/flags/definitions/stream?token=phc_1"
 
 func bearerOf(key string) []string { return []string{"Authorization", "Bearer " + key} }
 
-// makeFlag creates a flag and returns its path.
-func (o *office) makeFlag(t testing.TB, text string) string {
-	t.Helper()
-	var created struct{ ID int }
-	decodeJSON(t, o.api(t, "POST", "/api/projects/1/feature_flags/", text, 201), &created)
-	return fmt.Sprintf("/api/projects/1/feature_flags/%d/", created.ID)
-}
-
 // Decision 5: the first messages, the messages for a client that reconnects, and the number of
 // billed requests (§10.1).
 func TestStream_ConnectAndResume(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	o.makeFlag(t, `{"key": "a", "name": "two\nlines"}`)
-	s, h := o.streamServer(t, longTime, longTime, longTime, nil)
-	key := bearerOf(o.key(t, "owner"))
+	w := streamWorld(t, `{"id": 1, "key": "a", "name": "two\nlines"}`)
+	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
+	key := ownerKey
 	headers := append(slices.Clone(key), "Origin", "https://app.example", "User-Agent", "posthog-node/5.0")
 	want := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", key...).Response)
 	h.TakeUsage()
@@ -78,50 +69,21 @@ func TestStream_ConnectAndResume(t *testing.T) {
 	}
 }
 
-// A change by the management API is sent immediately: the polling interval of this test is an hour.
-func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	path := o.makeFlag(t, `{"key": "a", "active": false}`)
-	s, _ := o.streamServer(t, longTime, longTime, longTime, nil)
-	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
-	active := func(b block) bool {
-		var got struct{ Flags []struct{ Active bool } }
-		decodeJSON(t, []byte(b.data), &got)
-		return len(got.Flags) == 1 && got.Flags[0].Active
-	}
-	before := l.event(t, "definitions")
-	if active(before) {
-		t.Error(before.data)
-	}
-	o.api(t, "PATCH", path, `{"active": true}`, 200)
-	after := l.event(t, "definitions")
-	if !active(after) || after.id == before.id {
-		t.Errorf("%s then %s: %s", before.id, after.id, after.data)
-	}
-	got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", "Authorization", "Bearer "+o.key(t, "owner"), "If-None-Match", after.id).Response)
-	if got.Code != 304 {
-		t.Errorf("the id as an ETag: %d", got.Code)
-	}
-}
-
 // A change without a notification, for example by another server, is found by polling.
 func TestStream_ChangesOfOtherServers(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	path := o.makeFlag(t, `{"key": "a"}`)
-	s, _ := o.streamServer(t, longTime, longTime, 5*time.Millisecond, nil)
-	o.streaming.Store(nil)
-	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	w := streamWorld(t, `{"id": 1, "key": "a"}`)
+	s, _ := w.streamServer(t, longTime, longTime, 5*time.Millisecond, nil)
+	l := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	before := l.event(t, "definitions")
-	o.api(t, "PATCH", path, `{"active": false}`, 200)
+	w.setFlags(t, `{"id": 1, "key": "a", "active": false}`)
 	if after := l.event(t, "definitions"); after.id == before.id {
 		t.Error("the same version twice")
 	}
 }
 
 func TestStream_KeepAlive(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
-	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	s, h := streamWorld(t).streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
+	l := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	l.event(t, "definitions")
 	for range 5 {
 		if b, _ := l.next(t); !b.comment || b.retry > 0 {
@@ -145,7 +107,7 @@ func TestStream_KeepAlive(t *testing.T) {
 // N clients that lose their connections at the same time reconnect within N milliseconds after the
 // first second: 10,000 within 9 s, about 1,111 per second.
 func TestStream_HerdsAreSpread(t *testing.T) {
-	h := newOffice(t, "sqlite::memory:").streamHandler(t, longTime, longTime, longTime, nil)
+	h := streamWorld(t).streamHandler(t, longTime, longTime, longTime, nil)
 	for _, n := range []int{1, 2_000, 3_000, 10_000, 20_000, 1_000_000} {
 		h.CountStreams(int64(n))
 		seconds := map[time.Duration]int{}
@@ -187,23 +149,20 @@ func slowReader() *http.Client {
 	}}}
 }
 
-// bigFlag returns a flag that is larger than the buffers of a connection.
-func bigFlag(key string) string {
-	return fmt.Sprintf(`{"key": %q, "filters": {"groups": [{}], "payloads": {"true": %q}}}`, key, strconv.Quote(strings.Repeat("x", 500_000)))
-}
+// bigFlag is a flag that is larger than the buffers of a connection.
+var bigFlag = fmt.Sprintf(`{"id": 1, "key": "a", "filters": {"groups": [{}], "payloads": {"true": %q}}}`, strconv.Quote(strings.Repeat("x", 500_000)))
 
 // A client that reads too slowly is disconnected and counted; others do not wait for it.
 func TestStream_SlowReader(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	o.makeFlag(t, bigFlag("a"))
-	h := o.streamHandler(t, longTime, 100*time.Millisecond, longTime, nil)
+	w := streamWorld(t, bigFlag)
+	h := w.streamHandler(t, longTime, 100*time.Millisecond, longTime, nil)
 	s := withBuffers(h)
 	t.Cleanup(s.Close)
-	slow := open(t, slowReader(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
-	fast := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	slow := open(t, slowReader(), s.URL+streamPath, ownerKey...)
+	fast := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	fast.event(t, "definitions")
 	eventually(t, "the slow reader is dropped", func() bool { st := h.Stats(); return st.StreamsDropped == 1 && st.Streams == 1 })
-	o.makeFlag(t, `{"key": "b"}`)
+	w.newFlags(t, h, bigFlag, `{"id": 2, "key": "b"}`)
 	fast.event(t, "definitions")
 	slow.read()
 	for b := range slow.blocks {
@@ -215,17 +174,16 @@ func TestStream_SlowReader(t *testing.T) {
 
 // A client that was too slow for two changes only gets the newer one.
 func TestStream_OnlyTheNewest(t *testing.T) {
-	o := newOffice(t, "sqlite::memory:")
-	o.makeFlag(t, bigFlag("a"))
-	h := o.streamHandler(t, longTime, longTime, longTime, nil)
+	w := streamWorld(t, bigFlag)
+	h := w.streamHandler(t, longTime, longTime, longTime, nil)
 	s := withBuffers(h)
 	t.Cleanup(s.Close)
-	slow := open(t, slowReader(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
-	fast := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
+	slow := open(t, slowReader(), s.URL+streamPath, ownerKey...)
+	fast := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	var ids []string
 	for i := range 3 {
 		if i > 0 {
-			o.makeFlag(t, fmt.Sprintf(`{"key": "b%d"}`, i))
+			w.newFlags(t, h, bigFlag, fmt.Sprintf(`{"id": 2, "key": "b%d"}`, i))
 		}
 		ids = append(ids, fast.event(t, "definitions").id)
 	}

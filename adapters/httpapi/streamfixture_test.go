@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/flags/serving"
 )
 
 // resultsTimeout is the maximum time that a test waits for an expected result.
@@ -150,59 +151,56 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// streamHandler returns another handler of an office, which is notified of changes. change modifies
-// its configuration; it may be nil.
-func (o *office) streamHandler(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) *httpapi.Handler {
+// streamFile has the projects of streamWorld.
+const streamFile = `{"projects": [
+	{"id": 1, "api_key": "phc_1", "personal_api_keys": [{"key": "phx_owner", "scopes": ["*"]}, {"key": "phx_member", "scopes": ["feature_flag:read"]}],
+	 "secret_api_keys": ["phs_1"], "flags": []},
+	{"id": 2, "api_key": "phc_2", "secret_api_keys": ["phs_2"], "flags": []}]}`
+
+var ownerKey = bearerOf("phx_owner")
+
+// streamWorld returns a world with streamFile, in which project 1 has these flags.
+func streamWorld(t testing.TB, list ...string) *world {
 	t.Helper()
-	config := o.config
-	if change != nil {
-		change(&config)
-	}
-	h, err := httpapi.New(config)
+	w := newWorld(t, []byte(streamFile))
+	w.setFlags(t, list...)
+	return w
+}
+
+// setFlags replaces the flags of project 1. A handler is not notified.
+func (w *world) setFlags(t testing.TB, list ...string) {
+	t.Helper()
+	file, err := flags.ParseFile([]byte(`{"projects": [{"id": 1, "api_key": "phc_1", "flags": [` + strings.Join(list, ",") + `]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.change("phc_1", func(p *flags.FileProject) { p.Definitions = file.Projects[0].Definitions })
+}
+
+// newFlags is setFlags with a notification of a handler, as by the store of a server.
+func (w *world) newFlags(t testing.TB, h *httpapi.Handler, list ...string) {
+	t.Helper()
+	w.setFlags(t, list...)
+	h.DefinitionsChanged(1)
+}
+
+// streamHandler returns a handler with these intervals. change modifies its configuration; it may
+// be nil.
+func (w *world) streamHandler(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) *httpapi.Handler {
+	t.Helper()
+	h := w.handler(t, func(c *serving.Config) { c.Members = &serving.Memory{} }, change).(*httpapi.Handler)
 	h.SetStreamTiming(keepAlive, write, look)
-	o.streaming.Store(h)
 	t.Cleanup(h.CloseStreams)
 	return h
 }
 
 // streamServer serves a streamHandler.
-func (o *office) streamServer(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
+func (w *world) streamServer(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
 	t.Helper()
-	h := o.streamHandler(t, keepAlive, write, look, change)
+	h := w.streamHandler(t, keepAlive, write, look, change)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s, h
-}
-
-// api sends a request to the management API as the owner.
-func (o *office) api(t testing.TB, method, path, text string, status int) []byte {
-	t.Helper()
-	return o.request(t, method, path, text, status, "Authorization", "Bearer "+o.key(t, "owner"))
-}
-
-func (o *office) request(t testing.TB, method, path, text string, status int, headers ...string) []byte {
-	t.Helper()
-	r, err := http.NewRequest(method, o.URL+path, strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := o.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != status {
-		t.Fatalf("%s %s: %d %s %v, want %d", method, path, res.StatusCode, truncate(answer), err, status)
-	}
-	return answer
 }
 
 // failingKeys returns errors while failing is set.
