@@ -1,6 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -9,7 +15,23 @@ import (
 // race detector, except the tests in sequential.
 var racing = []string{
 	"./flags", "./flags/serving", "./flags/flagshttp", "./capture", "./capture/queries",
-	"./adapters/remote", "./adapters/httpapi", "./adapters/httpapi/internal/admission", "./adapters/internal/natsstream", "./adapters/server",
+	"./adapters/remote", "./adapters/httpapi/internal/admission", "./adapters/httpapi/internal/streams", "./adapters/internal/natsstream",
+}
+
+// withDatabases are packages in which goroutines share data too, but whose tests open databases.
+// SQLite, the driver of PostgreSQL and what else they need take longer to build with the race
+// detector than all of racing. All their tests run without it; with it run the files of
+// httpapiFiles, and in the long tier all of them.
+var withDatabases = []string{"./adapters/httpapi", "./adapters/server"}
+
+// httpapiFiles are the files of adapters/httpapi with the tests in which goroutines meet: streams,
+// budgets, limits, quotas and concurrent requests. They use projects and events in memory. The list
+// must contain the files with the helpers of these tests, and none that imports adapters/sqlstore.
+var httpapiFiles = []string{
+	"bounds_test.go", "capture_test.go", "capturebody_test.go", "capturebudget_test.go", "cases_test.go", "cors_test.go",
+	"edgecases_test.go", "export_test.go", "exportcapture_test.go", "failures_test.go", "fixture_test.go", "limits_test.go",
+	"mountings_test.go", "nil_test.go", "observe_test.go", "ofrep_test.go", "ofrepevents_test.go", "ofrepeventsbounds_test.go",
+	"quota_test.go", "recorded_test.go", "stream_test.go", "streamend_test.go", "streamfixture_test.go", "streamtime_test.go", "want_test.go",
 }
 
 // sequential are tests of these packages that run without the race detector: tests that compute in
@@ -56,12 +78,58 @@ func names(lists ...[]string) string {
 	return "^(" + strings.Join(slices.Concat(lists...), "|") + ")$"
 }
 
+// raceFlags are arguments of go test. SQLite is C translated to Go, which manages its own memory: the
+// detector finds no races there, and would take three times as long as for all other packages.
+var raceFlags = []string{
+	"-race", "-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
+}
+
 func runRace(r *stepRun) {
-	args := []string{
-		"-race", "-skip=" + names(sequential),
-		// SQLite is C translated to Go, which manages its own memory: the detector finds no races
-		// there, and would take three times as long as for all other packages.
-		"-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
+	overlay, err := r.withoutOtherFiles("adapters/httpapi", httpapiFiles)
+	if err != nil {
+		r.fail("list of files", err.Error(), "")
+		return
 	}
-	r.goTestEnv("", append(fewCollections, "GORACE=atexit_sleep_ms=100"), append(args, racing...)...)
+	r.race(append([]string{"-skip=" + names(sequential), "-overlay=" + overlay, "./adapters/httpapi"}, racing...)...)
+}
+
+// runRaceWithDatabases runs what runRace leaves out, and tests of the stores with concurrent calls.
+func runRaceWithDatabases(r *stepRun) {
+	r.race(append([]string{"-skip=" + names(sequential)}, withDatabases...)...)
+	r.race("-run=^(TestLedger_.*|TestBreaker_.*|TestStore_Contract)$", "./adapters/sqlstore")
+}
+
+func (r *stepRun) race(args ...string) {
+	r.goTestEnv("", append(fewCollections, "GORACE=atexit_sleep_ms=100"), append(raceFlags, args...)...)
+}
+
+// withoutOtherFiles returns the path of a file for the flag -overlay, with which go test ignores the
+// tests of a package that are not in files.
+func (w *world) withoutOtherFiles(dir string, files []string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range files {
+		if !slices.Contains(tests, filepath.Join(dir, name)) {
+			return "", fmt.Errorf("%s has no file %s", dir, name)
+		}
+	}
+	others := map[string]string{} // "" means that the file does not exist
+	for _, path := range tests {
+		if !slices.Contains(files, filepath.Base(path)) {
+			others[path] = ""
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": others})
+	if err != nil {
+		return "", err
+	}
+	// The name is a hash, so that runs in several clones of the repository have several files.
+	path := filepath.Join(w.cache, fmt.Sprintf("overlay-%x.json", sha256.Sum256(text)))
+	return path, errors.Join(os.MkdirAll(w.cache, 0o755), os.WriteFile(path, text, 0o600))
 }

@@ -45,7 +45,7 @@ var steps = []step{
 		r.removeOld()
 		r.build("TEST_BINARY", ".", "./cmd/bunting")
 	}},
-	{name: "tests", about: "every package, but for what the step race runs", needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
+	{name: "tests", about: "every package, but for what only the step race runs", needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		packages, err := testedPackages()
 		if err != nil {
 			r.fail("go list", err.Error(), "")
@@ -54,7 +54,7 @@ var steps = []step{
 		r.goTestEnv("", fewCollections, packages...)
 		r.goTestEnv("", fewCollections, append([]string{"-run=" + names(sequential)}, racing...)...)
 	}},
-	{name: "race", about: "tests of packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
+	{name: "race", about: "tests in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
 	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, after: []string{"exports"}, do: func(r *stepRun) {
 		r.run(in("", ".ci/lint/run"))
 	}},
@@ -128,6 +128,7 @@ var steps = []step{
 	{name: "draws", about: "simulations, random questions and faults, five and ten times as many", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
 	}},
+	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000")
 	}},
