@@ -87,14 +87,13 @@ func TestEventsAfter(t *testing.T) {
 			}
 			want := idsOf(t, s, `event = 'name 1'`)
 			for pieces := 0; ; pieces++ {
-				for _, limit := range []int{7000, 999} {
-					ids, last := followLog(t, s, "name 1", 0, limit)
-					if diff := cmp.Diff(want, ids); diff != "" {
-						t.Fatalf("%d pieces are indexed (-want +got):\n%s", pieces, diff)
-					}
-					if more, again := followLog(t, s, "name 1", last, limit); more != nil || again != last {
-						t.Fatalf("behind the end, %d, there are %v", last, more)
-					}
+				limit := [...]int{7000, 999}[pieces%2]
+				ids, last := followLog(t, s, "name 1", 0, limit)
+				if diff := cmp.Diff(want, ids); diff != "" {
+					t.Fatalf("%d pieces are indexed (-want +got):\n%s", pieces, diff)
+				}
+				if more, again := followLog(t, s, "name 1", last, limit); more != nil || again != last {
+					t.Fatalf("behind the end, %d, there are %v", last, more)
 				}
 				if more, err := s.Index(ctx, true); err != nil || !more {
 					break
