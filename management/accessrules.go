@@ -2,8 +2,6 @@ package management
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -209,25 +207,6 @@ func deleteRules(tx Tx, organization, subject string, remove func(*ProjectMeta) 
 // Finder finds the object that a path names in the caller's project, deleted objects too. It
 // returns nil if there is no such object.
 type Finder func(ctx context.Context, scope *Scope, id string) (*AccessObject, error)
-
-func (r *resource[T, Stored, Out]) Finder() Finder {
-	// Spec.Load finds deleted objects too if the body restores them.
-	includeDeleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}}
-	return func(ctx context.Context, scope *Scope, id string) (*AccessObject, error) {
-		return Read(ctx, r.env, func(tx T) (*AccessObject, error) {
-			x, err := r.load(&View[T]{Tx: tx, Scope: scope}, id, includeDeleted)
-			var apiErr *Error
-			if errors.As(err, &apiErr) && apiErr.Kind == NotFound {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			o := r.spec.Object(x)
-			return &o, nil
-		})
-	}
-}
 
 // Permit returns an error if the caller's access to the object that a path names is below need. It
 // returns nil for objects that do not exist: the handler reports them.

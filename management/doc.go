@@ -18,8 +18,7 @@
 // Package rooms combines these interfaces on one Store.
 //
 // The writable fields of a resource are a table of Fields. It reads bodies, produces the errors
-// (§2.2), sets the members of the stored form, and documents itself in the API's description.
-// Resource implements the operations that all resources share: it finds an object, applies a body
-// to it, stores, shows and logs it, in the order of §1.5. A Spec adds the rules of a single
-// resource.
+// (§2.2), and documents itself in the API's description. Package internal/resource implements the
+// operations that all resources share: it finds an object, applies a body to it, stores, shows and
+// logs it.
 package management

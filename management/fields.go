@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 )
 
 // Type is the type of a field's value.
@@ -76,9 +73,6 @@ func (f Fields) Create(b Body) (Values, error) { return f.read(b, true) }
 
 // Change reads the body that changes an object: all fields may be absent.
 func (f Fields) Change(b Body) (Values, error) { return f.read(b, false) }
-
-// Update is Create for PUT and Change for PATCH (§2.5).
-func (f Fields) Update(b Body, put bool) (Values, error) { return f.read(b, put) }
 
 // read is ReadAll that returns only the first error.
 func (f Fields) read(b Body, create bool) (Values, error) {
@@ -232,83 +226,4 @@ func readIntList(f *Field, raw json.RawMessage, kind string) (any, error) {
 
 func readObjectList(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return listOf[json.RawMessage](f, raw, kind, Field{Type: Object})
-}
-
-// memberTypes are the Go types of the struct members that store fields, by the field's Type. A
-// member may also be a pointer to that type. A null sets it to its zero value.
-var memberTypes = [...]reflect.Type{
-	Text: reflect.TypeFor[string](), Email: reflect.TypeFor[string](), URL: reflect.TypeFor[string](), UUID: reflect.TypeFor[string](), Choice: reflect.TypeFor[string](),
-	Int: reflect.TypeFor[int64](), IntChoice: reflect.TypeFor[int64](), Bool: reflect.TypeFor[bool](), Time: reflect.TypeFor[Stamp](),
-	Object: reflect.TypeFor[json.RawMessage](), Array: reflect.TypeFor[json.RawMessage](), Any: reflect.TypeFor[json.RawMessage](),
-	TextList: reflect.TypeFor[[]string](), IntList: reflect.TypeFor[[]int64](), ObjectList: reflect.TypeFor[[]json.RawMessage](),
-}
-
-// memberCache caches the result of membersOf by reflect.Type, as map[string][]int.
-var memberCache sync.Map
-
-// membersOf returns the indexes of a struct's members by their JSON names. Of members with the same
-// name the least nested counts, as in encoding/json.
-func membersOf(t reflect.Type) map[string][]int {
-	if cached, ok := memberCache.Load(t); ok {
-		return cached.(map[string][]int)
-	}
-	out := map[string][]int{}
-	for _, m := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(m.Tag.Get("json"), ",")
-		if outer, exists := out[name]; name != "" && (!exists || len(m.Index) < len(outer)) {
-			out[name] = m.Index
-		}
-	}
-	memberCache.Store(t, out)
-	return out
-}
-
-// Apply sets the members of the struct that target points to from the values of a body. Members are
-// found by their JSON names, which are the names of the fields. Fields that are absent and Custom
-// fields are skipped, and null sets the zero value. The struct must fit the table: see checkFit.
-func (f Fields) Apply(v Values, target any) {
-	dest := reflect.ValueOf(target).Elem()
-	members := membersOf(dest.Type())
-	for i := range f {
-		value, present := v[f[i].Name]
-		if !present || f[i].Custom {
-			continue
-		}
-		member := dest.FieldByIndex(members[f[i].Name])
-		if when, isTime := value.(time.Time); isTime {
-			value = NewStamp(when)
-		}
-		switch {
-		case value == nil:
-			member.SetZero()
-		case member.Kind() == reflect.Pointer:
-			member.Set(reflect.New(member.Type().Elem()))
-			member.Elem().Set(reflect.ValueOf(value))
-		default:
-			member.Set(reflect.ValueOf(value))
-		}
-	}
-}
-
-// checkFit returns an error if a field that is not Custom has no member in the struct type t, or
-// one of another type than memberTypes.
-func (f Fields) checkFit(t reflect.Type) error {
-	members := membersOf(t)
-	for i := range f {
-		if f[i].Custom {
-			continue
-		}
-		index, present := members[f[i].Name]
-		if !present {
-			return fmt.Errorf("%v has no member for the field %s", t, f[i].Name)
-		}
-		member := t.FieldByIndex(index).Type
-		if member.Kind() == reflect.Pointer {
-			member = member.Elem()
-		}
-		if member != memberTypes[f[i].Type] {
-			return fmt.Errorf("the field %s is stored as %v and not as %v", f[i].Name, memberTypes[f[i].Type], member)
-		}
-	}
-	return nil
 }

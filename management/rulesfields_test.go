@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -348,8 +349,12 @@ func bodyCalls(t *testing.T, _ *ruletest.World) ruletest.Calls {
 	return ruletest.Calls{
 		"create": func(_ callScope, _, b string) (any, error) { return manyFields.Create(ruletest.Body(t, b)) },
 		"change": func(_ callScope, _, b string) (any, error) { return manyFields.Change(ruletest.Body(t, b)) },
-		"patch":  func(_ callScope, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), false) },
-		"put":    func(_ callScope, _, b string) (any, error) { return manyFields.Update(ruletest.Body(t, b), true) },
+		"patch": func(_ callScope, _, b string) (any, error) {
+			return resource.ReadUpdate(manyFields, ruletest.Body(t, b), false)
+		},
+		"put": func(_ callScope, _, b string) (any, error) {
+			return resource.ReadUpdate(manyFields, ruletest.Body(t, b), true)
+		},
 	}
 }
 

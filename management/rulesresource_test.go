@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -42,26 +43,26 @@ func refuse(name, word string, err *management.Error) error {
 }
 
 // documents returns the resource. In access rules its objects have the kind notebook.
-func documents(w *ruletest.World, admins bool) management.Resource[management.Tx, document, documentView] {
-	show := func(form string) func(v *management.View[management.Tx], x *document) (*documentView, error) {
-		return func(v *management.View[management.Tx], x *document) (*documentView, error) {
+func documents(w *ruletest.World, admins bool) resource.Resource[management.Tx, document, documentView] {
+	show := func(form string) func(v *resource.View[management.Tx], x *document) (*documentView, error) {
+		return func(v *resource.View[management.Tx], x *document) (*documentView, error) {
 			author, err := v.Author(x.Author)
 			return &documentView{x.ID, x.Name, x.Note, author, form}, err
 		}
 	}
-	type edit = management.Edit[management.Tx, document]
-	return management.NewResource(&w.Env, management.Spec[management.Tx, document, documentView]{
+	type edit = resource.Edit[management.Tx, document]
+	return resource.NewResource(&w.Env, resource.Spec[management.Tx, document, documentView]{
 		Kind: "document", ActivityScope: "Document", Fields: documentFields, ObjectName: "a document", AdminsOnly: admins,
 		Body: func(b *management.Body) error {
 			return refuse(string(b.Members["note"]), "unwanted", management.Fault("note", "The body is refused."))
 		},
-		Header: func(_ *management.Scope, x *document) management.RecordHeader {
-			return management.RecordHeader{ID: x.ID, Title: x.Name, Sort: x.Name, Unique: strings.ToLower(x.Name), Hidden: x.Deleted}
+		Header: func(_ *management.Scope, x *document) resource.RecordHeader {
+			return resource.RecordHeader{ID: x.ID, Title: x.Name, Sort: x.Name, Unique: strings.ToLower(x.Name), Hidden: x.Deleted}
 		},
-		New: func(v *management.View[management.Tx]) (*document, error) {
+		New: func(v *resource.View[management.Tx]) (*document, error) {
 			return &document{ID: w.Env.NewID(), Author: v.User.ID, Secret: "new"}, nil
 		},
-		AuthorizeChange: func(_ *management.View[management.Tx], x *document) error {
+		AuthorizeChange: func(_ *resource.View[management.Tx], x *document) error {
 			return refuse(x.Name, "locked", management.Clash("It is locked."))
 		},
 		Rules: func(e *edit) error {
@@ -113,7 +114,7 @@ func documentCalls(t *testing.T, w *ruletest.World, admins bool) ruletest.Calls 
 		// modify changes the name of a document inside of another operation.
 		"modify": func(scope callScope, path, name string) (any, error) {
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
-				v := &management.View[management.Tx]{Tx: tx, Scope: scope}
+				v := &resource.View[management.Tx]{Tx: tx, Scope: scope}
 				x, err := r.LoadWritable(v, path)
 				if err != nil {
 					return err

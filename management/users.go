@@ -152,12 +152,6 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	return First[User](tx, Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1)})
 }
 
-// viewOfUser returns the UserView of the user with a number, or nil if there is no such user.
-func viewOfUser(tx Tx, id int64) (*UserView, error) {
-	u, err := UserByNumber(tx, id)
-	return u.View(), err
-}
-
 // PutUser saves a user. It returns ErrDuplicate if another user has the e-mail address.
 func PutUser(tx Tx, u *User) error {
 	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})

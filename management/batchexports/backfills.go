@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // maxBackfillRuns is the greatest number of runs of a backfill.
@@ -328,5 +329,5 @@ func putBackfill(tx management.Tx, b *exportBackfill) error {
 
 // backfillOf returns a backfill, or nil if it does not exist.
 func backfillOf(tx management.Tx, export, id string) (*exportBackfill, error) {
-	return management.LoadRecord[exportBackfill](tx, kindExportBackfill, export, id)
+	return resource.LoadRecord[exportBackfill](tx, kindExportBackfill, export, id)
 }

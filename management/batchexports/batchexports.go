@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Fields are the writable fields of an export.
@@ -42,11 +43,11 @@ func New(c Config) *Service {
 
 // resource returns the resource of exports. Its records are found by Unique, since a path may name
 // only the organization. Deleted exports are hidden.
-func (s Service) resource() management.Resource[management.Tx, exportRecord, batchExport] {
-	return management.NewResource(&s.Env, management.Spec[management.Tx, exportRecord, batchExport]{
+func (s Service) resource() resource.Resource[management.Tx, exportRecord, batchExport] {
+	return resource.NewResource(&s.Env, resource.Spec[management.Tx, exportRecord, batchExport]{
 		Kind: kindBatchExport, ActivityScope: "BatchExport", Fields: Fields, NewestFirst: true,
-		Header: func(_ *management.Scope, e *exportRecord) management.RecordHeader {
-			return management.RecordHeader{
+		Header: func(_ *management.Scope, e *exportRecord) resource.RecordHeader {
+			return resource.RecordHeader{
 				Parent: management.ProjectParent(e.Team), ID: e.ID, Title: e.Name, Other: e.Organization, Unique: e.ID,
 				Sort: management.SortTime(e.Created.Time) + "/" + management.SortNumber(e.Number), Hidden: e.Deleted,
 			}

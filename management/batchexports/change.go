@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Create creates an export. Its first run covers the current interval, or the interval that ends
@@ -204,7 +205,7 @@ type pauseState struct {
 
 // Pause stops the schedule. A run in progress is completed.
 func (s Service) Pause(ctx context.Context, scope *management.Scope, id string) (*pauseState, error) {
-	_, err := management.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
+	_, err := resource.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
 		x := e.After
 		if x.Paused {
 			return nil
@@ -240,7 +241,7 @@ func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string
 			return nil, err
 		}
 	}
-	_, err = management.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
+	_, err = resource.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
 		x, now := e.After, s.Env.Now()
 		if !x.Paused {
 			return nil

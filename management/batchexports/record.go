@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindBatchExport is the kind of the records of exports. Parent is the project and Other the
@@ -84,14 +85,14 @@ type Config struct {
 // be used concurrently. New creates one.
 type Service struct {
 	Config
-	exports management.Resource[management.Tx, exportRecord, batchExport]
+	exports resource.Resource[management.Tx, exportRecord, batchExport]
 }
 
 // view is a transaction with the scope of the caller.
-type view = management.View[management.Tx]
+type view = resource.View[management.Tx]
 
 // exportEdit is an operation that creates, changes or deletes an export.
-type exportEdit = management.Edit[management.Tx, exportRecord]
+type exportEdit = resource.Edit[management.Tx, exportRecord]
 
 // exportByID returns an export, or nil if it does not exist or is deleted.
 func exportByID(tx management.Tx, id string) (*exportRecord, error) {
@@ -132,7 +133,7 @@ func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export
 		return nil, nil, err
 	}
 	id, _ = management.NormalizeUUID(id) // an invalid id becomes "", which no object has
-	x, err := management.Existing(management.LoadRecord[T](tx, kind, e.ID, id))
+	x, err := management.Existing(resource.LoadRecord[T](tx, kind, e.ID, id))
 	return e, x, err
 }
 

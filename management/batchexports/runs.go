@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // RunQuery filters and orders a list of runs. Empty fields are ignored, except that After is 7 days
@@ -260,7 +261,7 @@ func putRun(tx management.Tx, r *exportRun) error {
 
 // runOf returns a run, or nil if it does not exist.
 func runOf(tx management.Tx, export, id string) (*exportRun, error) {
-	return management.LoadRecord[exportRun](tx, kindExportRun, export, id)
+	return resource.LoadRecord[exportRun](tx, kindExportRun, export, id)
 }
 
 // exportID derives a UUID from the interval and the owner of a run. It is the same on every server.

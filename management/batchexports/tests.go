@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // exportStepField is the index of the step to perform.
@@ -69,7 +70,7 @@ func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b
 
 // test applies the values of a body to e and performs the step that the body selects.
 func (s Service) test(ctx context.Context, e *exportRecord, v management.Values, b management.Body) (*ExportTest, error) {
-	Fields.Apply(v, e)
+	resource.Apply(Fields, v, e)
 	if err := e.set(v); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -39,19 +40,19 @@ type core struct {
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]
 
 // Scheduled manages changes of flags at a later time (§5.1.3). RunDue executes them; the
 // server must call it regularly.
 type Scheduled struct {
 	*core
-	management.Resource[storeTx, storedChange, ScheduledChange]
+	resource.Resource[storeTx, storedChange, ScheduledChange]
 }
 
 // Requests manages change requests for flags.
 type Requests struct {
 	*core
-	management.Resource[storeTx, storedRequest, ChangeRequest]
+	resource.Resource[storeTx, storedRequest, ChangeRequest]
 }
 
-type requestEdit = management.Edit[storeTx, storedRequest]
+type requestEdit = resource.Edit[storeTx, storedRequest]

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -25,17 +26,17 @@ const (
 
 func newRequests(c *core) (s Requests) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedRequest, ChangeRequest]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedRequest, ChangeRequest]{
 		Kind: kindChangeRequest, Fields: RequestFields, Changes: RequestEdits, NewestFirst: true,
-		Header: func(scope *management.Scope, r *storedRequest) management.RecordHeader {
-			p := management.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
+		Header: func(scope *management.Scope, r *storedRequest) resource.RecordHeader {
+			p := resource.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
 			if r.State == requestOpen {
 				p.Other = waitingKey(scope)
 			}
 			return p
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedRequest, error) {
-			r, err := management.LoadRecord[storedRequest](v.Tx, kindChangeRequest, v.Parent(), id)
+			r, err := resource.LoadRecord[storedRequest](v.Tx, kindChangeRequest, v.Parent(), id)
 			if err == nil && r != nil {
 				_, err = s.findFlag(v, management.Viewer, r)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -16,14 +17,14 @@ import (
 // a change as to its flag.
 func newScheduled(c *core) (s Scheduled) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedChange, ScheduledChange]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedChange, ScheduledChange]{
 		Kind: kindScheduled, Fields: ScheduledFields,
-		Header: func(_ *management.Scope, x *storedChange) management.RecordHeader {
-			return management.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
+		Header: func(_ *management.Scope, x *storedChange) resource.RecordHeader {
+			return resource.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
 		},
 		// Executed changes can be read but not changed.
 		Load: func(v *view, id string, change *management.Body) (*storedChange, error) {
-			x, err := management.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
+			x, err := resource.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
 			if err == nil && x != nil {
 				err = s.checkAccess(v, management.Viewer, x)
 			}
@@ -81,7 +82,7 @@ func putScheduled(tx storeTx, c *storedChange) error {
 
 // rules checks a change. It applies the change to a copy of the flag, so that an invalid change is
 // refused when it is scheduled.
-func (s Scheduled) rules(e *management.Edit[storeTx, storedChange]) error {
+func (s Scheduled) rules(e *resource.Edit[storeTx, storedChange]) error {
 	c := e.After
 	if e.Values.Has("record_id") || e.Values.Has("payload") {
 		c.Condition = nil // the request may select another condition

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -50,7 +51,7 @@ func (s Requests) vote(ctx context.Context, scope *management.Scope, id string, 
 // Withdraw closes an open request permanently. Only its author, its editors and administrators of
 // the project may call it.
 func (s Requests) Withdraw(ctx context.Context, scope *management.Scope, id string) (*ChangeRequest, error) {
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
 		if e.After.State != requestOpen {
 			return e.After.errNotOpen()
 		}
@@ -113,7 +114,7 @@ func (s Requests) Apply(ctx context.Context, scope *management.Scope, id string)
 // editOpen runs edit with an open request and its flag, and saves the request. It returns a
 // conflict error if the request is not open or its flag is deleted.
 func (s Requests) editOpen(ctx context.Context, scope *management.Scope, id string, edit func(e *requestEdit, f *storedflags.Flag) error) (*ChangeRequest, error) {
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
 		if e.After.State != requestOpen {
 			return e.After.errNotOpen()
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -60,4 +61,4 @@ var Fields = storedcohorts.Fields
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]

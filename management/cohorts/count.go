@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -111,7 +112,7 @@ func saveCalculation(tx storeTx, scope *management.Scope, cohort int64, run *coh
 
 // Calculations returns a page of the stored counts of a cohort, newest first.
 func (s Service) Calculations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[cohortCalculation], error) {
-	return management.ReadOne(ctx, s.resource(nil, false), scope, id, func(v *view, c *storedcohorts.Cohort) (management.List[cohortCalculation], error) {
+	return resource.ReadOne(ctx, s.resource(nil, false), scope, id, func(v *view, c *storedcohorts.Cohort) (management.List[cohortCalculation], error) {
 		return management.ListRecords[cohortCalculation](v.Tx, management.Query{
 			Kind: kindCalculation, Parent: storedcohorts.Parent(scope.Project.ID, c.ID), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})

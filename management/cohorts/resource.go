@@ -3,6 +3,7 @@ package cohorts
 import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -10,12 +11,12 @@ import (
 // resource returns the generic operations on the project's cohorts. ids are added to the static
 // cohort that a write creates or changes. If ofFile is true they are from a CSV file, and a write
 // to a dynamic cohort returns an error.
-func (s Service) resource(ids []string, fromFile bool) management.Resource[storeTx, storedcohorts.Cohort, Cohort] {
-	return management.NewResource(&s.Env, management.Spec[storeTx, storedcohorts.Cohort, Cohort]{
+func (s Service) resource(ids []string, fromFile bool) resource.Resource[storeTx, storedcohorts.Cohort, Cohort] {
+	return resource.NewResource(&s.Env, resource.Spec[storeTx, storedcohorts.Cohort, Cohort]{
 		ActivityScope: storedcohorts.ActivityScope, Fields: Fields, Object: (*storedcohorts.Cohort).AccessObject,
 		Body: func(b *management.Body) error { return storedflags.CheckBody(b, flags.CohortPart) },
-		Header: func(_ *management.Scope, c *storedcohorts.Cohort) management.RecordHeader {
-			return management.RecordHeader{ID: c.ItemID(), Title: c.Title()}
+		Header: func(_ *management.Scope, c *storedcohorts.Cohort) resource.RecordHeader {
+			return resource.RecordHeader{ID: c.ItemID(), Title: c.Title()}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedcohorts.Cohort, error) {
 			return storedcohorts.Load(v.Tx, v.Scope, id)
@@ -29,14 +30,14 @@ func (s Service) resource(ids []string, fromFile bool) management.Resource[store
 		New: func(v *view) (*storedcohorts.Cohort, error) {
 			return &storedcohorts.Cohort{Meta: storedcohorts.Meta{CreatedAt: management.NewStamp(s.Env.Now()), CreatedBy: v.User.ID}}, nil
 		},
-		Rules: func(e *management.Edit[storeTx, storedcohorts.Cohort]) error {
+		Rules: func(e *resource.Edit[storeTx, storedcohorts.Cohort]) error {
 			e.After.Assign(e.Values)
 			return e.After.Check(&storedcohorts.Usage{Tx: e.Tx, Scope: e.Scope}, &e.Before, e.Values)
 		},
 		Put: func(v *view, c *storedcohorts.Cohort) error {
 			return c.Put(v.Tx, v.Scope)
 		},
-		AfterSave: func(e *management.Edit[storeTx, storedcohorts.Cohort]) error {
+		AfterSave: func(e *resource.Edit[storeTx, storedcohorts.Cohort]) error {
 			switch {
 			// A static cohort is counted even without new members, since it may just have become
 			// static.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindAction is the kind of the records of actions. Parent is the project and ID the number of the
@@ -26,7 +27,7 @@ const (
 // it matches at least one step (clients.md §5).
 type Actions struct {
 	*core
-	management.Resource[management.Tx, storedAction, action]
+	resource.Resource[management.Tx, storedAction, action]
 }
 
 // ActionFields are the writable fields of an action. post_to_slack and slack_message_format are
@@ -79,15 +80,15 @@ type action struct {
 }
 
 // actionEdit is an operation that creates, changes or deletes an action.
-type actionEdit = management.Edit[management.Tx, storedAction]
+type actionEdit = resource.Edit[management.Tx, storedAction]
 
 // newActions returns the resource of actions: its records, and the rules of this file.
 func newActions(c *core) (s Actions) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAction, action]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAction, action]{
 		Kind: kindAction, ActivityScope: "Action", Fields: ActionFields, Object: (*storedAction).accessObject,
-		Header: func(scope *management.Scope, a *storedAction) management.RecordHeader {
-			p := management.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
+		Header: func(scope *management.Scope, a *storedAction) resource.RecordHeader {
+			p := resource.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
 			// A deleted action does not reserve its name.
 			if a.Name != nil && !a.Deleted {
 				p.Unique = a.unique(scope)

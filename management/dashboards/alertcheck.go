@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // The timing of checks.
@@ -118,7 +119,7 @@ func (s *core) alertOfTask(tx management.Tx, t *alertTask) (*management.ProjectR
 	if err != nil || p == nil {
 		return nil, nil, err
 	}
-	a, err := management.LoadRecord[storedAlert](tx, kindAlert, management.ProjectParent(p.ID), t.Alert)
+	a, err := resource.LoadRecord[storedAlert](tx, kindAlert, management.ProjectParent(p.ID), t.Alert)
 	return p, a, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Bounds of alerts.
@@ -33,7 +34,7 @@ const (
 // its subscribers when the value is outside the bounds of a threshold (clients.md §9).
 type Alerts struct {
 	*core
-	management.Resource[management.Tx, storedAlert, Alert]
+	resource.Resource[management.Tx, storedAlert, Alert]
 }
 
 // AlertFields are the writable fields of an alert.
@@ -72,15 +73,15 @@ type alertCheck struct {
 }
 
 // alertEdit is an operation that creates, changes or deletes an alert.
-type alertEdit = management.Edit[management.Tx, storedAlert]
+type alertEdit = resource.Edit[management.Tx, storedAlert]
 
 // newAlerts returns the resource of alerts. Deleting an alert deletes its checks and its task.
 func newAlerts(c *core) (s Alerts) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAlert, Alert]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAlert, Alert]{
 		Kind: kindAlert, ActivityScope: alertScope, Fields: AlertFields, NewestFirst: true,
-		Header: func(scope *management.Scope, a *storedAlert) management.RecordHeader {
-			return management.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
+		Header: func(scope *management.Scope, a *storedAlert) resource.RecordHeader {
+			return resource.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
 		},
 		New:   s.newAlert,
 		Rules: s.rules,
@@ -151,7 +152,7 @@ type CheckQuery struct {
 
 // Get returns an alert with its newest checks, in descending order of time.
 func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q CheckQuery) (*Alert, error) {
-	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, a *storedAlert) (*Alert, error) {
+	return resource.ReadOne(ctx, s.Resource, scope, id, func(v *view, a *storedAlert) (*Alert, error) {
 		out, err := showAlert(v, a)
 		if err != nil {
 			return nil, err

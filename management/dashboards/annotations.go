@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindAnnotation is the kind of the records of annotations. Parent is the project in which it was
@@ -36,7 +37,7 @@ var annotationScopes = []string{onInsight, onDashboard, onProject, onOrganizatio
 // Annotations manages annotations, which are remarks about dates in charts (clients.md §6).
 type Annotations struct {
 	*core
-	management.Resource[management.Tx, storedAnnotation, Annotation]
+	resource.Resource[management.Tx, storedAnnotation, Annotation]
 }
 
 // AnnotationFields are the writable fields of an annotation.
@@ -93,11 +94,11 @@ type Annotation struct {
 // number may belong to another project of the organization.
 func newAnnotations(c *core) (s Annotations) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAnnotation, Annotation]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAnnotation, Annotation]{
 		Kind: kindAnnotation, ActivityScope: "Annotation", Fields: AnnotationFields, NewestFirst: true,
-		Header: func(scope *management.Scope, a *storedAnnotation) management.RecordHeader {
+		Header: func(scope *management.Scope, a *storedAnnotation) resource.RecordHeader {
 			id := strconv.FormatInt(a.ID, 10)
-			return management.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
+			return resource.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
 		},
 		Load: loadAnnotation,
 		New: func(v *view) (*storedAnnotation, error) {
@@ -143,7 +144,7 @@ func (a *storedAnnotation) sort() string {
 }
 
 // rules validates the scope, and the dashboard and the insight that the annotation refers to.
-func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) error {
+func (s Annotations) rules(e *resource.Edit[management.Tx, storedAnnotation]) error {
 	a := e.After
 	a.Updated = management.NewStamp(s.Env.Now())
 	// An empty string removes the emoji.

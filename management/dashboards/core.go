@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Config has the dependencies of a Service. Only Env is required.
@@ -28,8 +29,8 @@ type Config struct {
 type core struct {
 	Config
 	guesses    *passwordChecks // of passwords of links
-	dashboards management.Resource[management.Tx, dashboardRecord, Dashboard]
-	insights   management.Resource[management.Tx, insightRecord, Insight]
+	dashboards resource.Resource[management.Tx, dashboardRecord, Dashboard]
+	insights   resource.Resource[management.Tx, insightRecord, Insight]
 }
 
 // Insights manages insights, which are stored queries. It does not run them.

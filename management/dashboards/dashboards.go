@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Fields are the writable fields of a dashboard (§4.1.1), and the members of the body that control
@@ -75,11 +76,11 @@ func (f Filter) match() func(*management.Record) bool {
 // resource returns the resource of dashboards. Load returns a deleted dashboard only for a body
 // that restores it, rows of lists omit the large members, and the log includes the numbers of the
 // tiles that an operation has changed.
-func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecord, Dashboard] {
-	return management.NewResource(&s.Env, management.Spec[management.Tx, dashboardRecord, Dashboard]{
+func (s Dashboards) resource() resource.Resource[management.Tx, dashboardRecord, Dashboard] {
+	return resource.NewResource(&s.Env, resource.Spec[management.Tx, dashboardRecord, Dashboard]{
 		Kind: kindDashboard, ActivityScope: dashboardScope, Fields: Fields, ObjectName: "a dashboard", Body: bodyShape.Body, Object: (*dashboardRecord).accessObject,
-		Header: func(_ *management.Scope, d *dashboardRecord) management.RecordHeader {
-			return management.RecordHeader{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
+		Header: func(_ *management.Scope, d *dashboardRecord) resource.RecordHeader {
+			return resource.RecordHeader{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
 		},
 		Load: func(v *view, id string, change *management.Body) (*dashboardRecord, error) {
 			d, err := anyDashboardOf(v.Tx, v.Project.ID, dashboardNumber(id))
@@ -137,7 +138,7 @@ func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 
 // rules validates a dashboard, and creates, changes, deletes or restores its tiles as the body
 // requires.
-func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (err error) {
+func (s Dashboards) rules(e *resource.Edit[management.Tx, dashboardRecord]) (err error) {
 	d, change := e.After, s.change
 	if e.IsNew {
 		change = s.fill

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // InsightFields are the writable fields of an insight.
@@ -25,11 +26,11 @@ var InsightFields = management.Fields{
 
 // resource returns the resource of insights. A change of the query deletes alerts that no longer
 // fit it. The dashboards that a body names are applied after the insight is stored.
-func (s Insights) resource() management.Resource[management.Tx, insightRecord, Insight] {
-	return management.NewResource(&s.Env, management.Spec[management.Tx, insightRecord, Insight]{
+func (s Insights) resource() resource.Resource[management.Tx, insightRecord, Insight] {
+	return resource.NewResource(&s.Env, resource.Spec[management.Tx, insightRecord, Insight]{
 		Kind: kindInsight, ActivityScope: "Insight", Fields: InsightFields, ObjectName: "an insight", NewestFirst: true, Object: (*insightRecord).accessObject,
-		Header: func(_ *management.Scope, i *insightRecord) management.RecordHeader {
-			return management.RecordHeader{ID: i.id(), Title: i.title()}
+		Header: func(_ *management.Scope, i *insightRecord) resource.RecordHeader {
+			return resource.RecordHeader{ID: i.id(), Title: i.title()}
 		},
 		Load: func(v *view, id string, change *management.Body) (*insightRecord, error) {
 			return findInsight(v, id, isRestore(change))
@@ -37,7 +38,7 @@ func (s Insights) resource() management.Resource[management.Tx, insightRecord, I
 		New:   s.newInsight,
 		Rules: s.rules,
 		Put:   func(v *view, i *insightRecord) error { return putInsight(v.Tx, v.Project.ID, i) },
-		AfterSave: func(e *management.Edit[management.Tx, insightRecord]) error {
+		AfterSave: func(e *resource.Edit[management.Tx, insightRecord]) error {
 			if !e.IsNew && e.Values.Has("query") {
 				if err := s.deleteAlerts(e.View, e.After.id(), e.After.Query); err != nil {
 					return err
@@ -121,7 +122,7 @@ func (s Insights) newInsight(v *view) (*insightRecord, error) {
 }
 
 // rules validates the sizes of an insight's members and sets who changed it.
-func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error {
+func (s Insights) rules(e *resource.Edit[management.Tx, insightRecord]) error {
 	i := e.After
 	i.Modified, i.Modifier = management.NewStamp(s.Env.Now()), e.User.ID
 	if e.Values.Has("tags") {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindDashboard is the kind of the records of dashboards. Parent is the project and ID the number
@@ -287,4 +288,4 @@ const kindCollaborator = "dashboard_collaborator"
 
 // view is a transaction with the scope of the caller. The scope is nil for visitors who open a
 // link.
-type view = management.View[management.Tx]
+type view = resource.View[management.Tx]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // tileFields are the fields of a tile in the body of a dashboard (§4.1.4). Other members are
@@ -23,18 +24,18 @@ var tileFields = management.Fields{
 
 // bodyShape describes the tiles in the body of a dashboard. Members of responses may be sent back
 // unchanged.
-var bodyShape = &management.Shape{Inside: map[string]*management.Shape{"tiles": {
+var bodyShape = &resource.Shape{Inside: map[string]*resource.Shape{"tiles": {
 	Name: "a tile", Members: "id text deleted color show_description layouts filters_overrides",
 	ReadOnly: "insight order last_refresh is_cached error refreshing refresh_attempt dashboard dashboard_id insight_id",
 	Idle:     "button_tile transparent_background widget",
-	Inside: map[string]*management.Shape{
+	Inside: map[string]*resource.Shape{
 		"text":    {Name: "a text", Members: "body", ReadOnly: "id created_by last_modified_by last_modified_at team dashboard_tiles"},
-		"layouts": {Name: "layouts", Members: "sm xs", ReadOnly: "xxs md lg xl", Inside: map[string]*management.Shape{"sm": placeShape, "xs": placeShape}},
+		"layouts": {Name: "layouts", Members: "sm xs", ReadOnly: "xxs md lg xl", Inside: map[string]*resource.Shape{"sm": placeShape, "xs": placeShape}},
 	},
 }}}
 
 // placeShape describes the place of a tile on a screen of one width.
-var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", ReadOnly: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
+var placeShape = &resource.Shape{Name: "a layout", Members: "x y w h", ReadOnly: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
 
 // tileTextFields are the fields of the text of a tile.
 var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}

@@ -2,25 +2,26 @@ package earlyaccess
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Service manages early access features (§5.5). Each feature has a flag, to which it adds a
 // condition that is on for the persons who enroll themselves.
 type Service struct {
-	management.Resource[storeTx, storedFeature, feature]
+	resource.Resource[storeTx, storedFeature, feature]
 	stored storedflags.Store
 }
 
-type featureEdit = management.Edit[storeTx, storedFeature]
+type featureEdit = resource.Edit[storeTx, storedFeature]
 
 // New creates a Service.
 func New(env management.Env[storeTx]) *Service {
 	s := &Service{stored: storedflags.Store{Env: &env}}
-	s.Resource = management.NewResource(&env, management.Spec[storeTx, storedFeature, feature]{
+	s.Resource = resource.NewResource(&env, resource.Spec[storeTx, storedFeature, feature]{
 		Kind: kindFeature, ActivityScope: "EarlyAccessFeature", Fields: Fields, Changes: ChangeFields, NewestFirst: true,
-		Header: func(_ *management.Scope, f *storedFeature) management.RecordHeader {
-			return management.RecordHeader{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
+		Header: func(_ *management.Scope, f *storedFeature) resource.RecordHeader {
+			return resource.RecordHeader{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
 		},
 		New: func(*view) (*storedFeature, error) {
 			return &storedFeature{featureSettings: featureSettings{ID: env.NewID(), Created: management.NewStamp(env.Now())}}, nil
@@ -38,4 +39,4 @@ func New(env management.Env[storeTx]) *Service {
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindIssue is the kind of the records of issues. Unique is the project and the fingerprint, Other
@@ -91,15 +92,15 @@ func issueUnique(project int64, fingerprint string) string {
 }
 
 // issueResource returns the resource of issues. Only Follow creates issues.
-func (c *Config) issueResource() management.Resource[management.Tx, storedIssue, Issue] {
-	return management.NewResource(&c.Env, management.Spec[management.Tx, storedIssue, Issue]{
+func (c *Config) issueResource() resource.Resource[management.Tx, storedIssue, Issue] {
+	return resource.NewResource(&c.Env, resource.Spec[management.Tx, storedIssue, Issue]{
 		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: IssueFields, NewestFirst: true,
-		Header: func(scope *management.Scope, i *storedIssue) management.RecordHeader {
-			return management.RecordHeader{
+		Header: func(scope *management.Scope, i *storedIssue) resource.RecordHeader {
+			return resource.RecordHeader{
 				ID: i.ID, Title: i.Name, Other: issuesOf(scope.Project.ID, i.Status), Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(scope.Project.ID, i.Fingerprint),
 			}
 		},
-		Rules: func(e *management.Edit[management.Tx, storedIssue]) (err error) {
+		Rules: func(e *resource.Edit[management.Tx, storedIssue]) (err error) {
 			i := e.After
 			if i.Status != e.Before.Status {
 				i.Changed = management.NewStamp(c.Env.Now())

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Config has the dependencies of a Service. Only Env is required.
@@ -21,8 +22,8 @@ type Config struct {
 // be used concurrently. New creates one.
 type Service struct {
 	Config
-	rules  management.Resource[management.Tx, storedRule, assignmentRule]
-	issues management.Resource[management.Tx, storedIssue, Issue]
+	rules  resource.Resource[management.Tx, storedRule, assignmentRule]
+	issues resource.Resource[management.Tx, storedIssue, Issue]
 }
 
 // New returns a Service.
@@ -36,7 +37,7 @@ const kindRule = "assignment_rule"
 const maxRules = 1000
 
 // view is a transaction with the scope of the caller.
-type view = management.View[management.Tx]
+type view = resource.View[management.Tx]
 
 // inProject returns the view of a project for operations without a user.
 func inProject(tx management.Tx, project int64) *view {
@@ -88,12 +89,12 @@ var RuleOrderFields = management.Fields{
 const ruleKeys = math.MaxInt32
 
 // ruleResource returns the resource of rules.
-func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, assignmentRule] {
-	return management.NewResource(&c.Env, management.Spec[management.Tx, storedRule, assignmentRule]{
+func (c *Config) ruleResource() resource.Resource[management.Tx, storedRule, assignmentRule] {
+	return resource.NewResource(&c.Env, resource.Spec[management.Tx, storedRule, assignmentRule]{
 		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
-		Header: func(_ *management.Scope, r *storedRule) management.RecordHeader {
+		Header: func(_ *management.Scope, r *storedRule) resource.RecordHeader {
 			// The keys are shifted so that negative ones are sorted correctly as strings.
-			return management.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
+			return resource.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
 			return &storedRule{assignmentRule: assignmentRule{ID: c.Env.NewID()}}, nil
@@ -105,7 +106,7 @@ func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, a
 
 // setRule applies and validates the values of a body. New filters enable a rule that was disabled
 // (§7). A new rule has the order_key 0 and is the last one with that key.
-func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
+func setRule(e *resource.Edit[management.Tx, storedRule]) (err error) {
 	r, v := e.After, e.Values
 	if v.Has("filters") {
 		r.Filters, r.Disabled = v.Raw("filters"), nil
@@ -183,7 +184,7 @@ func (s Service) ReorderRules(ctx context.Context, scope *management.Scope, b ma
 			if !ok {
 				continue
 			}
-			r, err := management.LoadRecord[storedRule](tx, kindRule, scope.Parent(), uuid)
+			r, err := resource.LoadRecord[storedRule](tx, kindRule, scope.Parent(), uuid)
 			if err != nil {
 				return err
 			}

@@ -7,13 +7,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // Service manages experiments (§5.7): flags with variants, with a start, an end, and counts
 // of exposures.
 type Service struct {
-	management.Resource[storeTx, storedExperiment, Experiment]
+	resource.Resource[storeTx, storedExperiment, Experiment]
 	SavedMetrics SavedMetrics
 	Holdouts     Holdouts
 
@@ -30,14 +31,14 @@ type measureFunc = func(ctx context.Context, p *management.ProjectRecord, query 
 // Holdouts manages holdouts: shares of all persons that are excluded from experiments
 // (experiments.md §3.10). Access rules for experiments apply to holdouts too.
 type Holdouts struct {
-	management.Resource[storeTx, storedHoldout, holdoutView]
+	resource.Resource[storeTx, storedHoldout, holdoutView]
 	experiments *Service
 }
 
 // SavedMetrics manages metrics that several experiments can use (experiments.md §3.9). Access rules
 // for experiments apply to saved metrics too.
 type SavedMetrics struct {
-	management.Resource[storeTx, storedSavedMetric, savedMetric]
+	resource.Resource[storeTx, storedSavedMetric, savedMetric]
 	experiments *Service
 }
 
@@ -45,9 +46,9 @@ type SavedMetrics struct {
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]
 
-type experimentEdit = management.Edit[storeTx, storedExperiment]
+type experimentEdit = resource.Edit[storeTx, storedExperiment]
 
 // ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
 // they are not UUIDs, because clients choose them.

@@ -10,21 +10,22 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // experimentShape lists the members of the objects in the body of an experiment, to detect
 // misspelled names. Metrics and their settings are not included: they are checked as queries.
-var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
+var experimentShape = &resource.Shape{Inside: map[string]*resource.Shape{
 	"parameters": {
 		Name: "the parameters of an experiment", Members: "feature_flag_variants minimum_detectable_effect aggregation_group_type_index",
 		ReadOnly: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
 		Idle:     "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
-		Inside: map[string]*management.Shape{
+		Inside: map[string]*resource.Shape{
 			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage split_percent"},
 		},
 	},
-	"saved_metrics_ids": {Name: "a saved metric", Members: "id metadata", Inside: map[string]*management.Shape{"metadata": {Name: "metadata", Members: "type"}}},
+	"saved_metrics_ids": {Name: "a saved metric", Members: "id metadata", Inside: map[string]*resource.Shape{"metadata": {Name: "metadata", Members: "type"}}},
 }}
 
 // show returns an experiment as the API returns it. The flag's current key and variants replace

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -28,7 +29,7 @@ const maxExposedPeople = 100_000
 // findExposed returns the people who were exposed to an experiment. check is called with the
 // experiment and its flag before the query runs. The caller needs permission to edit the experiment.
 func (s Service) findExposed(ctx context.Context, scope *management.Scope, id string, check func(*storedExperiment, *storedflags.Flag) error) (*exposedPeople, error) {
-	question, err := management.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedExperiment) (json.RawMessage, error) {
+	question, err := resource.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedExperiment) (json.RawMessage, error) {
 		if err := v.RequireAccess(management.Editor, x.accessObject()); err != nil {
 			return nil, err
 		}
@@ -170,7 +171,7 @@ func (s Service) CreateExposureCohort(ctx context.Context, scope *management.Sco
 	if err != nil {
 		return nil, err
 	}
-	experiment, err := management.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
+	experiment, err := resource.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
 		flag, err := s.linkedFlag(e.View, e.After)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -63,7 +64,7 @@ func (x *storedExperiment) joinFlag(flag *storedflags.Flag, holdout *storedHoldo
 // isOnlyRunning reports whether no other running experiment uses the flag.
 func (s Service) isOnlyRunning(v *view, x *storedExperiment, flag *storedflags.Flag) (bool, error) {
 	for _, link := range flag.Links.Experiments {
-		other, err := management.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), string(link.ID))
+		other, err := resource.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), string(link.ID))
 		if err != nil {
 			return false, err
 		}

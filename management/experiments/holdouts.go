@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -26,11 +27,11 @@ var HoldoutFields = management.Fields{
 // holdout changes the flags of the experiments that use it.
 func newHoldouts(experiments *Service) (s Holdouts) {
 	s.experiments = experiments
-	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedHoldout, holdoutView]{
+	s.Resource = resource.NewResource(experiments.env, resource.Spec[storeTx, storedHoldout, holdoutView]{
 		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
 		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
-		Header: func(_ *management.Scope, h *storedHoldout) management.RecordHeader {
-			return management.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
+		Header: func(_ *management.Scope, h *storedHoldout) resource.RecordHeader {
+			return resource.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
 		},
 		Load: definitions.LoadNumbered[storedHoldout](kindHoldout),
 		New: func(v *view) (*storedHoldout, error) {
@@ -38,7 +39,7 @@ func newHoldouts(experiments *Service) (s Holdouts) {
 			return &storedHoldout{CreatedBy: v.User.ID, holdoutSettings: holdoutSettings{ID: id, CreatedAt: management.NewStamp(experiments.env.Now())}}, err
 		},
 		Rules: s.rules,
-		BeforeDelete: func(e *management.Edit[storeTx, storedHoldout]) error {
+		BeforeDelete: func(e *resource.Edit[storeTx, storedHoldout]) error {
 			return s.updateFlags(e.View, e.After.ID, nil)
 		},
 		Show: showHoldout,
@@ -53,7 +54,7 @@ func showHoldout(v *view, h *storedHoldout) (*holdoutView, error) {
 }
 
 // rules checks a holdout and, if its percentage has changed, updates the flags of its experiments.
-func (s Holdouts) rules(e *management.Edit[storeTx, storedHoldout]) error {
+func (s Holdouts) rules(e *resource.Edit[storeTx, storedHoldout]) error {
 	h := e.After
 	h.UpdatedAt = management.NewStamp(s.experiments.env.Now())
 	if !e.IsNew && !e.Values.Has("filters") {
@@ -158,7 +159,7 @@ func holdoutOf(v *view, x *storedExperiment) (*storedHoldout, error) {
 	if x.HoldoutID == nil {
 		return nil, nil
 	}
-	return management.LoadRecord[storedHoldout](v.Tx, kindHoldout, v.Parent(), strconv.FormatInt(*x.HoldoutID, 10))
+	return resource.LoadRecord[storedHoldout](v.Tx, kindHoldout, v.Parent(), strconv.FormatInt(*x.HoldoutID, 10))
 }
 
 // hasSameHoldout reports whether two experiments have the same holdout, or both have no holdout.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -240,7 +241,7 @@ func (s Service) Call(ctx context.Context, scope *management.Scope, id, name str
 			return nil, err
 		}
 	}
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *experimentEdit) error {
 		flag, err := s.linkedFlag(e.View, e.After)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -16,7 +17,7 @@ import (
 // returns nil if the experiment or its flag does not exist or the caller may not see the
 // experiment.
 func (s Service) AnalysisInput(ctx context.Context, scope *management.Scope, id int64) (*stats.Experiment, error) {
-	out, err := management.ReadOne(ctx, s.Resource, scope, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*stats.Experiment, error) {
+	out, err := resource.ReadOne(ctx, s.Resource, scope, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*stats.Experiment, error) {
 		flag, err := s.stored.Find(v.Tx, v.Scope, x.Flag)
 		if err != nil || flag == nil {
 			return nil, err

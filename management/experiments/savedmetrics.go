@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindSavedMetric is the kind of the records of saved metrics: Parent is the project, ID the
@@ -25,12 +26,12 @@ var SavedMetricFields = management.Fields{
 // newSavedMetrics returns the resource of saved metrics.
 func newSavedMetrics(experiments *Service) (s SavedMetrics) {
 	s.experiments = experiments
-	s.Resource = management.NewResource(experiments.env, management.Spec[storeTx, storedSavedMetric, savedMetric]{
+	s.Resource = resource.NewResource(experiments.env, resource.Spec[storeTx, storedSavedMetric, savedMetric]{
 		Kind: kindSavedMetric, ActivityScope: "ExperimentSavedMetric", Fields: SavedMetricFields, ObjectName: "a saved metric",
 		Object: func(*storedSavedMetric) management.AccessObject { return experimentsObject },
-		Header: func(scope *management.Scope, m *storedSavedMetric) management.RecordHeader {
+		Header: func(scope *management.Scope, m *storedSavedMetric) resource.RecordHeader {
 			name := strings.ToLower(m.Name)
-			return management.RecordHeader{ID: strconv.FormatInt(m.ID, 10), Title: m.Name, Sort: name, Unique: scope.Parent() + "/" + name}
+			return resource.RecordHeader{ID: strconv.FormatInt(m.ID, 10), Title: m.Name, Sort: name, Unique: scope.Parent() + "/" + name}
 		},
 		Load: definitions.LoadNumbered[storedSavedMetric](kindSavedMetric),
 		New: func(v *view) (*storedSavedMetric, error) {
@@ -50,7 +51,7 @@ func newSavedMetrics(experiments *Service) (s SavedMetrics) {
 }
 
 // rules checks the metric and sets its uuid.
-func (s SavedMetrics) rules(e *management.Edit[storeTx, storedSavedMetric]) error {
+func (s SavedMetrics) rules(e *resource.Edit[storeTx, storedSavedMetric]) error {
 	m := e.After
 	m.UpdatedAt = management.NewStamp(s.experiments.env.Now())
 	m.Tags = management.NormalizeTags(m.Tags)
@@ -71,7 +72,7 @@ func (s SavedMetrics) rules(e *management.Edit[storeTx, storedSavedMetric]) erro
 }
 
 // beforeDelete removes a metric from the experiments that use it.
-func (s SavedMetrics) beforeDelete(e *management.Edit[storeTx, storedSavedMetric]) error {
+func (s SavedMetrics) beforeDelete(e *resource.Edit[storeTx, storedSavedMetric]) error {
 	isLink := func(l savedLink) bool { return l.Metric == e.After.ID }
 	list, err := selectAll(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, isLink) })
 	for i := 0; i < len(list) && err == nil; i++ {
@@ -155,7 +156,7 @@ func (s Service) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink, err
 
 // findSavedMetric returns the saved metric with an id, or nil if there is no such metric.
 func findSavedMetric(v *view, id int64) (*storedSavedMetric, error) {
-	return management.LoadRecord[storedSavedMetric](v.Tx, kindSavedMetric, v.Parent(), strconv.FormatInt(id, 10))
+	return resource.LoadRecord[storedSavedMetric](v.Tx, kindSavedMetric, v.Parent(), strconv.FormatInt(id, 10))
 }
 
 // showSavedMetrics returns the saved metrics of an experiment as the API returns them, each with

@@ -6,6 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -15,10 +16,10 @@ import (
 func New(environment management.Env[storeTx], flags featureflags.Flags, cohortService *cohorts.Service, measure measureFunc) *Service {
 	env := &environment
 	s := &Service{env: env, stored: storedflags.Store{Env: env}, flags: flags, cohorts: cohortService, measure: measure}
-	s.Resource = management.NewResource(env, management.Spec[storeTx, storedExperiment, Experiment]{
+	s.Resource = resource.NewResource(env, resource.Spec[storeTx, storedExperiment, Experiment]{
 		Kind: kindExperiment, ActivityScope: "Experiment", Fields: Fields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
-		Header: func(scope *management.Scope, e *storedExperiment) management.RecordHeader {
-			return management.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
+		Header: func(scope *management.Scope, e *storedExperiment) resource.RecordHeader {
+			return resource.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
 		Load: loadExperiment,
 		New: func(v *view) (*storedExperiment, error) {

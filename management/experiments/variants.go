@@ -10,6 +10,7 @@ import (
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -223,7 +224,7 @@ type exposure struct {
 
 // Exposures returns the numbers of calls of the experiment's flag.
 func (s Service) Exposures(ctx context.Context, scope *management.Scope, id string) (*exposures, error) {
-	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, e *storedExperiment) (*exposures, error) {
+	return resource.ReadOne(ctx, s.Resource, scope, id, func(v *view, e *storedExperiment) (*exposures, error) {
 		// The response has the key under which the caller sees the flag.
 		experiment, err := s.show(v, e)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -161,7 +162,7 @@ func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.
 	if err != nil {
 		return nil, err
 	}
-	_, err = management.RunAction(ctx, s.flags, scope, pathOf(id), func(e *management.Edit[storeTx, storedflags.Flag]) error {
+	_, err = resource.RunAction(ctx, s.flags, scope, pathOf(id), func(e *resource.Edit[storeTx, storedflags.Flag]) error {
 		e.After.Deleted, e.After.Named = true, namedInBulk
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -38,7 +39,7 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 				return nil, err
 			}
 		}
-		FlagFields.Apply(values, f)
+		resource.Apply(FlagFields, values, f)
 		if err := l.Add("", s.apply(tx, scope, f, values)); err != nil {
 			return nil, err
 		}

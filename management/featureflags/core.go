@@ -3,6 +3,7 @@ package featureflags
 import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -39,14 +40,14 @@ type Flags struct{ *core }
 type core struct {
 	Config
 	stored storedflags.Store
-	flags  management.Resource[storeTx, storedflags.Flag, Flag]
+	flags  resource.Resource[storeTx, storedflags.Flag, Flag]
 }
 
 // storeTx is a transaction of the store.
 type storeTx = management.DefinitionTx
 
 // view is a transaction of this package with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]
 
 // PlainError is an error that the API returns in the form {"error": text}.
 type PlainError string

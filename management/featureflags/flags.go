@@ -10,12 +10,13 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // resource returns the generic operations on flags, with the rules of flags as hooks.
-func (s Flags) resource() management.Resource[storeTx, storedflags.Flag, Flag] {
-	return management.NewResource(&s.Env, management.Spec[storeTx, storedflags.Flag, Flag]{
+func (s Flags) resource() resource.Resource[storeTx, storedflags.Flag, Flag] {
+	return resource.NewResource(&s.Env, resource.Spec[storeTx, storedflags.Flag, Flag]{
 		Fields: FlagFields, Object: (*storedflags.Flag).AccessObject,
 		// Unknown members of the body are refused or cause a warning (decision 30).
 		Body: func(b *management.Body) error { return storedflags.CheckBody(b, flags.FlagPart) },
@@ -25,7 +26,7 @@ func (s Flags) resource() management.Resource[storeTx, storedflags.Flag, Flag] {
 		},
 		// A new flag is active by default.
 		New: func(*view) (*storedflags.Flag, error) { return &storedflags.Flag{Active: true}, nil },
-		Rules: func(e *management.Edit[storeTx, storedflags.Flag]) error {
+		Rules: func(e *resource.Edit[storeTx, storedflags.Flag]) error {
 			// Only changes can conflict with changes of other users.
 			if !e.IsNew {
 				if err := s.checkConflict(e); err != nil {
@@ -139,7 +140,7 @@ func groupsOf(filters json.RawMessage) json.RawMessage {
 // the stored value. It also returns an error if another user has deleted the flag meanwhile and the
 // request does not restore it, since the change would have no effect. It does nothing if the request
 // has no version or no original_flag.
-func (s Flags) checkConflict(e *management.Edit[storeTx, storedflags.Flag]) error {
+func (s Flags) checkConflict(e *resource.Edit[storeTx, storedflags.Flag]) error {
 	f, v := &e.Before, e.Values
 	if !v.Has("version") || v.IsNull("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
 		return nil
@@ -180,7 +181,7 @@ func (s Flags) checkConflict(e *management.Edit[storeTx, storedflags.Flag]) erro
 }
 
 // lastEditor returns the email address of the user who made the stored version of a flag.
-func lastEditor(e *management.Edit[storeTx, storedflags.Flag]) (string, error) {
+func lastEditor(e *resource.Edit[storeTx, storedflags.Flag]) (string, error) {
 	u, err := e.Author(e.Before.ModifiedBy)
 	if err != nil || u == nil {
 		return "another user", err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -17,7 +18,7 @@ type Followers struct {
 
 // Followers returns the followers of a flag. Users who were deleted are omitted.
 func (s Flags) Followers(ctx context.Context, scope *management.Scope, id string) (*Followers, error) {
-	return management.ReadOne(ctx, s.flags, scope, id, showFollowers)
+	return resource.ReadOne(ctx, s.flags, scope, id, showFollowers)
 }
 
 // Follow adds the caller to the followers of a flag, or removes the caller. The caller needs to be

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -34,7 +35,7 @@ func (s Flags) ApplyPatch(tx storeTx, scope *management.Scope, f *storedflags.Fl
 	if err != nil {
 		return err
 	}
-	FlagFields.Apply(v, f)
+	resource.Apply(FlagFields, v, f)
 	note := f.Note
 	if err := s.apply(tx, scope, f, v); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -58,7 +59,7 @@ func showVersion(v *storedflags.Version, reader *view, f *storedflags.Flag) (*Fl
 
 // Version returns one version of a flag (spec/clients.md §7.2).
 func (s Flags) Version(ctx context.Context, scope *management.Scope, id, number int64) (*FlagVersion, error) {
-	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (*FlagVersion, error) {
+	return resource.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (*FlagVersion, error) {
 		v, err := management.Existing(management.Found[storedflags.Version](reader.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))))
 		if err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func (s Flags) Version(ctx context.Context, scope *management.Scope, id, number 
 
 // Versions returns a page of a flag's versions, newest first.
 func (s Flags) Versions(ctx context.Context, scope *management.Scope, id int64, p management.Page) (management.List[FlagVersion], error) {
-	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (management.List[FlagVersion], error) {
+	return resource.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (management.List[FlagVersion], error) {
 		records, count, err := reader.Tx.List(management.Query{Kind: storedflags.KindVersion, Parent: storedflags.VersionsParent(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
 		out := management.List[FlagVersion]{Count: count}
 		for i := range records {
@@ -143,7 +144,7 @@ type dependent struct {
 // first. If onlyActive is set, it returns the active ones: while there is one, the flag cannot be
 // deleted or switched off (spec/clients.md §7.2).
 func (s Flags) Dependents(ctx context.Context, scope *management.Scope, id int64, onlyActive bool) ([]dependent, error) {
-	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(v *view, f *storedflags.Flag) ([]dependent, error) {
+	return resource.ReadOne(ctx, s.flags, scope, pathOf(id), func(v *view, f *storedflags.Flag) ([]dependent, error) {
 		out := []dependent{}
 		list, err := s.stored.Dependents(v.Tx, scope, f)
 		for _, other := range list {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // scopeObjects are the objects of a key's scopes. Each has a scope for reading and one for writing
@@ -104,11 +105,11 @@ func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, 
 
 // keyResource returns the resource of the caller's personal keys. The log has them under the
 // caller's current organization, since keys belong to no organization.
-func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
-	return management.NewResource(&s.Env, management.Spec[Tx, ownKey, APIKey]{
+func (s *core) keyResource() resource.Resource[Tx, ownKey, APIKey] {
+	return resource.NewResource(&s.Env, resource.Spec[Tx, ownKey, APIKey]{
 		ActivityScope: keyActivityScope, Fields: APIKeyFields,
-		Header: func(scope *management.Scope, k *ownKey) management.RecordHeader {
-			return management.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
+		Header: func(scope *management.Scope, k *ownKey) resource.RecordHeader {
+			return resource.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*ownKey, error) {
 			// The key of a session may have no id; then no key is found.
@@ -158,7 +159,7 @@ func checkKeyChange(v *view, k *ownKey) error {
 }
 
 // keyRules apply a body to a key. A new key gets a random value.
-func keyRules(e *management.Edit[Tx, ownKey]) error {
+func keyRules(e *resource.Edit[Tx, ownKey]) error {
 	if err := changeKey(e.Tx, &e.After.KeyRecord, e.Scope, e.Values); err != nil || !e.IsNew {
 		return err
 	}
@@ -214,7 +215,7 @@ func (s Account) UpdateKey(ctx context.Context, scope *management.Scope, id stri
 
 // RollKey replaces the value of a key. The old value is invalid from then on.
 func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
-	return management.RunAction(ctx, s.keys, scope, id, func(e *management.Edit[Tx, ownKey]) error {
+	return resource.RunAction(ctx, s.keys, scope, id, func(e *resource.Edit[Tx, ownKey]) error {
 		// Sessions that were created from the key end, since they refer to the old hash.
 		e.After.LastRolledAt = s.Env.Now()
 		e.After.renew()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // ErrMailRejected is the error for mails that a mail server refuses permanently.
@@ -51,15 +52,15 @@ type Config struct {
 // that several of them use.
 type core struct {
 	Config
-	roles management.Resource[Tx, storedRole, role]
-	keys  management.Resource[Tx, ownKey, APIKey]
+	roles resource.Resource[Tx, storedRole, role]
+	keys  resource.Resource[Tx, ownKey, APIKey]
 }
 
 // organizationParent is the Spec.Parent of resources that belong to organizations.
 func organizationParent(scope *management.Scope) string { return scope.Organization.ID }
 
 // view is a View with a transaction of this package.
-type view = management.View[Tx]
+type view = resource.View[Tx]
 
 // Resolver looks up DNS records. It must be safe for concurrent use, like the other interfaces of
 // Config.

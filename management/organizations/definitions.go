@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Vocabulary is a kind of names that events use, such as event names, for which users can store
@@ -104,7 +105,7 @@ func (s Service) Details(ctx context.Context, project int64, vocabulary *Vocabul
 		if err != nil {
 			return nil, err
 		}
-		out, v := make(map[string]DefinitionDetails, len(list)), management.View[Tx]{Tx: tx, Scope: &management.Scope{}}
+		out, v := make(map[string]DefinitionDetails, len(list)), resource.View[Tx]{Tx: tx, Scope: &management.Scope{}}
 		for i := range list {
 			stored, err := management.Decode[storedDetails](&list[i])
 			if err != nil {
@@ -119,7 +120,7 @@ func (s Service) Details(ctx context.Context, project int64, vocabulary *Vocabul
 }
 
 // show converts the stored form, looking up the users.
-func (r *storedDetails) show(v *management.View[Tx]) (out DefinitionDetails, err error) {
+func (r *storedDetails) show(v *resource.View[Tx]) (out DefinitionDetails, err error) {
 	out = DefinitionDetails{
 		Description: r.Description, Tags: r.Tags, Verified: r.Verified, VerifiedAt: r.VerifiedAt, Hidden: r.Hidden,
 		Updated: r.Updated, PropertyType: r.PropertyType,

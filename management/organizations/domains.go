@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindDomain is the kind of records of domains: Parent is the organization, Unique and Sort are the
@@ -60,17 +61,17 @@ var DomainFields = management.Fields{
 // Domains manages the domains of organizations (§4.4).
 type Domains struct {
 	*core
-	management.Resource[Tx, storedDomain, domain]
+	resource.Resource[Tx, storedDomain, domain]
 }
 
 // newDomains returns the service. Each new domain gets a random challenge, which its TXT record
 // must contain.
 func newDomains(c *core) (s Domains) {
 	s.core = c
-	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, domain]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, storedDomain, domain]{
 		Kind: kindDomain, ActivityScope: "OrganizationDomain", Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
-		Header: func(_ *management.Scope, d *storedDomain) management.RecordHeader {
-			return management.RecordHeader{ID: d.ID, Title: d.domain.Domain, Sort: d.domain.Domain, Unique: d.domain.Domain}
+		Header: func(_ *management.Scope, d *storedDomain) resource.RecordHeader {
+			return resource.RecordHeader{ID: d.ID, Title: d.domain.Domain, Sort: d.domain.Domain, Unique: d.domain.Domain}
 		},
 		New: func(*view) (*storedDomain, error) {
 			var challenge [32]byte
@@ -97,7 +98,7 @@ func checkDomainName(name string) error {
 // rules check a domain and set its name and HasSAML. The name is fixed after verification. The
 // settings that require verification are ignored for a new domain, and an error for an old
 // unverified one.
-func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
+func (s Domains) rules(e *resource.Edit[Tx, storedDomain]) error {
 	d, v := e.After, e.Values
 	isFilled := func(text *string) bool { return text != nil && *text != "" }
 	d.HasSAML = isFilled(d.SAMLEntityID) && isFilled(d.SAMLConsumerURL) && isFilled(d.SAMLCertificate)
@@ -157,7 +158,7 @@ func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string)
 	case !s.hasChallenge(ctx, d):
 		return d, nil
 	}
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedDomain]) error {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *resource.Edit[Tx, storedDomain]) error {
 		switch current := e.After; {
 		case current.Verified:
 			return errVerified()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // kindInvite is the kind of records of invitations: Parent is the organization, Other the
@@ -75,16 +76,16 @@ const maxSecrets = 32
 // Invites manages invitations and their acceptance (§4.5, decision 22).
 type Invites struct {
 	*core
-	invites management.Resource[Tx, storedInvite, Invite]
+	invites resource.Resource[Tx, storedInvite, Invite]
 }
 
 // newInvites returns the service. Invitations are created by invite instead of Resource.Create, so
 // their Spec has no Fields.
 func newInvites(c *core) Invites {
-	return Invites{c, management.NewResource(&c.Env, management.Spec[Tx, storedInvite, Invite]{
+	return Invites{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedInvite, Invite]{
 		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
-		Header: func(_ *management.Scope, i *storedInvite) management.RecordHeader {
-			return management.RecordHeader{
+		Header: func(_ *management.Scope, i *storedInvite) resource.RecordHeader {
+			return resource.RecordHeader{
 				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID,
 			}
 		},

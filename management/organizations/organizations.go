@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // scopeOrganization is the Activity.Scope of organizations.
@@ -316,7 +317,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 		}
 		// The stored slug is independent of the new name.
 		meta.Slug, meta.Updated = organizationSlug(&meta, reloaded.Organization), management.NewStamp(s.Env.Now())
-		v, err := Fields.Update(b, put)
+		v, err := resource.ReadUpdate(Fields, b, put)
 		if err != nil {
 			return nil, err
 		}

@@ -7,20 +7,21 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Projects manages projects and their keys (§5.8, §1.11).
 type Projects struct {
 	*core
-	projects management.Resource[Tx, management.ProjectRecord, Project]
+	projects resource.Resource[Tx, management.ProjectRecord, Project]
 }
 
 // newProjects returns the service. Each stored project also gets its browser settings.
 func newProjects(c *core) Projects {
-	return Projects{c, management.NewResource(&c.Env, management.Spec[Tx, management.ProjectRecord, Project]{
+	return Projects{c, resource.NewResource(&c.Env, resource.Spec[Tx, management.ProjectRecord, Project]{
 		ActivityScope: "Project",
-		Header: func(_ *management.Scope, p *management.ProjectRecord) management.RecordHeader {
-			header := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
+		Header: func(_ *management.Scope, p *management.ProjectRecord) resource.RecordHeader {
+			header := resource.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
 			// The log of a deleted project is not readable, so the line is in that of the organization.
 			if p.Deleted {
 				header.Parent = p.Organization
@@ -350,7 +351,7 @@ func errFromFile(what, origin string) error {
 
 // change calls work with the project of the scope, and stores and logs it.
 func (s Projects) change(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return management.RunAction(ctx, s.projects, scope, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
+	return resource.RunAction(ctx, s.projects, scope, "", func(e *resource.Edit[Tx, management.ProjectRecord]) error {
 		meta, err := management.MetaOfProject(e.After)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // RoleFields are the writable fields of a role, RoleMemberFields those of the assignment of a role
@@ -25,12 +26,12 @@ type storedRoleMember struct {
 
 // roleResource returns the resource of roles. Names are unique in an organization, regardless of
 // case.
-func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
-	return management.NewResource(&s.Env, management.Spec[Tx, storedRole, role]{
+func (s *core) roleResource() resource.Resource[Tx, storedRole, role] {
+	return resource.NewResource(&s.Env, resource.Spec[Tx, storedRole, role]{
 		Kind: management.KindRole, ActivityScope: "Role", Fields: RoleFields, AdminsOnly: true, Parent: organizationParent,
-		Header: func(scope *management.Scope, r *storedRole) management.RecordHeader {
+		Header: func(scope *management.Scope, r *storedRole) resource.RecordHeader {
 			name := strings.ToLower(r.Name)
-			return management.RecordHeader{ID: r.ID, Title: r.Name, Sort: name, Unique: scope.Organization.ID + "/" + name}
+			return resource.RecordHeader{ID: r.ID, Title: r.Name, Sort: name, Unique: scope.Organization.ID + "/" + name}
 		},
 		New: func(v *view) (*storedRole, error) {
 			r := &storedRole{roleSettings: roleSettings{ID: s.Env.NewID(), CreatedAt: management.NewStamp(s.Env.Now())}}
@@ -121,7 +122,7 @@ func (s Service) DeleteRole(ctx context.Context, scope *management.Scope, id str
 
 // beforeRoleDelete deletes the assignments and access rules of a role, and the organization's
 // default role if it is this one.
-func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
+func (s *core) beforeRoleDelete(e *resource.Edit[Tx, storedRole]) error {
 	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.After.ID); err != nil {
 		return err
 	}
@@ -143,10 +144,10 @@ func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
 }
 
 // roleMemberResource returns the resource of the assignments of one role, whose id is from a path.
-func (s Service) roleMemberResource(role string) management.Resource[Tx, storedRoleMember, roleMember] {
-	return management.NewResource(&s.Env, management.Spec[Tx, storedRoleMember, roleMember]{
+func (s Service) roleMemberResource(role string) resource.Resource[Tx, storedRoleMember, roleMember] {
+	return resource.NewResource(&s.Env, resource.Spec[Tx, storedRoleMember, roleMember]{
 		Kind: management.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
-		Header: func(_ *management.Scope, m *storedRoleMember) management.RecordHeader { return m.header() },
+		Header: func(_ *management.Scope, m *storedRoleMember) resource.RecordHeader { return m.header() },
 		Load: func(v *view, id string, _ *management.Body) (*storedRoleMember, error) {
 			// Load checks that the role belongs to the caller's organization.
 			r, err := s.roles.Load(v, role)
@@ -154,12 +155,12 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 			if err != nil || !ok {
 				return nil, err
 			}
-			return management.LoadRecord[storedRoleMember](v.Tx, management.KindRoleMember, r.ID, id)
+			return resource.LoadRecord[storedRoleMember](v.Tx, management.KindRoleMember, r.ID, id)
 		},
 		New: func(v *view) (*storedRoleMember, error) {
 			return &storedRoleMember{ID: s.Env.NewID(), Organization: v.Organization.ID, Joined: management.NewStamp(s.Env.Now())}, nil
 		},
-		Rules: func(e *management.Edit[Tx, storedRoleMember]) error {
+		Rules: func(e *resource.Edit[Tx, storedRoleMember]) error {
 			r, err := s.roles.Load(e.View, role)
 			// An unknown role is Invalid here and not NotFound.
 			if isMissing(err) {
@@ -184,8 +185,8 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 }
 
 // header returns the indexed columns of an assignment.
-func (m *storedRoleMember) header() management.RecordHeader {
-	return management.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
+func (m *storedRoleMember) header() resource.RecordHeader {
+	return resource.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
 }
 
 // assignDefaultRole assigns the organization's default_role_id, if there is one, to a new member.
@@ -201,7 +202,7 @@ func (s *core) assignDefaultRole(tx Tx, org *management.OrganizationRecord, user
 
 // RoleMembers returns a page of the members with a role, in the order in which they got it.
 func (s Service) RoleMembers(ctx context.Context, scope *management.Scope, role string, p management.Page) (management.List[roleMember], error) {
-	return management.ReadOne(ctx, s.roles, scope, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
+	return resource.ReadOne(ctx, s.roles, scope, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
 		return roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // call is an action of a user on a rollout (experiments.md §4.9).
@@ -92,7 +93,7 @@ func (s Service) Call(ctx context.Context, scope *management.Scope, id, name str
 		return nil, err
 	}
 	var written []string
-	r, err := management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[storeTx, storedRollout]) error {
+	r, err := resource.RunAction(ctx, s.Resource, scope, id, func(e *resource.Edit[storeTx, storedRollout]) error {
 		x := e.After
 		if values.Has("state_version") && !values.IsNull("state_version") && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout has changed in the meantime: it is now %s, with state_version %d.", x.Status, x.StateVersion)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -42,7 +43,7 @@ type Config struct {
 // steps and compares the metrics of treatment and control before each step.
 type Service struct {
 	*Config
-	management.Resource[storeTx, storedRollout, Rollout]
+	resource.Resource[storeTx, storedRollout, Rollout]
 	stored     storedflags.Store
 	simulating chan struct{} // semaphore: its capacity is the number of simulations that may run at a time
 	counts     *counts
@@ -52,7 +53,7 @@ type Service struct {
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]
 
 // maxRollouts limits the live rollouts of a project (experiments.md §4.15).
 const maxRollouts = 200

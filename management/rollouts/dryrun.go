@@ -8,6 +8,7 @@ import (
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // dryFields are the fields of a dry run, in addition to the definition of the rollout.
@@ -133,6 +134,6 @@ func (s Service) dryRollout(v *view, values management.Values, b management.Body
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
 	// In a dry run, the settling time is 0 by default.
 	x.Settle = 0
-	Fields.Apply(defined, x)
+	resource.Apply(Fields, defined, x)
 	return x, nil
 }

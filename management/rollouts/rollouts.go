@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // List returns a page of rollouts, newest first. If flag is not 0, it returns only rollouts of that
@@ -23,7 +24,7 @@ func (s Service) List(ctx context.Context, scope *management.Scope, flag int64, 
 }
 
 // rules checks a definition and sets the defaults of members that were not sent.
-func (s Service) rules(e *management.Edit[storeTx, storedRollout]) error {
+func (s Service) rules(e *resource.Edit[storeTx, storedRollout]) error {
 	x := e.After
 	if !e.IsNew {
 		if err := x.checkEdit(&e.Before, e.Values); err != nil {
@@ -57,7 +58,7 @@ func (s Service) rules(e *management.Edit[storeTx, storedRollout]) error {
 }
 
 // afterSave starts a new rollout if the request has start.
-func (s Service) afterSave(e *management.Edit[storeTx, storedRollout]) error {
+func (s Service) afterSave(e *resource.Edit[storeTx, storedRollout]) error {
 	if !e.IsNew || !e.Values.Bool("start") {
 		return nil
 	}
@@ -80,7 +81,7 @@ func (s Service) Create(ctx context.Context, scope *management.Scope, b manageme
 }
 
 // beforeDelete returns an error if the rollout has not ended. Otherwise it deletes the evaluations.
-func (s Service) beforeDelete(e *management.Edit[storeTx, storedRollout]) error {
+func (s Service) beforeDelete(e *resource.Edit[storeTx, storedRollout]) error {
 	if x := e.After; x.Status.isOpen() && x.Status != rolloutDraft {
 		return management.Clash("This rollout is %s: abort it first.", x.Status)
 	}

@@ -12,6 +12,7 @@ import (
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -104,7 +105,7 @@ func (s Service) loadTask(tx storeTx, t *rolloutTask) (*management.ProjectRecord
 	if err != nil || p == nil {
 		return nil, nil, err
 	}
-	x, err := management.LoadRecord[storedRollout](tx, kindRollout, management.ProjectParent(p.ID), strconv.FormatInt(t.ID, 10))
+	x, err := resource.LoadRecord[storedRollout](tx, kindRollout, management.ProjectParent(p.ID), strconv.FormatInt(t.ID, 10))
 	return p, x, err
 }
 
@@ -309,7 +310,7 @@ func (s Service) saveEvaluation(tx storeTx, x *storedRollout, e *stats.Evaluatio
 
 // Evaluations returns a page of the evaluations of a rollout, newest first.
 func (s Service) Evaluations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[Evaluation], error) {
-	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
+	return resource.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
 		return management.ListRecords[Evaluation](v.Tx, management.Query{
 			Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), Descending: true, Offset: p.Offset, Limit: p.Limit,
 		})

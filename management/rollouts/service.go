@@ -5,17 +5,18 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
 // New creates a Service.
 func New(c Config) *Service {
 	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}, simulating: make(chan struct{}, simulationsAtOnce), counts: newCounts()}
-	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedRollout, Rollout]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedRollout, Rollout]{
 		Kind: kindRollout, Fields: Fields, NewestFirst: true,
 		Object: (*storedRollout).accessObject,
-		Header: func(scope *management.Scope, x *storedRollout) management.RecordHeader {
-			return management.RecordHeader{
+		Header: func(scope *management.Scope, x *storedRollout) resource.RecordHeader {
+			return resource.RecordHeader{
 				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsKey(scope.Project.ID, x.Flag), Sort: management.SortTime(x.Created.Time),
 			}
 		},
@@ -30,7 +31,7 @@ func New(c Config) *Service {
 		},
 		Rules:        s.rules,
 		BeforeDelete: s.beforeDelete,
-		AfterSave:    func(e *management.Edit[storeTx, storedRollout]) error { return s.afterSave(e) }, // a closure, since s.Resource is not set yet
+		AfterSave:    func(e *resource.Edit[storeTx, storedRollout]) error { return s.afterSave(e) }, // a closure, since s.Resource is not set yet
 		Show: func(v *view, x *storedRollout) (*Rollout, error) {
 			return x.show(v)
 		},

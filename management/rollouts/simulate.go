@@ -10,6 +10,7 @@ import (
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 const (
@@ -75,7 +76,7 @@ func simulationOf(b management.Body) (*stats.Simulation, error) {
 	if err != nil {
 		return nil, prefixDefinition(err)
 	}
-	Fields.Apply(defined, x)
+	resource.Apply(Fields, defined, x)
 	plan, err := x.plan()
 	if err != nil {
 		return nil, prefixDefinition(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -25,7 +26,7 @@ type Config struct {
 // that belong to it (flags.go).
 type Service struct {
 	*Config
-	management.Resource[storeTx, storedSurvey, Survey]
+	resource.Resource[storeTx, storedSurvey, Survey]
 	stored storedflags.Store
 }
 
@@ -33,7 +34,7 @@ type Service struct {
 type storeTx = management.DefinitionTx
 
 // view is a transaction with the scope of the caller.
-type view = management.View[storeTx]
+type view = resource.View[storeTx]
 
 // kindSurvey is the kind of the records of surveys: Parent is the project, Sort the time of
 // creation, Unique the project and the name.
@@ -109,7 +110,7 @@ func (s *storedSurvey) accessObject() management.AccessObject {
 // AccessObject returns a survey of the scope's project as access rules refer to it, or nil if there
 // is no such survey.
 func AccessObject(tx storeTx, scope *management.Scope, id string) (*management.AccessObject, error) {
-	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, scope.Parent(), id)
+	x, err := resource.LoadRecord[storedSurvey](tx, kindSurvey, scope.Parent(), id)
 	if err != nil || x == nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // maxDueIterations limits the iterations that one call of StartDueIterations starts.
@@ -53,7 +54,7 @@ func (s Service) startNextIteration(tx storeTx) (*management.JobDone, error) {
 	if p == nil {
 		return done, tx.Delete(kindSurveyIteration, "", due.Survey)
 	}
-	x, err := management.LoadRecord[storedSurvey](tx, kindSurvey, management.ProjectParent(p.ID), due.Survey)
+	x, err := resource.LoadRecord[storedSurvey](tx, kindSurvey, management.ProjectParent(p.ID), due.Survey)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package surveys
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -14,10 +15,10 @@ func New(c Config) *Service {
 		c.HasInsight = func(management.Tx, int64, int64) (bool, error) { return false, nil }
 	}
 	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}}
-	s.Resource = management.NewResource(&c.Env, management.Spec[storeTx, storedSurvey, Survey]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedSurvey, Survey]{
 		Kind: kindSurvey, ActivityScope: "Survey", Fields: Fields, ObjectName: "a survey", Body: surveyShape.Body, NewestFirst: true, Object: (*storedSurvey).accessObject,
-		Header: func(scope *management.Scope, x *storedSurvey) management.RecordHeader {
-			return management.RecordHeader{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: scope.Parent() + "/" + x.Name}
+		Header: func(scope *management.Scope, x *storedSurvey) resource.RecordHeader {
+			return resource.RecordHeader{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: scope.Parent() + "/" + x.Name}
 		},
 		New: func(v *view) (*storedSurvey, error) {
 			// The schedule of a new survey is once by default.
@@ -31,10 +32,10 @@ func New(c Config) *Service {
 			return management.CodedFault(management.CodeUnique, "name", "There is already another survey with this name.")
 		},
 		Rules: s.rules, Show: s.show,
-		BeforeDelete: func(e *management.Edit[storeTx, storedSurvey]) error {
+		BeforeDelete: func(e *resource.Edit[storeTx, storedSurvey]) error {
 			return s.deleteFlags(e.Tx, e.Scope, e.After)
 		},
-		AfterSave: func(e *management.Edit[storeTx, storedSurvey]) error {
+		AfterSave: func(e *resource.Edit[storeTx, storedSurvey]) error {
 			return c.Changed(e.Tx, e.Project.ID)
 		},
 	})

@@ -1,21 +1,24 @@
 package surveys
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
+)
 
 // This file lists the members of the objects in a survey. Members that SDKs read are stored and
 // returned unchanged. A misspelt member is refused, since the question or condition would lack it.
 
 // surveyShape describes the objects in the body of a survey.
-var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
+var surveyShape = &resource.Shape{Inside: map[string]*resource.Shape{
 	"questions": {
 		Name: "a question",
 		Members: "id type question description descriptionContentType optional buttonText link display scale lowerBoundLabel upperBoundLabel " +
 			"choices shuffleOptions hasOpenChoice branching skipSubmitButton isNpsQuestion validation translations",
 		ReadOnly: "originalQuestionIndex",
-		Inside: map[string]*management.Shape{
+		Inside: map[string]*resource.Shape{
 			"branching":  {Name: "branching", Members: "type index responseValues"},
 			"validation": {Name: "a validation", Members: "type value errorMessage"},
-			"translations": {Each: &management.Shape{
+			"translations": {Each: &resource.Shape{
 				Name: "the translation of a question", Members: "question description buttonText link lowerBoundLabel upperBoundLabel choices",
 			}},
 		},
@@ -25,7 +28,7 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 		Members: "url urlMatchType selector seenSurveyWaitPeriodInDays deviceTypes deviceTypesMatchType linkedFlagVariant " +
 			"events cancelEvents actions",
 		ReadOnly: "is_headless",
-		Inside: map[string]*management.Shape{
+		Inside: map[string]*resource.Shape{
 			"events": surveyEvents, "cancelEvents": surveyEvents, "actions": {Name: "actions", Members: "values"},
 		},
 	},
@@ -39,7 +42,7 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 			"textSubtleColor thankYouMessageCloseButtonText thankYouMessageDescription thankYouMessageDescriptionContentType " +
 			"thankYouMessageHeader whiteLabel widgetColor widgetLabel widgetSelector widgetType zIndex",
 	},
-	"translations": {Each: &management.Shape{
+	"translations": {Each: &resource.Shape{
 		Name: "the translation of a survey",
 		Members: "name description question buttonText link lowerBoundLabel upperBoundLabel choices thankYouMessageHeader thankYouMessageDescription " +
 			"thankYouMessageCloseButtonText introScreenHeader introScreenDescription introScreenButtonText submitButtonText backButtonText",
@@ -47,11 +50,11 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 }}
 
 // surveyEvents describes the events that show a survey or hide it.
-var surveyEvents = &management.Shape{
+var surveyEvents = &resource.Shape{
 	Name: "events", Members: "repeatedActivation values",
-	Inside: map[string]*management.Shape{"values": {
+	Inside: map[string]*resource.Shape{"values": {
 		Name: "an event", Members: "name propertyFilters",
-		Inside: map[string]*management.Shape{"propertyFilters": {Each: &management.Shape{Name: "a filter", Members: "values operator"}}},
+		Inside: map[string]*resource.Shape{"propertyFilters": {Each: &resource.Shape{Name: "a filter", Members: "values operator"}}},
 	}},
 }
 

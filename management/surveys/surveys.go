@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Query selects surveys. A field with its zero value does not restrict the list.
@@ -42,7 +43,7 @@ func (s Service) List(ctx context.Context, scope *management.Scope, q Query) (ma
 }
 
 // rules checks a survey, and creates or changes its flags.
-func (s Service) rules(e *management.Edit[storeTx, storedSurvey]) (err error) {
+func (s Service) rules(e *resource.Edit[storeTx, storedSurvey]) (err error) {
 	// An insight that was deleted later does not prevent changes of the survey.
 	if id := e.After.LinkedInsight; id != nil && e.Values.Has("linked_insight_id") {
 		exists, err := s.HasInsight(e.Tx, e.Project.ID, *id)
@@ -100,7 +101,7 @@ func (s Service) Stop(ctx context.Context, scope *management.Scope, id string) (
 
 // changeTimes applies change to a survey and updates its flags.
 func (s Service) changeTimes(ctx context.Context, scope *management.Scope, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
-	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[storeTx, storedSurvey]) error {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *resource.Edit[storeTx, storedSurvey]) error {
 		if err := change(e.After, management.NewStamp(s.Env.Now())); err != nil {
 			return err
 		}

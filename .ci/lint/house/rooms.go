@@ -13,7 +13,9 @@ var (
 	// managementRooms are the package management, the packages below it, and the package that opens
 	// them together.
 	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/changes", "management/cohorts", "management/earlyaccess", "management/experiments", "management/featureflags", "management/files", "management/rollouts", "management/surveys", "management/organizations", "management/rooms"}
-	impure          = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
+	// managementBase are management and the packages below it that serve all others.
+	managementBase = []string{"management", "management/internal/resource"}
+	impure         = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
 	// harmless are packages below impure ones that do no I/O.
@@ -59,21 +61,22 @@ var table = map[string]room{
 	"capture/insights/internal/hogql":     {pure: true, ours: []string{"capture/jsontext", "capture/insights/internal/boundedre"}},
 	"capture/queries":                     {pure: true, ours: []string{"capture", "capture/insights", "capture/insights/port", "flags"}},
 	"management":                          {pure: true, ours: []string{"flags"}},
-	"management/errortracking":            {pure: true, ours: []string{"management", "flags"}},
-	"management/batchexports":             {pure: true, ours: []string{"management", "flags"}},
-	"management/dashboards":               {pure: true, ours: []string{"management", "flags"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management/internal/definitions":     {pure: true, ours: []string{"management"}},
-	"management/internal/storedcohorts":   {pure: true, ours: []string{"management", "flags", "management/internal/definitions"}},
-	"management/internal/storedflags":     {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts"}},
-	"management/cohorts":                  {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags"}},
-	"management/featureflags":             {pure: true, ours: []string{"management", "flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts"}},
-	"management/changes":                  {pure: true, ours: []string{"management", "management/internal/storedflags"}},
-	"management/earlyaccess":              {pure: true, ours: []string{"management", "management/internal/storedflags"}},
-	"management/surveys":                  {pure: true, ours: []string{"management", "management/internal/definitions", "management/internal/storedflags"}},
-	"management/experiments":              {pure: true, ours: []string{"management", "capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts", "management/featureflags"}},
-	"management/rollouts":                 {pure: true, ours: []string{"management", "flags", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}},
+	"management/internal/resource":        {pure: true, ours: []string{"management"}},
+	"management/errortracking":            {pure: true, ours: append([]string{"flags"}, managementBase...)},
+	"management/batchexports":             {pure: true, ours: append([]string{"flags"}, managementBase...)},
+	"management/dashboards":               {pure: true, ours: append([]string{"flags"}, managementBase...), others: []string{"github.com/hashicorp/golang-lru/v2"}},
+	"management/internal/definitions":     {pure: true, ours: managementBase},
+	"management/internal/storedcohorts":   {pure: true, ours: append([]string{"flags", "management/internal/definitions"}, managementBase...)},
+	"management/internal/storedflags":     {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts"}, managementBase...)},
+	"management/cohorts":                  {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags"}, managementBase...)},
+	"management/featureflags":             {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts"}, managementBase...)},
+	"management/changes":                  {pure: true, ours: append([]string{"management/internal/storedflags"}, managementBase...)},
+	"management/earlyaccess":              {pure: true, ours: append([]string{"management/internal/storedflags"}, managementBase...)},
+	"management/surveys":                  {pure: true, ours: append([]string{"management/internal/definitions", "management/internal/storedflags"}, managementBase...)},
+	"management/experiments":              {pure: true, ours: append([]string{"capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts", "management/featureflags"}, managementBase...)},
+	"management/rollouts":                 {pure: true, ours: append([]string{"flags", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}, managementBase...)},
 	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
-	"management/organizations":            {pure: true, ours: []string{"management", "flags"}},
+	"management/organizations":            {pure: true, ours: append([]string{"flags"}, managementBase...)},
 	"management/rooms":                    {pure: true, ours: managementRooms},
 	// for the tests of the packages
 	"management/internal/memstore":        {pure: true, ours: append([]string{"flags"}, managementRooms...)},

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // JobView returns a view for a job that a user has started. The job continues in the name of that
 // user, even if the user has left the project or was deleted.
-func JobView(tx management.DefinitionTx, p *management.ProjectRecord, user int64) (*management.View[management.DefinitionTx], error) {
+func JobView(tx management.DefinitionTx, p *management.ProjectRecord, user int64) (*resource.View[management.DefinitionTx], error) {
 	scope, err := management.NewUserScope(tx, user, p)
 	if err != nil {
 		return nil, err
@@ -23,7 +24,7 @@ func JobView(tx management.DefinitionTx, p *management.ProjectRecord, user int64
 		}
 		scope = &management.Scope{Caller: &management.Caller{User: u, Key: &management.KeyRecord{}}, Project: p}
 	}
-	return &management.View[management.DefinitionTx]{Tx: tx, Scope: scope}, nil
+	return &resource.View[management.DefinitionTx]{Tx: tx, Scope: scope}, nil
 }
 
 // InProject returns the caller's scope in a project of the same organization. It returns nil if the
@@ -43,12 +44,12 @@ func InProject(ctx context.Context, env *management.Env[management.DefinitionTx]
 }
 
 // LoadNumbered returns a function that loads the record with the number in the path of a request.
-func LoadNumbered[Stored any](kind string) func(v *management.View[management.DefinitionTx], idText string, _ *management.Body) (*Stored, error) {
-	return func(v *management.View[management.DefinitionTx], idText string, _ *management.Body) (*Stored, error) {
+func LoadNumbered[Stored any](kind string) func(v *resource.View[management.DefinitionTx], idText string, _ *management.Body) (*Stored, error) {
+	return func(v *resource.View[management.DefinitionTx], idText string, _ *management.Body) (*Stored, error) {
 		id, err := management.ResolveNumber(v.Tx, kind, v.Parent(), idText)
 		if err != nil || id == "" {
 			return nil, err
 		}
-		return management.LoadRecord[Stored](v.Tx, kind, v.Parent(), id)
+		return resource.LoadRecord[Stored](v.Tx, kind, v.Parent(), id)
 	}
 }

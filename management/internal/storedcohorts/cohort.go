@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // Kind is the kind of cohorts in access rules.
@@ -94,7 +95,7 @@ func Decode(d *management.Definition) (*Cohort, error) {
 // Assign applies the values of a request to the cohort. Filters in the oldest format (groups) are
 // converted, unless the request also contains filters in the current format.
 func (c *Cohort) Assign(v management.Values) {
-	Fields.Apply(v, c)
+	resource.Apply(Fields, v, c)
 	if v.Has("filters") || v.Has("groups") {
 		c.Type = nil // derived from the new filters
 	}

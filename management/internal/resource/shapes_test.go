@@ -1,4 +1,4 @@
-package management_test
+package resource_test
 
 import (
 	"encoding/json"
@@ -8,17 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
 // testShape is the shape of a box: it has a lid, a list of parts, and named labels that all have the
 // same shape.
-var testShape = &management.Shape{
+var testShape = &resource.Shape{
 	Name: "a box", Members: "name colour lid parts labels", ReadOnly: "identity", Idle: "weight",
-	Inside: map[string]*management.Shape{
+	Inside: map[string]*resource.Shape{
 		"lid":    {Name: "a lid", Members: "width height"},
-		"parts":  {Name: "a part", Members: "serial", Inside: map[string]*management.Shape{"screws": {Name: "a screw", Members: "length"}}, ReadOnly: "screws"},
-		"labels": {Each: &management.Shape{Name: "a label", Members: "text"}},
+		"parts":  {Name: "a part", Members: "serial", Inside: map[string]*resource.Shape{"screws": {Name: "a screw", Members: "length"}}, ReadOnly: "screws"},
+		"labels": {Each: &resource.Shape{Name: "a label", Members: "text"}},
 	},
 }
 
@@ -64,44 +65,11 @@ func TestShape_Check(t *testing.T) {
 			t.Errorf("%s without warnings: %v", c.what, err)
 		}
 	}
-	if err := (*management.Shape)(nil).Check("x", json.RawMessage(`{"a":1}`), nil); err != nil {
+	if err := (*resource.Shape)(nil).Check("x", json.RawMessage(`{"a":1}`), nil); err != nil {
 		t.Errorf("no shape: %v", err)
 	}
 	body := ruletest.Body(t, `{"nme":"x"}`)
 	if err := testShape.Body(&body); err == nil {
 		t.Error("a body is not checked")
-	}
-}
-
-// unknownFields are the fields of a request in TestFields_NameUnknown.
-var unknownFields = management.Fields{
-	{Name: "name", Type: management.Text}, {Name: "interval", Type: management.Text}, {Name: "legacy", Type: management.Object, Help: "has no effect; kept for older clients"},
-}
-
-// Decision 30 for the members of a body.
-func TestFields_NameUnknown(t *testing.T) {
-	for _, c := range []struct {
-		body, want string
-		warnings   []string
-	}{
-		{`{"name":"x","interval":"day"}`, "", nil},
-		{`{"nmae":"x"}`, `nmae: nmae is not a member of a thing, "name" is most likely meant`, nil},
-		{`{"name":"x","nmae":"y"}`, "", []string{"nmae is not a member of a thing and does nothing"}},
-		{`{"legacy":{"a":1}}`, "", []string{"legacy of a thing has no effect"}},
-		{`{"legacy":{}}`, "", nil},
-		{`{"legacy":null}`, "", nil},
-		{`{"personal_api_key":"phx_x"}`, "", nil}, // §1.2: a key may be in any body
-		{`{"b":1,"a":2}`, "", []string{"a is not a member of a thing and does nothing", "b is not a member of a thing and does nothing"}},
-	} {
-		var warnings []string
-		body := ruletest.Body(t, c.body)
-		body.Warn = func(text string) { warnings = append(warnings, text) }
-		got := ""
-		if err := unknownFields.NameUnknown(&body, "a thing"); err != nil {
-			got = err.Error()
-		}
-		if diff := cmp.Diff(c.warnings, warnings); diff != "" || got != c.want {
-			t.Errorf("%s: %q, want %q; warnings (-want +got):\n%s", c.body, got, c.want, diff)
-		}
 	}
 }

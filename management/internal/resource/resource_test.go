@@ -1,4 +1,4 @@
-package management_test
+package resource_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 type applied struct {
@@ -61,7 +62,7 @@ func TestFields_Apply(t *testing.T) {
 			t.Fatalf("%s: %v", body, err)
 		}
 		x := before
-		appliedFields.Apply(v, &x)
+		resource.Apply(appliedFields, v, &x)
 		all, err := management.JSONMembers(x)
 		if err != nil {
 			t.Fatal(err)
@@ -87,8 +88,8 @@ func TestNewResource_TablesFit(t *testing.T) {
 					t.Errorf("panics with %q, want %q", got, want)
 				}
 			}()
-			management.NewResource(&management.Env[management.Tx]{}, management.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: f})
+			resource.NewResource(&management.Env[management.Tx]{}, resource.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: f})
 		}()
 	}
-	management.NewResource(&management.Env[management.Tx]{}, management.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: appliedFields})
+	resource.NewResource(&management.Env[management.Tx]{}, resource.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: appliedFields})
 }

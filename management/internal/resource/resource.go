@@ -1,10 +1,12 @@
-package management
+package resource
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Resource is the implementation that all resources share: it finds, lists, creates, changes and
@@ -12,29 +14,29 @@ import (
 //
 // It is an interface so that the methods are compiled only where NewResource is called. Those of a
 // generic struct would be compiled in each package that uses the type.
-type Resource[T Tx, Stored, Out any] interface {
+type Resource[T management.Tx, Stored, Out any] interface {
 	// List returns a page of objects.
-	List(ctx context.Context, scope *Scope, p Page) (List[Out], error)
+	List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Out], error)
 	// Query returns the page of q. It sets the Kind and the order, and the Parent if neither Parent
 	// nor Other is set.
-	Query(ctx context.Context, scope *Scope, q Query) (List[Out], error)
+	Query(ctx context.Context, scope *management.Scope, q management.Query) (management.List[Out], error)
 	// Rows returns objects in the form of lists.
-	Rows(v *View[T], list List[Stored]) (List[Out], error)
+	Rows(v *View[T], list management.List[Stored]) (management.List[Out], error)
 	// Get returns one object.
-	Get(ctx context.Context, scope *Scope, id string) (*Out, error)
+	Get(ctx context.Context, scope *management.Scope, id string) (*Out, error)
 	// Load returns the object that a path names, or ErrNotFound.
 	Load(v *View[T], id string) (*Stored, error)
 	// LoadWritable is Load with the check that the caller may change the object.
 	LoadWritable(v *View[T], id string) (*Stored, error)
 	// Create creates an object from a request body.
-	Create(ctx context.Context, scope *Scope, b Body) (*Out, error)
+	Create(ctx context.Context, scope *management.Scope, b management.Body) (*Out, error)
 	// CreateFrom is Create with values that have been read.
-	CreateFrom(v *View[T], values Values) (*Out, error)
+	CreateFrom(v *View[T], values management.Values) (*Out, error)
 	// Add stores and logs a new object that other rules have built, and returns its form in
 	// responses.
 	Add(v *View[T], x *Stored) (*Out, error)
 	// Update changes an object. If put is true, all required fields must be present.
-	Update(ctx context.Context, scope *Scope, id string, b Body, put bool) (*Out, error)
+	Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*Out, error)
 	// Put stores an object without logging it.
 	Put(v *View[T], x *Stored) error
 	// Modify applies change to an object inside another operation, and stores and logs it.
@@ -42,29 +44,29 @@ type Resource[T Tx, Stored, Out any] interface {
 	// LogChanges logs the changes that work applies to an object; work stores the object.
 	LogChanges(v *View[T], x *Stored, work func() error) error
 	// Delete deletes an object.
-	Delete(ctx context.Context, scope *Scope, id string) error
+	Delete(ctx context.Context, scope *management.Scope, id string) error
 	// Finder returns the Finder, for ids of the resource's paths. The Spec must have an Object.
-	Finder() Finder
+	Finder() management.Finder
 }
 
 // resource is the only implementation of Resource.
-type resource[T Tx, Stored, Out any] struct {
-	env  *Env[T]
+type resource[T management.Tx, Stored, Out any] struct {
+	env  *management.Env[T]
 	spec Spec[T, Stored, Out]
 }
 
 // NewResource returns a Resource. It panics if a table of fields does not fit Stored.
-func NewResource[T Tx, Stored, Out any](env *Env[T], spec Spec[T, Stored, Out]) Resource[T, Stored, Out] {
+func NewResource[T management.Tx, Stored, Out any](env *management.Env[T], spec Spec[T, Stored, Out]) Resource[T, Stored, Out] {
 	if spec.Changes == nil {
 		spec.Changes = spec.Fields
 	}
-	for _, f := range []Fields{spec.Fields, spec.Changes} {
-		if err := f.checkFit(reflect.TypeFor[Stored]()); err != nil {
+	for _, f := range []management.Fields{spec.Fields, spec.Changes} {
+		if err := checkFit(f, reflect.TypeFor[Stored]()); err != nil {
 			panic(fmt.Sprintf("management: the resource %s: %v", spec.Kind, err))
 		}
 	}
 	if spec.Parent == nil {
-		spec.Parent = (*Scope).Parent
+		spec.Parent = (*management.Scope).Parent
 	}
 	if spec.Row == nil {
 		spec.Row = spec.Show
@@ -73,11 +75,11 @@ func NewResource[T Tx, Stored, Out any](env *Env[T], spec Spec[T, Stored, Out]) 
 	return &resource[T, Stored, Out]{env, spec}
 }
 
-func (r *resource[T, Stored, Out]) List(ctx context.Context, scope *Scope, p Page) (List[Out], error) {
-	return r.Query(ctx, scope, Query{Offset: p.Offset, Limit: p.Limit})
+func (r *resource[T, Stored, Out]) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Out], error) {
+	return r.Query(ctx, scope, management.Query{Offset: p.Offset, Limit: p.Limit})
 }
 
-func (r *resource[T, Stored, Out]) Query(ctx context.Context, scope *Scope, q Query) (List[Out], error) {
+func (r *resource[T, Stored, Out]) Query(ctx context.Context, scope *management.Scope, q management.Query) (management.List[Out], error) {
 	q.Kind, q.Descending = r.spec.Kind, r.spec.NewestFirst
 	if q.Parent == "" && q.Other == "" {
 		q.Parent = r.spec.Parent(scope)
@@ -85,47 +87,47 @@ func (r *resource[T, Stored, Out]) Query(ctx context.Context, scope *Scope, q Qu
 	if r.spec.Object != nil && scope.IsRestricted() {
 		q.Match = r.filterVisible(scope, q.Match)
 	}
-	return Read(ctx, r.env, func(tx T) (List[Out], error) {
-		list, err := ListRecords[Stored](tx, q)
+	return management.Read(ctx, r.env, func(tx T) (management.List[Out], error) {
+		list, err := management.ListRecords[Stored](tx, q)
 		if err != nil {
-			return List[Out]{}, err
+			return management.List[Out]{}, err
 		}
 		return r.Rows(&View[T]{Tx: tx, Scope: scope}, list)
 	})
 }
 
 // filterVisible extends match so that objects that rules hide from the caller do not match.
-func (r *resource[T, Stored, Out]) filterVisible(scope *Scope, match func(*Record) bool) func(*Record) bool {
-	return func(record *Record) bool {
-		x, err := Decode[Stored](record)
+func (r *resource[T, Stored, Out]) filterVisible(scope *management.Scope, match func(*management.Record) bool) func(*management.Record) bool {
+	return func(record *management.Record) bool {
+		x, err := management.Decode[Stored](record)
 		return (err != nil || scope.CanSee(r.spec.Object(x))) && (match == nil || match(record))
 	}
 }
 
-func (r *resource[T, Stored, Out]) Rows(v *View[T], list List[Stored]) (List[Out], error) {
-	out := List[Out]{Count: list.Count, Results: make([]Out, 0, len(list.Results))}
+func (r *resource[T, Stored, Out]) Rows(v *View[T], list management.List[Stored]) (management.List[Out], error) {
+	out := management.List[Out]{Count: list.Count, Results: make([]Out, 0, len(list.Results))}
 	for i := range list.Results {
 		view, err := r.spec.Row(v, &list.Results[i])
 		if err != nil {
-			return List[Out]{}, err
+			return management.List[Out]{}, err
 		}
 		out.Results = append(out.Results, *view)
 	}
 	return out, nil
 }
 
-func (r *resource[T, Stored, Out]) Get(ctx context.Context, scope *Scope, id string) (*Out, error) {
+func (r *resource[T, Stored, Out]) Get(ctx context.Context, scope *management.Scope, id string) (*Out, error) {
 	return ReadOne(ctx, r, scope, id, r.spec.Show)
 }
 
 // ReadOne finds one object, checks that the caller may view it, and returns the result of read.
-func ReadOne[Result any, T Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *Scope, id string, read func(v *View[T], x *Stored) (Result, error)) (Result, error) {
+func ReadOne[Result any, T management.Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *management.Scope, id string, read func(v *View[T], x *Stored) (Result, error)) (Result, error) {
 	r := res.(*resource[T, Stored, Out])
-	return Read(ctx, r.env, func(tx T) (out Result, err error) {
+	return management.Read(ctx, r.env, func(tx T) (out Result, err error) {
 		v := &View[T]{Tx: tx, Scope: scope}
 		x, err := r.Load(v, id)
 		if err == nil {
-			err = r.requireAccess(v, Viewer, x)
+			err = r.requireAccess(v, management.Viewer, x)
 		}
 		if err != nil {
 			return out, err
@@ -135,7 +137,7 @@ func ReadOne[Result any, T Tx, Stored, Out any](ctx context.Context, res Resourc
 }
 
 // requireAccess returns an error if the caller's access to an object is below level.
-func (r *resource[T, Stored, Out]) requireAccess(v *View[T], level AccessLevel, x *Stored) error {
+func (r *resource[T, Stored, Out]) requireAccess(v *View[T], level management.AccessLevel, x *Stored) error {
 	if r.spec.Object == nil {
 		return nil
 	}
@@ -146,32 +148,32 @@ func (r *resource[T, Stored, Out]) Load(v *View[T], id string) (*Stored, error) 
 	return r.load(v, id, nil)
 }
 
-func (r *resource[T, Stored, Out]) load(v *View[T], id string, change *Body) (x *Stored, err error) {
+func (r *resource[T, Stored, Out]) load(v *View[T], id string, change *management.Body) (x *Stored, err error) {
 	if r.spec.Load != nil {
 		x, err = r.spec.Load(v, id, change)
-	} else if uuid, ok := NormalizeUUID(id); ok {
+	} else if uuid, ok := management.NormalizeUUID(id); ok {
 		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, r.spec.Parent(v.Scope), uuid)
 	}
-	return Existing(x, err)
+	return management.Existing(x, err)
 }
 
 // LoadRecord returns the value of a record, or nil if it is hidden or does not exist.
-func LoadRecord[Stored any](tx Tx, kind, parent, id string) (*Stored, error) {
+func LoadRecord[Stored any](tx management.Tx, kind, parent, id string) (*Stored, error) {
 	record, err := tx.Get(kind, parent, id)
 	if err != nil || record == nil || record.Hidden {
 		return nil, err
 	}
-	return Decode[Stored](record)
+	return management.Decode[Stored](record)
 }
 
 func (r *resource[T, Stored, Out]) LoadWritable(v *View[T], id string) (*Stored, error) {
 	return r.loadWritable(v, id, nil)
 }
 
-func (r *resource[T, Stored, Out]) loadWritable(v *View[T], id string, change *Body) (*Stored, error) {
+func (r *resource[T, Stored, Out]) loadWritable(v *View[T], id string, change *management.Body) (*Stored, error) {
 	x, err := r.load(v, id, change)
 	if err == nil {
-		err = r.requireAccess(v, Editor, x)
+		err = r.requireAccess(v, management.Editor, x)
 	}
 	if err == nil && r.spec.AuthorizeChange != nil {
 		err = r.spec.AuthorizeChange(v, x)
@@ -180,7 +182,7 @@ func (r *resource[T, Stored, Out]) loadWritable(v *View[T], id string, change *B
 }
 
 // loadForChange is loadWritable that also returns the object's form for the log.
-func (r *resource[T, Stored, Out]) loadForChange(v *View[T], id string, change *Body) (x *Stored, before any, err error) {
+func (r *resource[T, Stored, Out]) loadForChange(v *View[T], id string, change *management.Body) (x *Stored, before any, err error) {
 	if x, err = r.loadWritable(v, id, change); err == nil {
 		before, err = r.auditView(v, x)
 	}
@@ -188,14 +190,14 @@ func (r *resource[T, Stored, Out]) loadForChange(v *View[T], id string, change *
 }
 
 // write runs work in a write transaction after the check of AdminsOnly.
-func write[Result any, T Tx, Stored, Out any](ctx context.Context, r *resource[T, Stored, Out], scope *Scope, work func(v *View[T]) (Result, error)) (out Result, err error) {
+func write[Result any, T management.Tx, Stored, Out any](ctx context.Context, r *resource[T, Stored, Out], scope *management.Scope, work func(v *View[T]) (Result, error)) (out Result, err error) {
 	if r.spec.AdminsOnly && !scope.IsAdmin() {
-		return out, Denied(MsgLevel)
+		return out, management.Denied(management.MsgLevel)
 	}
-	return Write(ctx, r.env, func(tx T) (Result, error) { return work(&View[T]{Tx: tx, Scope: scope}) })
+	return management.Write(ctx, r.env, func(tx T) (Result, error) { return work(&View[T]{Tx: tx, Scope: scope}) })
 }
 
-func (r *resource[T, Stored, Out]) Create(ctx context.Context, scope *Scope, b Body) (*Out, error) {
+func (r *resource[T, Stored, Out]) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Out, error) {
 	return write(ctx, r, scope, func(v *View[T]) (*Out, error) {
 		if err := runRule(r.spec.Body, &b); err != nil {
 			return nil, err
@@ -208,7 +210,7 @@ func (r *resource[T, Stored, Out]) Create(ctx context.Context, scope *Scope, b B
 	})
 }
 
-func (r *resource[T, Stored, Out]) CreateFrom(v *View[T], values Values) (view *Out, err error) {
+func (r *resource[T, Stored, Out]) CreateFrom(v *View[T], values management.Values) (view *Out, err error) {
 	return r.make(&Edit[T, Stored]{View: v, Values: values})
 }
 
@@ -220,33 +222,33 @@ func (r *resource[T, Stored, Out]) make(e *Edit[T, Stored]) (_ *Out, err error) 
 		}
 	}
 	e.Before = *e.After
-	r.spec.Fields.Apply(e.Values, e.After)
+	Apply(r.spec.Fields, e.Values, e.After)
 	if err := runRule(r.spec.Rules, e); err != nil {
 		return nil, err
 	}
 	return r.finish(e, nil)
 }
 
-func (r *resource[T, Stored, Out]) Update(ctx context.Context, scope *Scope, id string, b Body, put bool) (*Out, error) {
+func (r *resource[T, Stored, Out]) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*Out, error) {
 	return r.runAction(ctx, scope, id, &b, func(e *Edit[T, Stored]) (err error) {
 		if err := runRule(r.spec.Body, &b); err != nil {
 			return err
 		}
-		if e.Values, err = r.spec.Changes.Update(b, put); err != nil {
+		if e.Values, err = ReadUpdate(r.spec.Changes, b, put); err != nil {
 			return err
 		}
-		r.spec.Changes.Apply(e.Values, e.After)
+		Apply(r.spec.Changes, e.Values, e.After)
 		return runRule(r.spec.Rules, e)
 	})
 }
 
 // RunAction changes one object by other means than Update: it stores and logs what work changes,
 // and returns the object's form in responses.
-func RunAction[T Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *Scope, id string, work func(e *Edit[T, Stored]) error) (*Out, error) {
+func RunAction[T management.Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *management.Scope, id string, work func(e *Edit[T, Stored]) error) (*Out, error) {
 	return res.(*resource[T, Stored, Out]).runAction(ctx, scope, id, nil, work)
 }
 
-func (r *resource[T, Stored, Out]) runAction(ctx context.Context, scope *Scope, id string, b *Body, work func(e *Edit[T, Stored]) error) (*Out, error) {
+func (r *resource[T, Stored, Out]) runAction(ctx context.Context, scope *management.Scope, id string, b *management.Body, work func(e *Edit[T, Stored]) error) (*Out, error) {
 	return write(ctx, r, scope, func(v *View[T]) (*Out, error) {
 		x, before, err := r.loadForChange(v, id, b)
 		if err != nil {
@@ -264,7 +266,7 @@ func (r *resource[T, Stored, Out]) runAction(ctx context.Context, scope *Scope, 
 // former state for the log, nil for a new object.
 func (r *resource[T, Stored, Out]) finish(e *Edit[T, Stored], before any) (*Out, error) {
 	if e.IsNew && r.spec.Object != nil {
-		if err := e.RequireAccess(Editor, AccessObject{Kind: r.spec.Object(e.After).Kind}); err != nil {
+		if err := e.RequireAccess(management.Editor, management.AccessObject{Kind: r.spec.Object(e.After).Kind}); err != nil {
 			return nil, err
 		}
 	}
@@ -292,11 +294,11 @@ func (r *resource[T, Stored, Out]) put(v *View[T], x *Stored, isNew bool) (err e
 		err = r.spec.Put(v, x)
 	} else {
 		p := r.header(v, x)
-		err = v.Tx.Put(&Record{
-			Kind: r.spec.Kind, Parent: p.Parent, ID: p.ID, Other: p.Other, Sort: p.Sort, Unique: p.Unique, Hidden: p.Hidden, Data: Encode(x),
+		err = v.Tx.Put(&management.Record{
+			Kind: r.spec.Kind, Parent: p.Parent, ID: p.ID, Other: p.Other, Sort: p.Sort, Unique: p.Unique, Hidden: p.Hidden, Data: management.Encode(x),
 		})
 	}
-	if errors.Is(err, ErrDuplicate) && r.spec.OnDuplicate != nil {
+	if errors.Is(err, management.ErrDuplicate) && r.spec.OnDuplicate != nil {
 		err = r.spec.OnDuplicate(isNew)
 	}
 	return err
@@ -317,10 +319,10 @@ func (r *resource[T, Stored, Out]) auditView(v *View[T], x *Stored) (any, error)
 		return nil, nil
 	}
 	if r.spec.Audit != nil {
-		return Encode(r.spec.Audit(x)), nil
+		return management.Encode(r.spec.Audit(x)), nil
 	}
 	view, err := r.spec.Show(v, x)
-	return Encode(view), err
+	return management.Encode(view), err
 }
 
 func (r *resource[T, Stored, Out]) logChange(v *View[T], x *Stored, before, after any) error {
@@ -357,7 +359,7 @@ func (r *resource[T, Stored, Out]) LogChanges(v *View[T], x *Stored, work func()
 	return r.logChange(v, x, before, after)
 }
 
-func (r *resource[T, Stored, Out]) Delete(ctx context.Context, scope *Scope, id string) error {
+func (r *resource[T, Stored, Out]) Delete(ctx context.Context, scope *management.Scope, id string) error {
 	_, err := write(ctx, r, scope, func(v *View[T]) (*Stored, error) {
 		x, before, err := r.loadForChange(v, id, nil)
 		if err != nil {

@@ -1,4 +1,4 @@
-package management
+package resource
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // Shape describes the members of a JSON object inside a request body, in order to find misspelt
@@ -34,13 +34,13 @@ func (s *Shape) Check(place string, raw json.RawMessage, warn func(string)) erro
 	if s == nil {
 		return nil
 	}
-	if JSONKind(raw) != "list" {
-		return s.object(place, JSONObject(raw), warn)
+	if management.JSONKind(raw) != "list" {
+		return s.object(place, management.JSONObject(raw), warn)
 	}
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list) // if this fails, the field's reader reports it
 	for i := range list {
-		if err := s.object(fmt.Sprintf("%s[%d]", place, i), JSONObject(list[i]), warn); err != nil {
+		if err := s.object(fmt.Sprintf("%s[%d]", place, i), management.JSONObject(list[i]), warn); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Shape) Check(place string, raw json.RawMessage, warn func(string)) erro
 }
 
 // Body is like Check for the members of a body.
-func (s *Shape) Body(b *Body) error { return s.object("", b.Members, b.Warn) }
+func (s *Shape) Body(b *management.Body) error { return s.object("", b.Members, b.Warn) }
 
 // object checks the members of one object, and then their values.
 func (s *Shape) object(place string, members map[string]json.RawMessage, warn func(string)) error {
@@ -77,7 +77,7 @@ func (s *Shape) names(names []string, place string, warn func(string)) error {
 		switch {
 		case slices.Contains(members, name) || slices.Contains(readOnly, name):
 		case !slices.Contains(idle, name):
-			if err := reportUnknown(place, name, absent, s.Name, warn); err != nil {
+			if err := management.ReportUnknown(place, name, absent, s.Name, warn); err != nil {
 				return err
 			}
 		case warn != nil:
@@ -86,20 +86,3 @@ func (s *Shape) names(names []string, place string, warn func(string)) error {
 	}
 	return nil
 }
-
-// reportUnknown handles an unknown member: it returns an error if the name is within the distance of
-// flags.Nearest of one of the absent members, which is then most likely meant; otherwise it calls
-// warn. what is the noun for the object.
-func reportUnknown(place, name string, absent []string, what string, warn func(string)) error {
-	at := place + ShortText(name)
-	if suggestion := flags.Nearest(name, absent); suggestion != "" {
-		return CodedFault("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, suggestion)
-	}
-	if warn != nil {
-		warn(at + " is not a member of " + what + " and does nothing")
-	}
-	return nil
-}
-
-// fieldPlace converts a path such as tiles[0]. to the form of Error.Field, tiles__0__.
-var fieldPlace = strings.NewReplacer(".", "__", "[", "__", "]", "")
