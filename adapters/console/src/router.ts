@@ -74,6 +74,20 @@ export function setParams(values: Record<string, string>): void {
   place.set(currentPlace());
 }
 
+let isAsking = false;
+
+/** Returns to the page with unsaved changes, asks the person, and repeats the traversal of the history if they leave. */
+async function askBeforeTraversal(steps: number): Promise<void> {
+  if (!steps) return;
+  const returned = new Promise<void>((done) => addEventListener("popstate", (e) => (e.stopImmediatePropagation(), done()), { once: true, capture: true }));
+  setTimeout(() => history.go(-steps)); // in the listener of popstate it would load the document again in Chromium
+  await returned;
+  if (isAsking) return;
+  isAsking = true;
+  const leaves = await mayLeave().finally(() => (isAsking = false));
+  if (leaves) history.go(steps);
+}
+
 export function startRouter(): void {
   history.scrollRestoration = "manual";
   const known = history.state as Entry | null;
@@ -93,15 +107,7 @@ export function startRouter(): void {
       place.set(currentPlace());
       return;
     }
-    const confirmLeave = guard.leave;
-    const steps = to.n - entry.n;
-    history.go(-steps); // stay on the page until the person has answered
-    addEventListener("popstate", (stay) => stay.stopImmediatePropagation(), { once: true, capture: true });
-    void confirmLeave().then((leave) => {
-      if (!leave) return;
-      guard.leave = null;
-      history.go(steps);
-    });
+    void askBeforeTraversal(to.n - entry.n);
   });
   addEventListener("beforeunload", (e) => guard.leave && e.preventDefault());
   document.addEventListener("click", (e) => {

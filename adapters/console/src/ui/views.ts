@@ -39,10 +39,10 @@ export function forgetViews(): void {
 
 export const viewOf = (entry: string): View | undefined => views.get(entry);
 
-/** Stores the current scroll position and focus for an entry of the history. */
+/** Stores the current scroll position and focus for an entry of the history, or those that are being restored. */
 export function rememberView(entry: string): void {
   views.delete(entry);
-  views.set(entry, { scroll: scrollY, focus: markOf(document.activeElement) });
+  views.set(entry, stop.signal.aborted ? { scroll: scrollY, focus: markOf(document.activeElement) } : restoring);
   if (views.size > maxViews) views.delete(views.keys().next().value!);
 }
 
@@ -56,11 +56,14 @@ function markOf(el: Element | null): FocusMark | null {
   return [el.tagName, name, sameName(el.tagName, name).indexOf(el)];
 }
 
-let stop = new AbortController();
+let restoring: View = { scroll: 0, focus: null };
+let stop = new AbortController(); // of restoring
+stop.abort();
 
 /** Scrolls to the position of a view and focuses its element, as soon as the content is loaded. Any input of the person ends the wait. */
 export function restoreView(view: View, isLoading: () => boolean): void {
   stop.abort();
+  restoring = view;
   const { signal } = (stop = new AbortController());
   for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(kind, () => stop.abort(), { signal, passive: true, capture: true });
   const end = performance.now() + patience;
