@@ -144,4 +144,13 @@ func TestJourneys_Requests(t *testing.T) {
 	p.click("form", "Why?", "button", "Why?")
 	p.node("region", "Answer")
 	costs("J4 person, flag, answer", 4)
+
+	p.visit("p/1/flags/1/history")
+	p.click("button", "Compare version 2")
+	p.node("region", "Changes in version 2", "table", "Changes")
+	p.click("button", "Restore version 1")
+	p.click("dialog", "Restore version 1?", "button", "Restore")
+	p.waitAnnounced("Restored version 1")
+	p.node("table", "Versions", "button", "Compare version 3")
+	costs("J5 history, compare, restore", 6)
 }

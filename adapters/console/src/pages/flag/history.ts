@@ -31,10 +31,10 @@ interface Version extends Pick<Flag, (typeof members)[number] | "version" | "cre
 const pageSize = 101; // one more than is shown, to compare the last one with
 
 export default function historyPage(params: Params): Child {
-  return flagPage(params, "history", (flag, reload) => versions(flag, reload));
+  return flagPage(params, "history", versions);
 }
 
-function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
+function versions(flag: Signal<Flag>): Child {
   const path = projectPath(`feature_flags/${flag.peek().id}/versions/`);
   const version = computed(() => flag().version);
   const list = pages<Version>(() => (version(), { path, query: { limit: pageSize } }));
@@ -51,7 +51,7 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
     const got = await restore(flag.peek(), v);
     if (!got) return;
     invalidate("feature_flags");
-    await reload();
+    flag.set({ ...flag.peek(), ...got });
     announce(words.restored(v.version));
   };
   const row = (v: Version) =>
