@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
@@ -20,7 +21,7 @@ const minBlockEvents = 512
 type blockBuild struct {
 	// projects are the writers of the projects whose blocks are missing.
 	epoch    int64
-	projects map[int64]*blockWriter
+	projects map[int64]*block.Writer
 	// erasures is the value of Log.erasures before the events were read.
 	erasures int64
 	// done is closed at the end of the work; err may be read after that.
@@ -81,9 +82,9 @@ func (l *Log) findMissingBlocks(ctx context.Context) (m *blockBuild, err error) 
 		}
 		missing, err := database.Column[int64](ctx, tx, `SELECT e.project_id FROM event_epochs e WHERE e.epoch = $1
 			AND NOT EXISTS (SELECT 1 FROM event_blocks b WHERE b.epoch = e.epoch AND b.project_id = e.project_id)`, epoch.Int64)
-		m = &blockBuild{epoch: epoch.Int64, projects: map[int64]*blockWriter{}, erasures: l.erasures.Load(), done: make(chan struct{})}
+		m = &blockBuild{epoch: epoch.Int64, projects: map[int64]*block.Writer{}, erasures: l.erasures.Load(), done: make(chan struct{})}
 		for _, project := range missing {
-			m.projects[project] = newBlockWriter(m.epoch)
+			m.projects[project] = &block.Writer{}
 		}
 		return err
 	})
@@ -97,7 +98,11 @@ func (l *Log) findMissingBlocks(ctx context.Context) (m *blockBuild, err error) 
 func (l *Log) readBlocks(ctx context.Context, m *blockBuild) error {
 	return plainRows(ctx, l.db.Read, func(row []driver.Value) error {
 		if w := m.projects[row[0].(int64)]; w != nil {
-			w.add(row[1].(int64), row[2].(int64), row[3].(string), row[4].(string), row[5].([]byte))
+			person, err := database.UUIDOf(row[5].([]byte))
+			if err != nil {
+				return err
+			}
+			w.Add(&block.Event{ID: row[1].(int64), Time: row[2].(int64), Name: row[3].(string), DistinctID: row[4].(string), Person: person})
 		}
 		return nil
 	}, `SELECT project_id, id, timestamp, event, distinct_id, person_uuid FROM events WHERE id >= $1 AND id < $2 ORDER BY id`, m.epoch<<EpochBits, (m.epoch+1)<<EpochBits)
@@ -112,11 +117,12 @@ func (l *Log) saveBlocks(ctx context.Context, tx *sql.Tx, m *blockBuild) error {
 	// Projects with few events get empty strings, so that the epoch counts as done for
 	// them.
 	for project, w := range m.projects {
-		events, people := []byte{}, []byte{}
-		if w.n >= minBlockEvents {
-			events, people = w.texts()
+		names, people := []byte{}, []byte{}
+		if w.Bounds().Events >= minBlockEvents {
+			names = w.Names()
+			people = w.People(names)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES ($1, $2, $3, $4)`, m.epoch, project, events, people); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES ($1, $2, $3, $4)`, m.epoch, project, names, people); err != nil {
 			return err
 		}
 	}
@@ -131,10 +137,10 @@ func (l *Log) deleteBlocks(ctx context.Context, q database.Querier, events []era
 	if !l.db.Dialect.IndexesLater {
 		return nil
 	}
-	type block struct{ epoch, project int64 }
-	deleted := map[block]bool{}
+	type key struct{ epoch, project int64 }
+	deleted := map[key]bool{}
 	for i := range events {
-		b := block{events[i].id >> EpochBits, events[i].key.ProjectID}
+		b := key{events[i].id >> EpochBits, events[i].key.ProjectID}
 		if deleted[b] {
 			continue
 		}

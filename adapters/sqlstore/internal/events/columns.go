@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -29,7 +30,7 @@ type columnBuffer struct {
 
 	// Reusable memory, nil until it is needed.
 	join  *indexJoin
-	block *blockEvents
+	block *block.Columns
 	keep  []int32
 }
 

@@ -4,7 +4,7 @@
 // A [Log] assigns ids, which one sequence counts, and maintains the indexes by time, name
 // and distinct id. They are tables clustered by epoch, a range of 16,384 ids. On SQLite
 // [Log.Index] fills them after the commit, and then builds a block of each complete epoch
-// (block.go, blocks.go), which has its short columns. A [Reader] finds pages of events
+// (blocks.go), which has its short columns in the encoding of package block. A [Reader] finds pages of events
 // (page.go) and opens snapshots for questions (snapshot.go): scan.go divides a scan into
 // units, unit.go selects the cheapest source of a unit, a block, an index or rows, and
 // columns.go has the buffers. ahead.go reads units with a second goroutine, and owner.go

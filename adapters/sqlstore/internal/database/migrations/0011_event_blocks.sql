@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The short columns of the events of a project in a whole epoch (internal/events/block.go): built
+-- The short columns of the events of a project in a whole epoch (internal/block): built
 -- after the indexes, and built again after events were erased. Empty if there are too
 -- few events, or if they are about to be deleted.
 CREATE TABLE event_blocks (

@@ -1,0 +1,119 @@
+package block
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"sync"
+	"unsafe"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A stored string of bytes is
+//
+//	version      one byte
+//	kind         one byte, twice the kind, plus 1 if the content is compressed
+//	checksum     four bytes: CRC-32C of all other bytes
+//	length       of the content before compression, as a varint
+//	content      compressed with zstd, unless it is short or does not get shorter
+//
+// The checksum is verified first, so that damage is found before memory is allocated.
+
+// version is the first byte of every stored string.
+const version = 2
+
+// The kinds of stored strings.
+const (
+	kindNames = iota
+	kindPeople
+	kindOrigins
+	kindChunk
+	kindFilter
+)
+
+// compressed has the kinds that are compressed. The rest would get hardly shorter: they have random
+// bits, and differences of times.
+var compressed = [...]bool{kindPeople: true, kindChunk: true, kindFilter: false}
+
+const (
+	// headerSize is the number of bytes before the length.
+	headerSize = 6
+	// minCompressed is the length from which contents are compressed: compressing a string of any
+	// length takes some 30 µs.
+	minCompressed = 4 << 10
+	// MaxContent is the maximum length of a content before compression. The longest is a chunk
+	// with the largest possible event.
+	MaxContent = 64 << 20
+)
+
+// ErrDamaged is the error for a string of bytes that cannot be decoded.
+var ErrDamaged = errors.New("stored events are damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encoder is shared, because it keeps its memory between uses. Its window is as long as its
+// blocks.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return e
+})
+
+// decoder is shared and limits the length of what it decodes.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxContent), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.IgnoreChecksum(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return d
+})
+
+// seal returns the stored form of a content.
+func seal(kind byte, content []byte) []byte {
+	out := make([]byte, headerSize, headerSize+binary.MaxVarintLen32+len(content)/2)
+	out[0], out[1] = version, kind<<1
+	out = binary.AppendUvarint(out, uint64(len(content)))
+	start := len(out)
+	if compressed[kind] && len(content) >= minCompressed {
+		out = encoder().EncodeAll(content, out)
+		out[1] |= 1
+	}
+	if out[1]&1 == 0 || len(out)-start >= len(content) {
+		out = append(out[:start], content...)
+		out[1] &^= 1
+	}
+	binary.LittleEndian.PutUint32(out[2:], checksum(out))
+	return out
+}
+
+// checksum returns the checksum of a stored string.
+func checksum(data []byte) uint32 {
+	return crc32.Update(crc32.Checksum(data[:2], castagnoli), castagnoli, data[headerSize:])
+}
+
+// open returns the content of a stored string of the given kind, which has at most limit bytes. It
+// may share the memory of data, which must not be modified any more.
+func open(kind byte, data []byte, limit int) (string, error) {
+	if len(data) < headerSize || data[0] != version || data[1]>>1 != kind || binary.LittleEndian.Uint32(data[2:]) != checksum(data) {
+		return "", ErrDamaged
+	}
+	length, n := binary.Uvarint(data[headerSize:])
+	if n <= 0 || length > uint64(limit) {
+		return "", ErrDamaged
+	}
+	content := data[headerSize+n:]
+	if data[1]&1 != 0 {
+		var err error
+		if content, err = decoder().DecodeAll(content, make([]byte, 0, length)); err != nil {
+			return "", ErrDamaged
+		}
+	}
+	if uint64(len(content)) != length {
+		return "", ErrDamaged
+	}
+	return unsafe.String(unsafe.SliceData(content), len(content)), nil
+}
