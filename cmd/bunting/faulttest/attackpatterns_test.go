@@ -67,7 +67,7 @@ func TestAttack_CostlyPatterns(t *testing.T) {
 	// Each search of the second pattern needs a third of a second; smaller patterns are the remedy.
 	for name, letters := range map[string]int{"a million letters": 1_000_000, "as many as are looked at": 16_000} {
 		t.Run(name, func(t *testing.T) {
-			c := attackCase{path: "/flags?v=2", body: body(letters), statuses: []int{http.StatusOK, http.StatusServiceUnavailable}}
+			c := attackCase{path: "/flags?v=2", body: body(letters), attackers: 4, statuses: []int{http.StatusOK, http.StatusServiceUnavailable}}
 			if statuses := c.measureAgainst(t, s, step); statuses[http.StatusOK] == 0 {
 				t.Error("no attacker was answered: the searches do not end")
 			}
