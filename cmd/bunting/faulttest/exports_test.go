@@ -158,7 +158,7 @@ func (x *exportTest) create(t testing.TB, s *server, db *database) {
 // captureHour sends the events of the hour, the first of them at its beginning.
 func (x *exportTest) captureHour(t testing.TB, s *server) {
 	t.Helper()
-	const batches, size = 36, 500
+	const batches, size = 24, 500
 	x.ofHour = map[eventKey]int64{}
 	g := newGenerator()
 	client := newHTTPClient()

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 80, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
+var kills = flag.Int("kills", 48, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -36,10 +36,18 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
+		defer func() {
+			for _, clean := range atEnd {
+				clean()
+			}
+		}()
 		programs = dir
 		return m.Run()
 	}())
 }
+
+// atEnd are called after all tests.
+var atEnd []func()
 
 // definitions is the file with the project that all tests use, apiKey its key.
 const (

@@ -36,35 +36,63 @@ type database struct {
 // newDatabase creates and starts a PostgreSQL server.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
+	d, err := newPostgresFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.port = freePort(t)
+	t.Cleanup(func() {
+		if d.cmd != nil {
+			d.stop(t)
+		}
+		_ = os.RemoveAll(d.dir)
+	})
+	cluster, err := initialised()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Keeps the owner and the mode of every file.
+	if out, err := exec.Command("cp", "-a", cluster, d.data()).CombinedOutput(); err != nil {
+		t.Fatalf("the cluster is not copied: %v\n%s", err, out)
+	}
+	d.start(t)
+	return d
+}
+
+// initialised returns a cluster that no server has used, of which every test gets a copy: initdb
+// takes longer than all else that a test does with its database at first.
+var initialised = sync.OnceValues(func() (string, error) {
+	d, err := newPostgresFolder()
+	if err != nil {
+		return "", err
+	}
+	atEnd = append(atEnd, func() { _ = os.RemoveAll(d.dir) })
+	if err := d.command("initdb", "-D", d.data(), "-U", "bunting", "-A", "trust", "-E", "UTF8", "--locale=C").Run(); err != nil {
+		return "", fmt.Errorf("initdb: %w\n%s", err, d.log)
+	}
+	return d.data(), nil
+})
+
+// newPostgresFolder returns a database with a new folder, which is empty and belongs to the user
+// that PostgreSQL runs as.
+func newPostgresFolder() (*database, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if len(found) == 0 {
-		t.Fatal("PostgreSQL is missing: install Debian's package postgresql-15")
+		return nil, errors.New("PostgreSQL is missing: install Debian's package postgresql-15")
 	}
 	slices.Sort(found)
 	// Not t.TempDir, whose folder other users must not enter.
 	dir, err := os.MkdirTemp("", "bunting-postgres-")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	d := &database{bin: found[len(found)-1], dir: dir, port: freePort(t), log: &lockedBuffer{}}
-	t.Cleanup(func() {
-		if d.cmd != nil {
-			d.stop(t)
-		}
-		_ = os.RemoveAll(dir)
-	})
+	d := &database{bin: found[len(found)-1], dir: dir, log: &lockedBuffer{}}
 	if os.Getuid() == 0 {
-		d.as = credential(t, "postgres")
-		if err := os.Chown(dir, int(d.as.Uid), int(d.as.Gid)); err != nil {
-			t.Fatal(err)
+		if d.as, err = credential("postgres"); err == nil {
+			err = os.Chown(dir, int(d.as.Uid), int(d.as.Gid))
 		}
 	}
-	init := d.command("initdb", "-D", d.data(), "-U", "bunting", "-A", "trust", "-E", "UTF8", "--locale=C")
-	if err := init.Run(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, d.log)
-	}
-	d.start(t)
-	return d
+	return d, err
 }
 
 func (d *database) data() string { return filepath.Join(d.dir, "data") }
@@ -147,18 +175,14 @@ func (d *database) open(t testing.TB) *sql.DB {
 	return db
 }
 
-func credential(t testing.TB, name string) *syscall.Credential {
-	t.Helper()
+func credential(name string) (*syscall.Credential, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
 	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
 func freePort(t testing.TB) int {

@@ -24,7 +24,7 @@ import (
 )
 
 // killsPerRolloutKill is the number of -kills for each kill of these tests.
-const killsPerRolloutKill = 10
+const killsPerRolloutKill = 6
 
 // SIGKILL at any moment while guarded rollouts are evaluated: each step writes the flag once, and
 // each notice is delivered with one id (experiments.md §4.12).
