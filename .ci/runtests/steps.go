@@ -130,7 +130,7 @@ var steps = []step{
 	}},
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
-		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000")
+		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000", "-bodies=32")
 	}},
 	{name: "walks", about: "the console in Chromium: every page of the longest walks, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "-run=_(Thousands|PhoneAndLargeText|States|LeadSomewhere|Requests)$", "./...", "-long=true")

@@ -21,6 +21,8 @@ import (
 type load struct {
 	book    *book
 	clients []*client
+	// pause is how long a client waits after a response.
+	pause time.Duration
 	// ok and busy count responses of 200 and 503, broken counts requests without a response.
 	ok, busy, broken atomic.Int64
 
@@ -39,7 +41,7 @@ type client struct {
 }
 
 func newLoad(clients int) *load {
-	l := &load{book: &book{}}
+	l := &load{book: &book{}, pause: 5 * time.Millisecond}
 	for range clients {
 		l.clients = append(l.clients, &client{load: l, generator: newGenerator(), http: newHTTPClient()})
 	}
@@ -63,11 +65,10 @@ func (l *load) run(url string) (stop func()) {
 					return
 				default:
 				}
-				if !c.step(url) {
-					select { // an SDK waits longer
-					case <-ending:
-					case <-time.After(5 * time.Millisecond):
-					}
+				c.step(url)
+				select { // an SDK waits longer
+				case <-ending:
+				case <-time.After(l.pause):
 				}
 			}
 		})

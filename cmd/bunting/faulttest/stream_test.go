@@ -63,6 +63,9 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 		"--stream-bytes", "268435456", "--rate-limit", "off"}
 	servers := [2]*server{start(t, args...), start(t, args...)}
 	loads := [2]*load{newLoad(2), newLoad(2)}
+	for _, l := range loads {
+		l.pause = 20 * time.Millisecond
+	}
 	for n := range *rounds {
 		living, dying := servers[n%2], servers[(n+1)%2]
 		queries := askFlags(living.url, 1)
