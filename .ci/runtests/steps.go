@@ -132,8 +132,8 @@ var steps = []step{
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000", "-bodies=32")
 	}},
-	{name: "walks", about: "the console in Chromium: every page of the longest walks, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
-		r.goTest("adapters/console/browsertest", "-timeout=1h", "-run=_(Thousands|PhoneAndLargeText|States|LeadSomewhere|Requests)$", "./...", "-long=true")
+	{name: "walks", about: "the console in Chromium: every page, every theme, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
+		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
 	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")

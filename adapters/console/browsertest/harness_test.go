@@ -28,7 +28,7 @@ var (
 	axe     string          // axe-core's source
 )
 
-var long = flag.Bool("long", false, "visit every page and make five thousand flags, where otherwise a third of the pages and 1,200 flags do")
+var long = flag.Bool("long", false, "visit every page, check the contrast of each of them and make five thousand flags, where otherwise a third of the pages, new looks and 1,200 flags do")
 
 // sample returns every third element of a list, or all of them with -long.
 func sample[T any](list []T) (out []T) {
@@ -98,9 +98,11 @@ var (
 	link    = regexp.MustCompile(`Open the console: (\S+)`)
 )
 
-// serve starts the program on an empty folder.
+// serve starts the program on an empty folder. The test then runs beside others, each with a server
+// and a tab of its own.
 func serve(t *testing.T, options ...string) *server {
 	t.Helper()
+	t.Parallel()
 	return (&server{t: t, data: t.TempDir()}).start(options...)
 }
 
@@ -119,7 +121,7 @@ func (s *server) start(options ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Kill() // an orderly end waits five seconds for connections that the browser has not used
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("the server said\n%s", &log)

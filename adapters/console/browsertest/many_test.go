@@ -56,7 +56,7 @@ const scrollScript = `(async () => {
 // call counts; other pages are requested once, when their rows come into sight. Only few flags have rows
 // at any scroll position. The server searches. With -long there are 5,000 flags.
 func TestFlags_Thousands(t *testing.T) {
-	s, n := serve(t), 1200
+	s, n := (&server{t: t, data: t.TempDir()}).start(), 1200 // alone: it counts the rows of single frames
 	if *long {
 		n = 5000
 	}

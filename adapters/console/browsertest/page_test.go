@@ -1,9 +1,11 @@
 package browsertest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,15 +36,22 @@ type page struct {
 	sent   []string // methods and addresses of requests other than GET
 }
 
-// open creates a tab in which the owner signs in with the key, and opens a path of the console.
+// open creates a tab with a session of the key's user, and opens a path of the console. The session
+// comes from the request that the form of "Sign in" sends; signin_test.go tests the form.
 func (s *server) open(t *testing.T, path string) *page {
 	t.Helper()
 	p := s.openAnonymous(t)
-	p.visit("sign-in")
-	p.node("button", "Sign in with key")
-	js[bool](p, fmt.Sprintf("document.querySelector('input[type=password]').value = %q, true", s.key))
-	p.click("button", "Sign in with key")
-	p.node("button", "Account menu")
+	text, _ := json.Marshal(map[string]string{"key": s.key})
+	got, err := http.Post(s.url+"/api/session/", "application/json", bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Body.Close()
+	if got.StatusCode != http.StatusCreated || len(got.Cookies()) != 1 {
+		t.Fatalf("signing in: %s, %d cookies", got.Status, len(got.Cookies()))
+	}
+	cookie := got.Cookies()[0]
+	call(p, network.SetCookie, network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: s.url, Path: cookie.Path, HTTPOnly: &cookie.HttpOnly, SameSite: network.CookieSameSiteLax})
 	p.visit(path)
 	return p
 }
@@ -296,45 +305,6 @@ func (p *page) waitLoaded() {
 	eventually(p.t, "a page that has loaded", func() bool {
 		return js[bool](p, "!!document.querySelector('main h1') && !document.querySelector('main[aria-busy=true], main [aria-busy=true], .bars')")
 	})
-}
-
-// accessible is T17: axe finds no problems, colors have sufficient contrast also in the dark theme,
-// and the page is no wider than a phone (T19).
-func (p *page) accessible() {
-	p.t.Helper()
-	p.waitLoaded()
-	p.checkAccessible()
-}
-
-// checkAccessible is accessible for a page that is still loading.
-func (p *page) checkAccessible() {
-	p.t.Helper()
-	if !js[bool](p, "!!window.axe") {
-		js[any](p, axe+";null")
-	}
-	const everything = `runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], rules: {"label-content-name-mismatch": {enabled: false}}`
-	for theme, rules := range map[string]string{"light": everything, "dark": `runOnly: {type: "rule", values: ["color-contrast"]}`} {
-		p.theme(theme)
-		found := js[[]struct {
-			ID    string `json:"id"`
-			Help  string `json:"help"`
-			Nodes []struct {
-				HTML string `json:"html"`
-				Why  string `json:"failureSummary"`
-			} `json:"nodes"`
-		}](p, "axe.run({"+rules+`, resultTypes: ["violations"]}).then(r => r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`)
-		for _, v := range found {
-			for _, n := range v.Nodes {
-				p.t.Errorf("%s, %s: %s (%s)\n%s\n%s", js[string](p, "location.pathname"), theme, v.Help, v.ID, n.HTML, n.Why)
-			}
-		}
-	}
-	p.theme("light")
-	p.size(360, 740)
-	if wide := js[int](p, "document.documentElement.scrollWidth"); wide > 360 {
-		p.t.Errorf("%s is %d wide on a phone of 360", js[string](p, "location.pathname"), wide)
-	}
-	p.size(1280, 800)
 }
 
 // savePicture writes a screenshot if CONSOLE_PICTURES names a folder.
