@@ -31,6 +31,7 @@ import (
 // changes.
 type lab struct {
 	*httptest.Server
+	config  httpapi.Config
 	handler *httpapi.Handler
 	intake  *capture.Intake
 	store   *sqlstore.Store
@@ -83,7 +84,8 @@ func newLab(t testing.TB, quotas string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.handler, err = httpapi.New(httpapi.Config{Decider: decider, Intake: l.intake, History: l.store}); err != nil {
+	l.config = httpapi.Config{Decider: decider, Intake: l.intake, History: l.store}
+	if l.handler, err = httpapi.New(l.config); err != nil {
 		t.Fatal(err)
 	}
 	l.Server = httptest.NewServer(l.handler)

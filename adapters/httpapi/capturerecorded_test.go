@@ -107,37 +107,42 @@ func TestCapture_19_1_RecordedRequests(t *testing.T) {
 			if !ok {
 				t.Fatal("recorded.json does not say what comes of it")
 			}
-			l := newLab(t, "{}")
-			want.Project = 7
-			for i := range requests {
-				r := &requests[i]
-				if body := want.Bodies[fmt.Sprint(r.N)]; body != nil {
-					r.Decoded = body
-				}
-				want.Events = append(want.Events, r.send(t, l)...)
-				stored, err := l.store.Ledger(context.Background(), 7, 0, 5000)
-				if err != nil || len(stored) != len(want.Events) {
-					t.Fatalf("%d events after request %d, want %d: %v", len(stored), r.N, len(want.Events), err)
-				}
-			}
-			for _, d := range l.differences(&want.labState) {
-				t.Error(d)
-			}
-			before := snapshotOf(t, l, 7)
-			for i := range requests {
-				requests[i].send(t, l)
-			}
-			if diff := cmp.Diff(before, snapshotOf(t, l, 7)); diff != "" {
-				t.Errorf("a second delivery changes (-before +after)\n%s", diff)
-			}
-			if inUse := l.handler.Stats().BudgetInUse; inUse != 0 {
-				t.Errorf("%d bytes of the budget were not given back", inUse)
-			}
+			want.check(t, newLab(t, "{}"), requests)
 		})
 		delete(scenarios, name)
 	}
 	for name := range scenarios {
 		t.Errorf("there is no recording %s", name)
+	}
+}
+
+// check sends the requests of a scenario, two times, and checks the responses and the stored data.
+func (want *capturedScenario) check(t *testing.T, l *lab, requests []capturedRequest) {
+	t.Helper()
+	want.Project = 7
+	for i := range requests {
+		r := &requests[i]
+		if body := want.Bodies[fmt.Sprint(r.N)]; body != nil {
+			r.Decoded = body
+		}
+		want.Events = append(want.Events, r.send(t, l)...)
+		stored, err := l.store.Ledger(context.Background(), 7, 0, 5000)
+		if err != nil || len(stored) != len(want.Events) {
+			t.Fatalf("%d events after request %d, want %d: %v", len(stored), r.N, len(want.Events), err)
+		}
+	}
+	for _, d := range l.differences(&want.labState) {
+		t.Error(d)
+	}
+	before := snapshotOf(t, l, 7)
+	for i := range requests {
+		requests[i].send(t, l)
+	}
+	if diff := cmp.Diff(before, snapshotOf(t, l, 7)); diff != "" {
+		t.Errorf("a second delivery changes (-before +after)\n%s", diff)
+	}
+	if inUse := l.handler.Stats().BudgetInUse; inUse != 0 {
+		t.Errorf("%d bytes of the budget were not given back", inUse)
 	}
 }
 

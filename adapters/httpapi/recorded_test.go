@@ -109,27 +109,31 @@ func TestFlags_10_4_RecordedRequests(t *testing.T) {
 	s := httptest.NewServer(h)
 	defer s.Close()
 	for name, r := range recordings(t) {
-		t.Run(name, func(t *testing.T) {
-			got := replay(t, s, &r)
-			if origin := r.Headers["origin"]; got.Header().Get("Access-Control-Allow-Origin") != origin {
-				t.Errorf("Access-Control-Allow-Origin %q for the origin %q", got.Header().Get("Access-Control-Allow-Origin"), origin)
-			}
-			if got.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", got.Code, truncate(got.Body.Bytes()))
-			}
-			switch {
-			case r.Method == http.MethodOptions:
-				checkPreflight(t, &r, got)
-			case strings.HasPrefix(r.URL, "/array/"):
-				checkArrayConfig(t, got)
-			case strings.HasPrefix(r.URL, "/api/projects/"):
-				checkRemoteConfig(t, got)
-			case strings.HasPrefix(r.URL, "/flags/definitions"):
-				checkDefinitions(t, s, &r, got)
-			default:
-				checkFlags(t, &r, got.Body.Bytes())
-			}
-		})
+		t.Run(name, func(t *testing.T) { r.check(t, s) })
+	}
+}
+
+// check replays a recording and checks the response.
+func (r *recording) check(t *testing.T, s *httptest.Server) {
+	t.Helper()
+	got := replay(t, s, r)
+	if origin := r.Headers["origin"]; got.Header().Get("Access-Control-Allow-Origin") != origin {
+		t.Errorf("Access-Control-Allow-Origin %q for the origin %q", got.Header().Get("Access-Control-Allow-Origin"), origin)
+	}
+	if got.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", got.Code, truncate(got.Body.Bytes()))
+	}
+	switch {
+	case r.Method == http.MethodOptions:
+		checkPreflight(t, r, got)
+	case strings.HasPrefix(r.URL, "/array/"):
+		checkArrayConfig(t, got)
+	case strings.HasPrefix(r.URL, "/api/projects/"):
+		checkRemoteConfig(t, got)
+	case strings.HasPrefix(r.URL, "/flags/definitions"):
+		checkDefinitions(t, s, r, got)
+	default:
+		checkFlags(t, r, got.Body.Bytes())
 	}
 }
 
