@@ -212,21 +212,6 @@ func NewScope(tx Tx, c *Caller, p *ProjectRecord) (scope *Scope, err error) {
 	return scope, err
 }
 
-// NewUserScope returns the scope of a user without a key, for jobs that run in the user's name. It
-// is nil if the user does not exist, is inactive or may not access the project.
-func NewUserScope(tx Tx, user int64, p *ProjectRecord) (*Scope, error) {
-	u, err := UserByNumber(tx, user)
-	if err != nil || u == nil || u.Inactive {
-		return nil, err
-	}
-	c, err := CallerFor(tx, u)
-	if err != nil || !c.CanReach(p) {
-		return nil, err
-	}
-	c.Key = &KeyRecord{}
-	return NewScope(tx, c, p)
-}
-
 // checkKey checks that the lists of the key allow the project (§1.6).
 func (c *Caller) checkKey(scope *Scope) error {
 	if !c.CanOpenProject(scope.Project.ID) {

@@ -250,7 +250,7 @@ func (q *ActivityQuery) query(parent string, user *User, isVisible func(*storedA
 	if len(scopes) > 0 || q.Item != "" && out.Other == "" || user != nil || isVisible != nil {
 		out.Match = func(r *Record) bool {
 			a, err := Decode[storedActivity](r)
-			return err == nil && MatchesValue(scopes, a.Scope) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.isBy(user)) && (isVisible == nil || isVisible(a))
+			return err == nil && (len(scopes) == 0 || slices.Contains(scopes, a.Scope)) && (q.Item == "" || a.ItemID == q.Item) && (user == nil || a.isBy(user)) && (isVisible == nil || isVisible(a))
 		}
 	}
 	return out
@@ -291,13 +291,13 @@ func (q *ActivityQuery) lineFilter(tx Tx, scope *Scope) (func(*storedActivity) b
 	if q.AccessChecked || scope.Project == nil || !scope.IsRestricted() {
 		return nil, nil
 	}
-	created, err := EveryRecord(tx, Query{Kind: KindActivity, Parent: scope.Parent(), Match: func(r *Record) bool {
+	created, err := ListRecords[storedActivity](tx, Query{Kind: KindActivity, Parent: scope.Parent(), Match: func(r *Record) bool {
 		a, err := Decode[storedActivity](r)
 		return err == nil && a.Activity.Activity == "created" && a.UserID == scope.User.ID && scope.hasHidden(kindsByScope[a.Scope])
-	}}, func(*storedActivity) bool { return true })
+	}})
 	own := map[string]bool{}
-	for i := range created {
-		own[activityKey("", created[i].Scope, created[i].ItemID)] = true
+	for i := range created.Results {
+		own[activityKey("", created.Results[i].Scope, created.Results[i].ItemID)] = true
 	}
 	return func(a *storedActivity) bool {
 		kind := kindsByScope[a.Scope]

@@ -59,26 +59,3 @@ func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64
 	})
 	return out, next, err
 }
-
-// kindFollowerPosition is the kind of records of the position up to which a follower of the log has
-// read it; ID is the follower's name.
-const kindFollowerPosition = "place"
-
-// followerPosition is the data of such a record: the position of the last line that was read.
-type followerPosition struct {
-	After int64 `json:"after"`
-}
-
-// FollowerPosition returns the position of a follower, or 0 if it has no position yet.
-func FollowerPosition(tx Tx, follower string) (int64, error) {
-	p, err := Found[followerPosition](tx.Get(kindFollowerPosition, "", follower))
-	if err != nil || p == nil {
-		return 0, err
-	}
-	return p.After, nil
-}
-
-// PutFollowerPosition saves the position of a follower.
-func PutFollowerPosition(tx Tx, follower string, after int64) error {
-	return tx.Put(&Record{Kind: kindFollowerPosition, ID: follower, Data: Encode(followerPosition{after})})
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -116,7 +117,7 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			} else if project == "ours" {
 				u.Project, u.Organization = ruletest.Project, ruletest.Organization
 			}
-			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error { return management.PutUser(tx, u) })
+			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error { return records.PutUser(tx, u) })
 		},
 	}
 }

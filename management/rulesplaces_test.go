@@ -1,17 +1,14 @@
 package management_test
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -94,7 +91,7 @@ func TestResolveNumber(t *testing.T) {
 			{"insight", "project:1", "", ""},
 			{"insight", "project:1", "abc", ""},
 		} {
-			if got, err := management.ResolveNumber(tx, c.kind, c.parent, c.ref); got != c.want || err != nil {
+			if got, err := records.ResolveNumber(tx, c.kind, c.parent, c.ref); got != c.want || err != nil {
 				t.Errorf("%s %s of %s is %q, %v, want %q", c.kind, c.ref, c.parent, got, err, c.want)
 			}
 		}
@@ -102,93 +99,6 @@ func TestResolveNumber(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// SortBy sorts by a field of the table, in reverse with a minus, and leaves the order otherwise.
-func TestSortBy(t *testing.T) {
-	type item struct {
-		Name string
-		N    int
-	}
-	fields := map[string]func(a, b item) int{
-		"name": func(a, b item) int { return cmp.Compare(a.Name, b.Name) }, "n": func(a, b item) int { return cmp.Compare(a.N, b.N) },
-	}
-	for by, want := range map[string]string{"name": "a1 b2 b3 c1", "-name": "c1 b3 b2 a1", "n": "c1 a1 b2 b3", "-n": "b3 b2 a1 c1", "": "b2 c1 a1 b3", "size": "b2 c1 a1 b3", "-": "b2 c1 a1 b3", "--name": "b2 c1 a1 b3", "Name": "b2 c1 a1 b3"} {
-		list := []item{{"b", 2}, {"c", 1}, {"a", 1}, {"b", 3}}
-		management.SortBy(list, fields, by)
-		var got []string
-		for _, x := range list {
-			got = append(got, x.Name+string(rune('0'+x.N)))
-		}
-		if text := strings.Join(got, " "); text != want {
-			t.Errorf("by %q: %s, want %s", by, text, want)
-		}
-	}
-}
-
-// console.md N12: flag_approvals of a project.
-func TestReadFlagApprovals(t *testing.T) {
-	tags := func(n int) string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = `"t` + strings.Repeat("x", i) + `"`
-		}
-		return `{"tags":[` + strings.Join(list, ",") + `]}`
-	}
-	const what = "flag_approvals"
-	for _, c := range []struct {
-		raw, code, field string // the code is empty if the value is valid
-		want             management.FlagApprovals
-	}{
-		{`{}`, "", "", management.FlagApprovals{Tags: []string{}, SwitchOffFree: true}},
-		{`{"needed":5}`, "", "", management.FlagApprovals{Needed: 5, Tags: []string{}, SwitchOffFree: true}},
-		{`{"needed":1,"tags":[" Prod ","prod","b"],"switch_off_free":false}`, "", "", management.FlagApprovals{Needed: 1, Tags: []string{"prod", "b"}}},
-		{`{"needed":6}`, "max_value", what + "__needed", management.FlagApprovals{}},
-		{`{"needed":-1}`, "min_value", what + "__needed", management.FlagApprovals{}},
-		{`{"needed":null}`, "null", what + "__needed", management.FlagApprovals{}},
-		{`{"tags":"prod"}`, "not_a_list", what + "__tags", management.FlagApprovals{}},
-		{`{"tags":["a",7,""]}`, "blank", what + "__tags__2", management.FlagApprovals{}},
-		{`{"tags":["` + strings.Repeat("x", 256) + `"]}`, "max_length", what + "__tags__0", management.FlagApprovals{}},
-		{tags(101), "max_length", what + "__tags", management.FlagApprovals{}},
-		{`{"switch_off_free":"perhaps"}`, "invalid_input", what + "__switch_off_free", management.FlagApprovals{}},
-		{`{"need":1}`, "invalid_input", what, management.FlagApprovals{}},
-		{`[]`, "not_a_dict", what, management.FlagApprovals{}},
-	} {
-		got, err := management.ReadFlagApprovals(json.RawMessage(c.raw))
-		var apiErr *management.Error
-		if c.code == "" {
-			if diff := gocmp.Diff(c.want, got); diff != "" || err != nil {
-				t.Errorf("%s: %v (-want +got):\n%s", c.raw, err, diff)
-			}
-		} else if !errors.As(err, &apiErr) || apiErr.Code != c.code || apiErr.Field != c.field {
-			t.Errorf("%.100s: %+v, want %s at %s", c.raw, err, c.code, c.field)
-		}
-	}
-	if got, err := management.ReadFlagApprovals(json.RawMessage(tags(100))); err != nil || len(got.Tags) != 100 {
-		t.Errorf("100 tags: %v", err)
-	}
-}
-
-// PrefixField puts the name of a field before the places of faults, and only of faults.
-func TestPrefixField(t *testing.T) {
-	fault := management.Fault("b", "Wrong.")
-	for _, c := range []struct{ err, want error }{
-		{fault, management.Fault("a__b", "Wrong.")},
-		{management.Fault("", "Wrong."), management.Fault("a", "Wrong.")},
-		{management.Denied("No."), management.Denied("No.")},
-		{management.ErrNotFound(), management.ErrNotFound()},
-		{management.Clash("Changed."), management.Clash("Changed.")},
-	} {
-		if diff := gocmp.Diff(c.want, management.PrefixField("a", c.err)); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", c.err, diff)
-		}
-	}
-	if fault.Field != "b" {
-		t.Error("the error itself was changed")
-	}
-	if err := management.PrefixField("a", memstore.ErrDisk); !errors.Is(err, memstore.ErrDisk) {
-		t.Errorf("a fault of the store: %v", err)
 	}
 }
 

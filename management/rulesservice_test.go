@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -45,83 +47,6 @@ func TestStamp(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`"soon"`), &management.Stamp{}); err == nil {
 		t.Error("soon is read as a time")
-	}
-}
-
-// §3: pages of a list.
-func TestPageOf(t *testing.T) {
-	all := []string{"a", "b", "c", "d", "e"}
-	for _, c := range []struct {
-		page management.Page
-		want string
-	}{
-		{management.Page{Limit: 2}, "a b"},
-		{management.Page{Limit: 2, Offset: 2}, "c d"},
-		{management.Page{Limit: 2, Offset: 4}, "e"},
-		{management.Page{Limit: 2, Offset: 5}, ""},
-		{management.Page{Limit: 2, Offset: 50}, ""},
-		{management.Page{Limit: 100}, "a b c d e"},
-	} {
-		page, count := management.PageOf(all, c.page)
-		if got := strings.Join(page, " "); got != c.want || count != 5 {
-			t.Errorf("%+v: %q of %d, want %q of 5", c.page, got, count, c.want)
-		}
-	}
-	count, results := management.List[string]{Count: 3}.Counted()
-	if text := string(management.Encode(results)); count != 3 || text != "[]" {
-		t.Errorf("a page of nothing: %d, %s, want 3, []", count, text)
-	}
-}
-
-// Filters of lists match everything if they have no value.
-func TestFilters(t *testing.T) {
-	yes, no := true, false
-	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
-	third := management.NewStamp(day(3))
-	for what, got := range map[string][2]bool{
-		"among none":              {management.MatchesValue(nil, 7), true},
-		"among others":            {management.MatchesValue([]int{1, 2}, 7), false},
-		"among them":              {management.MatchesValue([]int{1, 7}, 7), true},
-		"shares none":             {management.MatchesAny(nil, []string{"a"}), true},
-		"shares one":              {management.MatchesAny([]string{"x", "a"}, []string{"a", "b"}), true},
-		"shares nothing":          {management.MatchesAny([]string{"x"}, []string{"a"}), false},
-		"shares with nothing":     {management.MatchesAny([]string{"x"}, nil), false},
-		"is either":               {management.MatchesBool(nil, false), true},
-		"is true":                 {management.MatchesBool(&yes, true), true},
-		"is not false":            {management.MatchesBool(&no, true), false},
-		"within nothing":          {management.IsBetween(third, time.Time{}, time.Time{}), true},
-		"after":                   {management.IsBetween(third, day(2), time.Time{}), true},
-		"not after itself":        {management.IsBetween(third, day(3), time.Time{}), false},
-		"before":                  {management.IsBetween(third, time.Time{}, day(4)), true},
-		"not before itself":       {management.IsBetween(third, time.Time{}, day(3)), false},
-		"between":                 {management.IsBetween(third, day(2), day(4)), true},
-		"holds, in whatever case": {management.ContainsFold("Größe XL", "GRÖSSE"), false},
-		"holds, in upper case":    {management.ContainsFold("Size XL", "xl"), true},
-		"holds nothing":           {management.ContainsFold("", ""), true},
-		"a search of 200":         {management.CheckSearch(strings.Repeat("ä", 200)) == nil, true},
-		"a search of 201":         {management.CheckSearch(strings.Repeat("ä", 201)) == nil, false},
-	} {
-		if got[0] != got[1] {
-			t.Errorf("%s: %v, want %v", what, got[0], got[1])
-		}
-	}
-}
-
-// clients.md §3.3: tags are trimmed, in lower case, unique and not empty.
-func TestNormalizeTags(t *testing.T) {
-	for _, c := range [][2][]string{
-		{{" B ", "a", "b", "A"}, {"b", "a"}},
-		{{"", " ", "\t"}, {}},
-		{nil, {}},
-		{{"Größe", "GRÖẞE"}, {"größe"}},
-		{{"two words", "Two Words"}, {"two words"}},
-	} {
-		if diff := cmp.Diff(c[1], management.NormalizeTags(c[0])); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c[0], diff)
-		}
-	}
-	if management.NonNilStrings(nil) == nil {
-		t.Error("a list is null")
 	}
 }
 
@@ -355,7 +280,7 @@ func TestUsers(t *testing.T) {
 				t.Errorf("%s: %+v", what, u)
 			}
 		}
-		if err := management.PutUser(tx, &management.User{ID: 50, UUID: "u", Email: "BOB@example.com"}); !errors.Is(err, management.ErrDuplicate) {
+		if err := records.PutUser(tx, &management.User{ID: 50, UUID: "u", Email: "BOB@example.com"}); !errors.Is(err, management.ErrDuplicate) {
 			t.Errorf("an address that is taken: %v", err)
 		}
 		m, err := management.MembershipOf(tx, ruletest.Organization, bob)
@@ -368,7 +293,7 @@ func TestUsers(t *testing.T) {
 		}
 		// Memberships are sorted by time, regardless of the organization.
 		older := management.Membership{Organization: ruletest.TheirOrganization, User: bob, Level: management.Admin, Joined: management.NewStamp(ruletest.Start.Add(-time.Hour))}
-		if err := management.PutMembership(tx, &older); err != nil {
+		if err := records.PutMembership(tx, &older); err != nil {
 			return err
 		}
 		list, err := management.MembershipsOf(tx, bob)
@@ -496,11 +421,11 @@ func TestFollowerPosition(t *testing.T) {
 			follower    string
 			before, put int64
 		}{{"a", 0, 7}, {"a", 7, 9}, {"b", 0, 3}, {"a", 9, 9}} {
-			position, err := management.FollowerPosition(tx, step.follower)
+			position, err := records.FollowerPosition(tx, step.follower)
 			if err != nil || position != step.before {
 				t.Errorf("%s is at %d, %v, want %d", step.follower, position, err, step.before)
 			}
-			if err := management.PutFollowerPosition(tx, step.follower, step.put); err != nil {
+			if err := records.PutFollowerPosition(tx, step.follower, step.put); err != nil {
 				return err
 			}
 		}
@@ -511,7 +436,7 @@ func TestFollowerPosition(t *testing.T) {
 	}
 }
 
-// EveryRecord returns the records that match, and ListRecords a page.
+// lists.EveryRecord returns the records that match, and ListRecords a page.
 func TestRecords(t *testing.T) {
 	type testObject struct{ N int }
 	store := memstore.New(memstore.ExternalData{})
@@ -521,7 +446,7 @@ func TestRecords(t *testing.T) {
 				return err
 			}
 		}
-		even, err := management.EveryRecord(tx, management.Query{Kind: "thing", Offset: 1, Limit: 1}, func(x *testObject) bool { return x.N%2 == 0 })
+		even, err := lists.EveryRecord(tx, management.Query{Kind: "thing", Offset: 1, Limit: 1}, func(x *testObject) bool { return x.N%2 == 0 })
 		if diff := cmp.Diff([]testObject{{0}, {2}}, even); diff != "" || err != nil {
 			t.Errorf("the even ones, %v (-want +got):\n%s", err, diff)
 		}

@@ -24,9 +24,6 @@ const (
 	Owner  Level = 15
 )
 
-// Levels are the valid levels of members.
-var Levels = []int64{int64(Member), int64(Admin), int64(Owner)}
-
 // User is a person with an account. It is stored as JSON with these names.
 type User struct {
 	ID         int64  `json:"id"`
@@ -97,14 +94,6 @@ func Found[T any](r *Record, err error) (*T, error) {
 	return Decode[T](r)
 }
 
-// Existing returns an object that was read, or ErrNotFound if it does not exist.
-func Existing[T any](x *T, err error) (*T, error) {
-	if err == nil && x == nil {
-		err = ErrNotFound()
-	}
-	return x, err
-}
-
 // First returns the value of the first record of a query, or nil if there is none.
 func First[T any](tx Tx, q Query) (*T, error) {
 	q.Limit = 1
@@ -150,16 +139,6 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 		return nil, nil
 	}
 	return First[User](tx, Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1)})
-}
-
-// PutUser saves a user. It returns ErrDuplicate if another user has the e-mail address.
-func PutUser(tx Tx, u *User) error {
-	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})
-}
-
-// PutMembership saves a membership.
-func PutMembership(tx Tx, m *Membership) error {
-	return tx.Put(&Record{Kind: KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
 }
 
 // MembershipOf returns the membership of a user, by uuid, or nil if the user is no member.

@@ -40,7 +40,7 @@ func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 	for _, request := range requests {
 		head, body, _ := strings.Cut(request, " {")
 		answer := o.do(t, head, "{"+body, 400)
-		if code, _ := dig(answer, "code"); code != management.CodeLimit || !strings.Contains(string(answer), limit) {
+		if code, _ := dig(answer, "code"); code != "limit_exceeded" || !strings.Contains(string(answer), limit) {
 			t.Errorf("%s: %s, want %q", head, answer, limit)
 		}
 	}

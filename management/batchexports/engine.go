@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // The engine runs exports. A run is stored in the task (task.go) before it begins. A server that
@@ -102,7 +103,7 @@ func (s Service) Failing(ctx context.Context) (names []string, total int, err er
 // nextDue returns the id of the export that has been due for the longest time, or "".
 func (s Service) nextDue(ctx context.Context) (string, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (string, error) {
-		t, err := management.NextDue[exportTask](tx, management.Query{Kind: kindExportTask}, s.Env.Now())
+		t, err := records.NextDue[exportTask](tx, management.Query{Kind: kindExportTask}, s.Env.Now())
 		if err != nil || t == nil {
 			return "", err
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -133,7 +134,7 @@ func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export
 		return nil, nil, err
 	}
 	id, _ = management.NormalizeUUID(id) // an invalid id becomes "", which no object has
-	x, err := management.Existing(resource.LoadRecord[T](tx, kind, e.ID, id))
+	x, err := records.Existing(resource.LoadRecord[T](tx, kind, e.ID, id))
 	return e, x, err
 }
 

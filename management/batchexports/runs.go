@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -142,7 +143,7 @@ func (s Service) RunLog(ctx context.Context, scope *management.Scope, export, id
 			return management.List[ExportLogEntry]{}, err
 		}
 		out := management.List[ExportLogEntry]{}
-		out.Results, out.Count = management.PageOf(r.Log, p)
+		out.Results, out.Count = lists.PageOf(r.Log, p)
 		return out, nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // kindExportTask is the kind of the records of tasks. ID is the export, Sort the time at which the
@@ -54,7 +55,7 @@ func (r *exportRun) positionAfter() exportPosition {
 
 // taskOf returns the task of an export, or ErrNotFound if the export was deleted.
 func taskOf(tx management.Tx, export string) (*exportTask, error) {
-	return management.Existing(management.Found[exportTask](tx.Get(kindExportTask, "", export)))
+	return records.Existing(management.Found[exportTask](tx.Get(kindExportTask, "", export)))
 }
 
 // settleTime is the time after the end of an interval at which the interval is exported. By then,

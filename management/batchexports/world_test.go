@@ -219,7 +219,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 	s, ctx := w.BatchExports, t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	type callScope = *management.Scope
-	all := management.Page{Limit: management.DefaultPage}
+	all := management.Page{Limit: ruletest.DefaultPage}
 	calls := ruletest.Calls{
 		"create": func(scope callScope, _, b string) (any, error) { return s.Create(ctx, scope, body(b)) },
 		"failing": func(callScope, string, string) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -37,7 +38,7 @@ type core struct {
 }
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction with the scope of the caller.
 type view = resource.View[storeTx]

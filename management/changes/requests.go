@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/approvals"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -136,7 +137,7 @@ func (s Requests) rules(e *requestEdit) error {
 		r.Base = f.Version
 	}
 	if err := s.Flags.ApplyPatch(e.Tx, e.Scope, f, r.Patch); err != nil {
-		return management.PrefixField("patch", err)
+		return resource.PrefixField("patch", err)
 	}
 	if !e.IsNew && !r.isAuthor(e.User.ID) {
 		r.Editors = append(r.Editors, e.User.ID)
@@ -169,7 +170,7 @@ func (r *storedRequest) approvers() (out []int64) {
 	return out
 }
 
-func (r *storedRequest) state(a *management.FlagApprovals) string {
+func (r *storedRequest) state(a *approvals.Settings) string {
 	if r.State == requestOpen && len(r.approvers()) >= max(1, int(a.Needed)) {
 		return requestApproved
 	}

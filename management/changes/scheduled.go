@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -190,7 +191,7 @@ func (s Scheduled) runNext(tx storeTx, skipped []string) (done *management.JobDo
 	if len(skipped) > 0 {
 		q.Match = func(r *management.Record) bool { return !slices.Contains(skipped, r.ID) }
 	}
-	c, err := management.NextDue[storedChange](tx, q, s.Env.Now())
+	c, err := records.NextDue[storedChange](tx, q, s.Env.Now())
 	if err != nil || c == nil {
 		return nil, "", err
 	}
@@ -248,7 +249,7 @@ func (s Scheduled) execute(tx storeTx, p *management.ProjectRecord, c *storedCha
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
 	}
-	scope, err := management.NewUserScope(tx, c.Creator, p)
+	scope, err := records.NewUserScope(tx, c.Creator, p)
 	if err == nil && scope == nil {
 		err = management.Denied("The user who scheduled this change no longer has access to the project.")
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -89,7 +90,7 @@ func (s Requests) Apply(ctx context.Context, scope *management.Scope, id string)
 			return err
 		}
 		// The author may have lost access since the request was filed.
-		author, err := management.NewUserScope(e.Tx, r.Author, e.Project)
+		author, err := records.NewUserScope(e.Tx, r.Author, e.Project)
 		if err == nil && author == nil {
 			err = management.Denied("The author of this change request no longer has access to the project.")
 		}

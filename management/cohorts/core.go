@@ -58,7 +58,7 @@ func ViewOf(c *storedcohorts.Cohort) *Cohort {
 var Fields = storedcohorts.Fields
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction with the scope of the caller.
 type view = resource.View[storeTx]

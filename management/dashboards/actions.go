@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -136,7 +137,7 @@ func (a *storedAction) sort() string {
 // project has the name. A deleted action keeps its name without reserving it.
 func (s Actions) rules(e *actionEdit) error {
 	a := e.After
-	a.Tags = management.NormalizeTags(a.Tags)
+	a.Tags = lists.NormalizeTags(a.Tags)
 	if raw := e.Values.Raw("steps"); e.Values.Has("steps") {
 		steps, err := readSteps(raw)
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -42,7 +44,7 @@ func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 	if s.RunQuery == nil {
 		return false, nil
 	}
-	return management.RunDue(ctx, "alert", s.claim, s.check, func(c *claimedAlert) string { return c.task.Alert })
+	return records.RunDue(ctx, "alert", s.claim, s.check, func(c *claimedAlert) string { return c.task.Alert })
 }
 
 // claim reserves the alert that has been due for the longest time. If c is nil, there is no alert
@@ -52,7 +54,7 @@ func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err err
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) (err error) {
 		c, retry = nil, false
 		now := s.Env.Now()
-		t, err := management.NextDue[alertTask](tx, management.Query{Kind: kindAlertTask}, now)
+		t, err := records.NextDue[alertTask](tx, management.Query{Kind: kindAlertTask}, now)
 		// No task is due, unless one was planned with a wrong clock.
 		if err == nil && t == nil {
 			t, err = management.First[alertTask](tx, management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait))})
@@ -260,9 +262,9 @@ func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedA
 		return false, err
 	}
 	path := fmt.Sprintf("/project/%d/insights/%s", p.ID, i.short())
-	return s.Notify(tx, management.Notice{
+	return s.Notify(tx, notices.Notice{
 		Project: p.ID, Users: users, Subject: "Alert " + a.Name + " is firing", Lines: []string{breach},
-		Links: []management.Link{{Label: "Open the insight", Path: path}, {Label: "Open the alert", Path: path + "?alert_id=" + a.ID}},
+		Links: []notices.Link{{Label: "Open the insight", Path: path}, {Label: "Open the alert", Path: path + "?alert_id=" + a.ID}},
 	})
 }
 
@@ -270,7 +272,7 @@ func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedA
 // are omitted.
 func filterByAccess(tx management.Tx, p *management.ProjectRecord, users []int64, o management.AccessObject) (out []int64, err error) {
 	for _, id := range users {
-		userScope, err := management.NewUserScope(tx, id, p)
+		userScope, err := records.NewUserScope(tx, id, p)
 		if err != nil {
 			return nil, err
 		}

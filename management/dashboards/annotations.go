@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -264,13 +265,13 @@ func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, e
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		return nil, management.Fault("", "Invalid date range: date_from must be before date_to")
 	}
-	if err := management.CheckSearch(q.Search); err != nil {
+	if err := lists.CheckSearch(q.Search); err != nil {
 		return nil, err
 	}
 	return func(r *management.Record) bool {
 		a, err := management.Decode[storedAnnotation](r)
-		return err == nil && a.isVisibleIn(project) && (scope == "" || a.Scope == scope) && management.ContainsFold(a.title(), q.Search) &&
-			a.isMarked(from, to) && management.MatchesBool(q.Emoji, a.Emoji != nil) && management.MatchesBool(q.Unseen, a.Unseen != nil && *a.Unseen)
+		return err == nil && a.isVisibleIn(project) && (scope == "" || a.Scope == scope) && lists.ContainsFold(a.title(), q.Search) &&
+			a.isMarked(from, to) && lists.MatchesBool(q.Emoji, a.Emoji != nil) && lists.MatchesBool(q.Unseen, a.Unseen != nil && *a.Unseen)
 	}, nil
 }
 

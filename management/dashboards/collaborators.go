@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // maxCollaborators is the greatest number of collaborators of a dashboard.
@@ -158,7 +159,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Sc
 		if !ok {
 			return management.ErrNotFound()
 		}
-		if _, err := management.Existing(tx.Get(kindCollaborator, dashboardParent(d.ID), user)); err != nil {
+		if _, err := records.Existing(tx.Get(kindCollaborator, dashboardParent(d.ID), user)); err != nil {
 			return err
 		}
 		if err := tx.Delete(kindCollaborator, dashboardParent(d.ID), user); err != nil {

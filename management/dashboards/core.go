@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -19,7 +20,7 @@ type Config struct {
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
 	// Notify sends a mail to users, within a transaction, and reports whether one was queued. If it
 	// is nil, changes of alerts are not reported.
-	Notify func(tx management.Tx, n management.Notice) (bool, error)
+	Notify func(tx management.Tx, n notices.Notice) (bool, error)
 	// MailQueued is called after the commit of a transaction that queued a mail. It may be nil.
 	MailQueued func()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -47,7 +48,7 @@ type Filter struct {
 // List returns a page of dashboards, pinned ones first, then by name.
 func (s Dashboards) List(ctx context.Context, scope *management.Scope, f Filter, p management.Page) (management.List[Dashboard], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
-	if err := management.CheckSearch(f.Search); err != nil {
+	if err := lists.CheckSearch(f.Search); err != nil {
 		return management.List[Dashboard]{}, err
 	}
 	if len(f.Tags) > maxDashboardTags {
@@ -61,15 +62,15 @@ func (s Dashboards) List(ctx context.Context, scope *management.Scope, f Filter,
 
 // match returns the filter for the records of dashboards.
 func (f Filter) match() func(*management.Record) bool {
-	tags := management.NormalizeTags(f.Tags)
+	tags := lists.NormalizeTags(f.Tags)
 	return func(r *management.Record) bool {
 		d, err := management.Decode[dashboardRecord](r)
 		if err != nil {
 			return false
 		}
-		return management.MatchesAny(tags, d.Tags) && management.MatchesBool(f.Pinned, d.Pinned) && management.MatchesValue(f.Creators, d.Author) &&
+		return lists.MatchesAny(tags, d.Tags) && lists.MatchesBool(f.Pinned, d.Pinned) && lists.MatchesValue(f.Creators, d.Author) &&
 			(!f.ExcludeGenerated || !strings.HasPrefix(d.title(), "Generated Dashboard")) &&
-			(f.Search == "" || management.ContainsFold(d.title(), f.Search) || management.ContainsFold(d.Description, f.Search))
+			(f.Search == "" || lists.ContainsFold(d.title(), f.Search) || lists.ContainsFold(d.Description, f.Search))
 	}
 }
 

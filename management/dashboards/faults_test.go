@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -70,7 +71,7 @@ func TestFaults_AlertChecks(t *testing.T) {
 		w := newChecked(t, faulty, func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
 			return value("11"), nil
 		})
-		w.Dashboards.Alerts.Config.Notify = func(tx management.Tx, n management.Notice) (bool, error) {
+		w.Dashboards.Alerts.Config.Notify = func(tx management.Tx, n notices.Notice) (bool, error) {
 			id, err := tx.Next(kindMail)
 			if err != nil {
 				return false, err

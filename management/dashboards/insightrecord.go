@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // kindInsight is the kind of the records of insights. Parent is the project, ID the number of the
@@ -104,7 +105,7 @@ func InsightExists(tx management.Tx, project, id int64) (bool, error) {
 // or nil if there is none. If deleted is true, deleted insights are found too.
 func findInsight(v *view, ref string, deleted bool) (*insightRecord, error) {
 	find := insightByShortID
-	id, err := management.ResolveNumber(v.Tx, kindInsight, v.Parent(), ref)
+	id, err := records.ResolveNumber(v.Tx, kindInsight, v.Parent(), ref)
 	if err != nil {
 		return nil, err
 	}

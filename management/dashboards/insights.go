@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -126,7 +127,7 @@ func (s Insights) rules(e *resource.Edit[management.Tx, insightRecord]) error {
 	i := e.After
 	i.Modified, i.Modifier = management.NewStamp(s.Env.Now()), e.User.ID
 	if e.Values.Has("tags") {
-		if i.Tags = management.NormalizeTags(i.Tags); len(i.Tags) > maxDashboardTags {
+		if i.Tags = lists.NormalizeTags(i.Tags); len(i.Tags) > maxDashboardTags {
 			return errTooManyTags()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 )
 
 // InsightQuery filters and orders a list of insights. Fields with zero values are ignored. The
@@ -104,15 +105,15 @@ func (i *insightRecord) hasKind(requested string) bool {
 // match reports whether the caller may view an insight and the query selects it.
 func (q *InsightQuery) match(scope *management.Scope, i *insightRecord) bool {
 	onAll := !slices.ContainsFunc(q.onDashboards, func(onDashboard map[string]bool) bool { return !onDashboard[i.id()] })
-	found := management.ContainsFold(i.title(), q.Search) || i.Derived != nil && management.ContainsFold(*i.Derived, q.Search) || management.ContainsFold(i.Description, q.Search) ||
-		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.ContainsFold(tag, q.Search) })
+	found := lists.ContainsFold(i.title(), q.Search) || i.Derived != nil && lists.ContainsFold(*i.Derived, q.Search) || lists.ContainsFold(i.Description, q.Search) ||
+		slices.ContainsFunc(i.Tags, func(tag string) bool { return lists.ContainsFold(tag, q.Search) })
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
 	if q.NotOfFlags && i.Name != nil && isUsageTile(*i.Name) {
 		return false
 	}
 	return scope.CanSee(i.accessObject()) && onAll && found && saved && (q.ShortID == nil || *q.ShortID == i.short()) && (!q.Favorited || i.Favorited) &&
-		(!q.Mine || i.Author == scope.User.ID) && management.MatchesValue(q.Creators, i.Author) && management.MatchesAny(q.Tags, i.Tags) && i.hasKind(q.Kind) &&
-		management.IsBetween(i.Modified, q.Changed.From, q.Changed.To) && management.IsBetween(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
+		(!q.Mine || i.Author == scope.User.ID) && lists.MatchesValue(q.Creators, i.Author) && lists.MatchesAny(q.Tags, i.Tags) && i.hasKind(q.Kind) &&
+		lists.IsBetween(i.Modified, q.Changed.From, q.Changed.To) && lists.IsBetween(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
 }
 
 // prepare loads the data that match needs besides the insight itself: the insights on the requested
@@ -162,10 +163,10 @@ func insightsOn(tx management.Tx, dashboard int64, ids map[string]bool) error {
 
 // List returns a page of the insights that a query selects and that the caller may view.
 func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQuery) (management.List[Insight], error) {
-	if err := management.CheckSearch(q.Search); err != nil {
+	if err := lists.CheckSearch(q.Search); err != nil {
 		return management.List[Insight]{}, err
 	}
-	q.Tags = management.NormalizeTags(q.Tags)
+	q.Tags = lists.NormalizeTags(q.Tags)
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[Insight], error) {
 		// The store may call this function several times, and prepare appends to the query.
 		query := q
@@ -176,7 +177,7 @@ func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQu
 		if err != nil {
 			return management.List[Insight]{}, err
 		}
-		page, count := management.PageOf(keys, q.Page)
+		page, count := lists.PageOf(keys, q.Page)
 		out, v := management.List[Insight]{Count: count}, &view{Tx: tx, Scope: scope}
 		for i := range page {
 			insight, err := insightOf(tx, scope.Project.ID, page[i].id)
@@ -212,6 +213,6 @@ func (q *InsightQuery) matchingKeys(tx management.Tx, scope *management.Scope) (
 	if q.Order == "" { // of insights changed at the same time, the newest is first
 		slices.SortStableFunc(keys, func(a, b insightKey) int { return b.modified.Compare(a.modified.Time) })
 	}
-	management.SortBy(keys, insightOrders, q.Order)
+	lists.SortBy(keys, insightOrders, q.Order)
 	return keys, nil
 }

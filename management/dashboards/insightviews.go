@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 )
 
 // kindInsightView is the kind of the records of views: when a user last viewed an insight. Parent
@@ -81,8 +82,8 @@ func (s Insights) View(ctx context.Context, scope *management.Scope, id string) 
 
 // viewsOf returns the times of the caller's views in a period, by the id of the insight.
 func viewsOf(tx management.Tx, scope *management.Scope, period TimeRange) (map[string]management.Stamp, error) {
-	list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope)}, func(w *insightView) bool {
-		return management.IsBetween(w.ViewedAt, period.From, period.To)
+	list, err := lists.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope)}, func(w *insightView) bool {
+		return lists.IsBetween(w.ViewedAt, period.From, period.To)
 	})
 	out := map[string]management.Stamp{}
 	for _, w := range list {
@@ -100,7 +101,7 @@ func (q *InsightQuery) wasViewed(id string) bool {
 // Viewed returns the insights that the caller viewed last, the latest view first.
 func (s Insights) Viewed(ctx context.Context, scope *management.Scope) ([]Insight, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]Insight, error) {
-		list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope), Descending: true}, func(*insightView) bool { return true })
+		list, err := lists.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope), Descending: true}, func(*insightView) bool { return true })
 		out := []Insight{}
 		v := &view{Tx: tx, Scope: scope}
 		// The loop continues past insights that are deleted or hidden from the caller.
@@ -133,7 +134,7 @@ func (s Insights) Trending(ctx context.Context, scope *management.Scope, days in
 		if err != nil {
 			return out, err
 		}
-		page, count := management.PageOf(all, p)
+		page, count := lists.PageOf(all, p)
 		out.Count = count
 		v := &view{Tx: tx, Scope: scope}
 		for _, t := range page {
@@ -166,7 +167,7 @@ type trend struct {
 // trends returns the insights that were viewed after since and that the caller may view, ordered by
 // descending number of users and then by id.
 func trends(tx management.Tx, scope *management.Scope, since time.Time) (out []trend, err error) {
-	list, err := management.EveryRecord(tx, management.Query{
+	list, err := lists.EveryRecord(tx, management.Query{
 		Kind: kindInsightView, Parent: scope.Parent(), From: management.SortTime(since), Descending: true,
 	}, func(*insightView) bool { return true })
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -223,7 +224,7 @@ func (d *dashboardRecord) check(scope *management.Scope, v management.Values) er
 		return overBytes("breakdown_colors", maxDashboardJSON)
 	}
 	if v.Has("tags") {
-		if d.Tags = management.NormalizeTags(d.Tags); len(d.Tags) > maxDashboardTags {
+		if d.Tags = lists.NormalizeTags(d.Tags); len(d.Tags) > maxDashboardTags {
 			return errTooManyTags()
 		}
 	}

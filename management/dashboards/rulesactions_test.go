@@ -28,7 +28,7 @@ func actionCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return r.Update(ctx, scope, path, ruletest.Body(t, b), false)
 		},
 		"list": func(scope *management.Scope, _, _ string) (any, error) {
-			return ruletest.List(r.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
+			return ruletest.List(r.List(ctx, scope, management.Page{Limit: ruletest.DefaultPage}))
 		},
 	}
 }

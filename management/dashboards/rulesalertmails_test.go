@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
@@ -13,8 +14,8 @@ import (
 // checks, and with "full" the outbox refuses further mails.
 func mailCalls(t *testing.T, a *alertWorld) ruletest.Calls {
 	calls, r := a.calls(t), a.Dashboards.Alerts
-	mails, full, queued := []management.Notice{}, false, 0
-	r.Config.Notify = func(_ management.Tx, n management.Notice) (bool, error) {
+	mails, full, queued := []notices.Notice{}, false, 0
+	r.Config.Notify = func(_ management.Tx, n notices.Notice) (bool, error) {
 		if full {
 			return false, nil
 		}
@@ -24,7 +25,7 @@ func mailCalls(t *testing.T, a *alertWorld) ruletest.Calls {
 	r.Config.MailQueued = func() { queued++ }
 	calls["mails"] = func(*management.Scope, string, string) (any, error) {
 		out := map[string]any{"mails": mails, "queued": queued}
-		mails, queued = []management.Notice{}, 0
+		mails, queued = []notices.Notice{}, 0
 		return out, nil
 	}
 	calls["full"] = func(*management.Scope, string, string) (any, error) { full = true; return nil, nil }

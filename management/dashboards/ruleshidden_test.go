@@ -61,7 +61,7 @@ func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		q := struct {
 			Days int64
 			management.Page
-		}{Page: management.Page{Limit: management.DefaultPage}}
+		}{Page: management.Page{Limit: ruletest.DefaultPage}}
 		ruletest.Read(t, b, &q)
 		return ruletest.List(r.Insights.Trending(ctx, scope, q.Days, q.Page))
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 )
 
 // plannedTile is a tile of a template. It has a text, or an insight that is created with the tile.
@@ -280,7 +281,7 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Sc
 			return nil, err
 		}
 		name := plan.Text("template_name")
-		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), management.NormalizeTags(plan.Texts("tags"))
+		d.Name, d.Description, d.Filters, d.Tags = &name, plan.Text("dashboard_description"), plan.Raw("dashboard_filters"), lists.NormalizeTags(plan.Texts("tags"))
 		if d.changedTiles, err = s.addPlanned(tx, scope, d, plan.tiles); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // usageTile is a chart of the dashboard about the usage of a flag (clients.md §7.1).
@@ -108,7 +109,7 @@ func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key str
 // about the usage of a flag.
 func (s Dashboards) EnrichUsage(tx management.Tx, scope *management.Scope, id int64, key string) error {
 	v := &view{Tx: tx, Scope: scope}
-	d, err := management.Existing(dashboardOf(tx, scope.Project.ID, id))
+	d, err := records.Existing(dashboardOf(tx, scope.Project.ID, id))
 	if err == nil {
 		err = scope.RequireAccess(management.Editor, d.accessObject())
 	}

@@ -49,7 +49,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			q := struct {
 				dashboards.Filter
 				management.Page
-			}{Page: management.Page{Limit: management.DefaultPage}}
+			}{Page: management.Page{Limit: ruletest.DefaultPage}}
 			query(b, &q)
 			return ruletest.List(r.List(ctx, scope, q.Filter, q.Page))
 		},
@@ -74,12 +74,12 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return r.Insights.Update(ctx, scope, path, body(b))
 		},
 		"insights": func(scope *management.Scope, _, b string) (any, error) {
-			q := dashboards.InsightQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := dashboards.InsightQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			query(b, &q)
 			return ruletest.List(r.Insights.List(ctx, scope, q))
 		},
 		"names": func(scope *management.Scope, _, b string) (any, error) { // of insights, in the order of the list
-			q := dashboards.InsightQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := dashboards.InsightQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			query(b, &q)
 			list, err := r.Insights.List(ctx, scope, q)
 			names := []string{}

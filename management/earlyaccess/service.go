@@ -2,6 +2,7 @@ package earlyaccess
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -36,7 +37,7 @@ func New(env management.Env[storeTx]) *Service {
 }
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction with the scope of the caller.
 type view = resource.View[storeTx]

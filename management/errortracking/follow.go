@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // The names and the limits of the follower.
@@ -33,7 +34,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	if s.Events == nil {
 		return false, nil
 	}
-	after, err := management.Read(ctx, &s.Env, func(tx management.Tx) (int64, error) { return management.FollowerPosition(tx, issueFollower) })
+	after, err := management.Read(ctx, &s.Env, func(tx management.Tx) (int64, error) { return records.FollowerPosition(tx, issueFollower) })
 	if err != nil {
 		return false, err
 	}
@@ -42,7 +43,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) error {
-		current, err := management.FollowerPosition(tx, issueFollower)
+		current, err := records.FollowerPosition(tx, issueFollower)
 		if err != nil || current != after { // another server has read these exceptions
 			return err
 		}
@@ -55,7 +56,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 		if err := f.save(); err != nil {
 			return err
 		}
-		return management.PutFollowerPosition(tx, issueFollower, last)
+		return records.PutFollowerPosition(tx, issueFollower, last)
 	})
 	return true, err
 }

@@ -224,7 +224,7 @@ func TestErrorTracking_MaxRules(t *testing.T) {
 		{"one too many", "bob", "create", filters(always), `400 invalid_input - A project can have at most 1000 assignment rules.`},
 		{"of another project", "dan", "create", filters(always), `{"order_key":0}`},
 	})
-	list, err := w.ErrorTracking.Rules(t.Context(), scope, management.Page{Limit: management.DefaultPage, Offset: 950})
+	list, err := w.ErrorTracking.Rules(t.Context(), scope, management.Page{Limit: ruletest.DefaultPage, Offset: 950})
 	if err != nil || fmt.Sprint(list.Count, len(list.Results)) != "1000 50" {
 		t.Error(list.Count, len(list.Results), err)
 	}

@@ -78,7 +78,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	type callScope = *management.Scope
 	page := func(text string) management.Page {
-		p := management.Page{Limit: management.DefaultPage}
+		p := management.Page{Limit: ruletest.DefaultPage}
 		ruletest.Read(t, text, &p)
 		return p
 	}

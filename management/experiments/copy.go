@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -187,7 +188,7 @@ func (c *experimentCopy) chooseName(requested string) (string, error) {
 	}
 	// Collect all names in use; returning false keeps no experiments in memory.
 	used := map[string]bool{}
-	_, err := management.EveryRecord(c.target.Tx, management.Query{Kind: kindExperiment, Parent: c.target.Parent()}, func(x *storedExperiment) bool {
+	_, err := lists.EveryRecord(c.target.Tx, management.Query{Kind: kindExperiment, Parent: c.target.Parent()}, func(x *storedExperiment) bool {
 		used[x.Name] = true
 		return false
 	})

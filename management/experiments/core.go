@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -43,7 +44,7 @@ type SavedMetrics struct {
 }
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction with the scope of the caller.
 type view = resource.View[storeTx]

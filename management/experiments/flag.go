@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -9,7 +10,7 @@ import (
 // loadExperiment loads an experiment by its number. A deleted experiment is only found if the
 // request body is the one that restores it (isUndelete).
 func loadExperiment(v *view, idText string, change *management.Body) (*storedExperiment, error) {
-	id, err := management.ResolveNumber(v.Tx, kindExperiment, v.Parent(), idText)
+	id, err := records.ResolveNumber(v.Tx, kindExperiment, v.Parent(), idText)
 	if err != nil || id == "" {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 )
 
 // Query filters a list of experiments. Zero values of its members do not filter, except
@@ -39,7 +40,7 @@ var experimentStatuses = map[string]string{"draft": "draft", "running": "running
 // match reports whether the caller may see an experiment and it matches the query. Status is not
 // checked: it depends on the flag (statusOf).
 func (q *Query) match(scope *management.Scope, e *storedExperiment) bool {
-	return scope.CanSee(e.accessObject()) && e.Archived == q.Archived && management.ContainsFold(e.Name, q.Search) && management.MatchesValue(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
+	return scope.CanSee(e.accessObject()) && e.Archived == q.Archived && lists.ContainsFold(e.Name, q.Search) && lists.MatchesValue(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
 // statusOf returns the status of an experiment: draft, running, paused, exposure_frozen or stopped.
@@ -64,7 +65,7 @@ func (s Service) statusOf(tx storeTx, scope *management.Scope, e *storedExperime
 
 // List returns a page of the experiments that match the query and that the caller may see.
 func (s Service) List(ctx context.Context, scope *management.Scope, q Query) (management.List[Experiment], error) {
-	if err := management.CheckSearch(q.Search); err != nil {
+	if err := lists.CheckSearch(q.Search); err != nil {
 		return management.List[Experiment]{}, err
 	}
 	return management.Read(ctx, s.env, func(tx storeTx) (out management.List[Experiment], err error) {
@@ -72,7 +73,7 @@ func (s Service) List(ctx context.Context, scope *management.Scope, q Query) (ma
 		if err != nil {
 			return out, err
 		}
-		page, count := management.PageOf(all, q.Page)
+		page, count := lists.PageOf(all, q.Page)
 		return s.Rows(&view{Tx: tx, Scope: scope}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }
@@ -95,7 +96,7 @@ func (s Service) Stats(ctx context.Context, scope *management.Scope) (*experimen
 		// The period of the last 30 days, and the 30 days before it for comparison.
 		from, before := now.AddDate(0, 0, -30), now.AddDate(0, 0, -60)
 		// The function counts as it visits the records, and keeps none of them.
-		_, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: scope.Parent()}, func(x *storedExperiment) bool {
+		_, err := lists.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: scope.Parent()}, func(x *storedExperiment) bool {
 			if !scope.CanSee(x.accessObject()) || x.isDraft() {
 				return false
 			}
@@ -152,14 +153,14 @@ func (s Service) ListWithoutCalls(ctx context.Context, scope *management.Scope, 
 		if err != nil {
 			return out, err
 		}
-		page, count := management.PageOf(all, p)
+		page, count := lists.PageOf(all, p)
 		return s.Rows(&view{Tx: tx, Scope: scope}, management.List[storedExperiment]{Count: count, Results: page})
 	})
 }
 
 // selectMatching returns all experiments that match a query, in its order.
 func (s Service) selectMatching(tx storeTx, scope *management.Scope, q *Query) ([]storedExperiment, error) {
-	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(scope.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(scope, e) })
+	all, err := lists.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(scope.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(scope, e) })
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +176,6 @@ func (s Service) selectMatching(tx storeTx, scope *management.Scope, q *Query) (
 			return nil, failed
 		}
 	}
-	management.SortBy(all, experimentOrders, q.Order)
+	lists.SortBy(all, experimentOrders, q.Order)
 	return all, nil
 }

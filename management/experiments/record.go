@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -202,7 +203,7 @@ var experimentsObject = management.AccessObject{Kind: kindExperiment}
 // experiments.
 func selectAll(v *view, match func(*storedExperiment) bool) (out []storedExperiment, err error) {
 	for _, hidden := range []bool{false, true} {
-		list, err := management.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, match)
+		list, err := lists.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, match)
 		if err != nil {
 			return nil, err
 		}

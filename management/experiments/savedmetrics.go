@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -54,7 +55,7 @@ func newSavedMetrics(experiments *Service) (s SavedMetrics) {
 func (s SavedMetrics) rules(e *resource.Edit[storeTx, storedSavedMetric]) error {
 	m := e.After
 	m.UpdatedAt = management.NewStamp(s.experiments.env.Now())
-	m.Tags = management.NormalizeTags(m.Tags)
+	m.Tags = lists.NormalizeTags(m.Tags)
 	// Without a query in the request, the metric stays as it is.
 	if !e.Values.Has("query") {
 		return nil

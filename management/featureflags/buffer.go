@@ -69,7 +69,7 @@ func (k *definitionBuffer) put(x *management.Definition) {
 	}
 }
 
-// Definition implements management.DefinitionTx.
+// Definition implements definitions.Tx.
 func (d *bufferedTx) Definition(kind management.DefinitionKind, projectID, id int64) (*management.Definition, error) {
 	if k := &d.kinds[kind]; projectID == d.project && k.byID[id] != nil && !k.dropped[id] {
 		// Callers may modify the result, so return a copy.
@@ -79,7 +79,7 @@ func (d *bufferedTx) Definition(kind management.DefinitionKind, projectID, id in
 	return d.storeTx.Definition(kind, projectID, id)
 }
 
-// DefinitionByKey implements management.DefinitionTx.
+// DefinitionByKey implements definitions.Tx.
 func (d *bufferedTx) DefinitionByKey(kind management.DefinitionKind, projectID int64, key string) (*management.Definition, error) {
 	if projectID != d.project {
 		return d.storeTx.DefinitionByKey(kind, projectID, key)
@@ -93,7 +93,7 @@ func (d *bufferedTx) DefinitionByKey(kind management.DefinitionKind, projectID i
 	return &found, nil
 }
 
-// Definitions implements management.DefinitionTx. With q.Deleted it returns the definitions that were already deleted
+// Definitions implements definitions.Tx. With q.Deleted it returns the definitions that were already deleted
 // before the transaction.
 func (d *bufferedTx) Definitions(q management.DefinitionQuery) (page []management.Definition, count int, err error) {
 	if q.Project != d.project {
@@ -132,7 +132,7 @@ func (d *bufferedTx) Definitions(q management.DefinitionQuery) (page []managemen
 	return page, count, nil
 }
 
-// PutDefinition implements management.DefinitionTx. The definition is written by flush.
+// PutDefinition implements definitions.Tx. The definition is written by flush.
 func (d *bufferedTx) PutDefinition(kind management.DefinitionKind, projectID int64, x *management.Definition) error {
 	if projectID != d.project {
 		return d.storeTx.PutDefinition(kind, projectID, x)
@@ -150,7 +150,7 @@ func (d *bufferedTx) PutDefinition(kind management.DefinitionKind, projectID int
 	return nil
 }
 
-// DeleteDefinition implements management.DefinitionTx. Unlike puts, deletions reach the store immediately.
+// DeleteDefinition implements definitions.Tx. Unlike puts, deletions reach the store immediately.
 func (d *bufferedTx) DeleteDefinition(kind management.DefinitionKind, projectID, id int64) error {
 	if k := &d.kinds[kind]; projectID == d.project {
 		k.dropped[id] = true
@@ -163,7 +163,7 @@ func (d *bufferedTx) DeleteDefinition(kind management.DefinitionKind, projectID,
 	return d.storeTx.DeleteDefinition(kind, projectID, id)
 }
 
-// GroupTypes implements management.DefinitionTx. The result is cached.
+// GroupTypes implements definitions.Tx. The result is cached.
 func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err error) {
 	if projectID != d.project {
 		return d.storeTx.GroupTypes(projectID)
@@ -174,7 +174,7 @@ func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err erro
 	return d.types, err
 }
 
-// Put implements management.DefinitionTx. Entries of the log and versions of flags are buffered until flush.
+// Put implements definitions.Tx. Entries of the log and versions of flags are buffered until flush.
 func (d *bufferedTx) Put(r *management.Record) error {
 	if r.Kind != management.KindActivity && r.Kind != storedflags.KindVersion {
 		return d.storeTx.Put(r)
@@ -187,7 +187,7 @@ func (d *bufferedTx) Put(r *management.Record) error {
 // activityNumbers is the number of log entry numbers that are reserved at a time.
 const activityNumbers = 1000
 
-// Next implements management.DefinitionTx.
+// Next implements definitions.Tx.
 func (d *bufferedTx) Next(name string) (n int64, err error) {
 	if name != management.KindActivity {
 		return d.storeTx.Next(name)
@@ -202,7 +202,7 @@ func (d *bufferedTx) Next(name string) (n int64, err error) {
 	return d.next - 1, nil
 }
 
-// flush writes all buffered changes. It returns an error with management.CodeLimit if they exceed a limit of
+// flush writes all buffered changes. It returns an error with definitions.CodeLimit if they exceed a limit of
 // the project.
 func (d *bufferedTx) flush() error {
 	before, err := d.DefinitionTotals(d.project)

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // BulkChangeFields are the fields of the request that applies one patch to several flags
@@ -85,11 +87,11 @@ func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *managem
 	}
 	v, err := patchFields.Change(management.Body{Members: members})
 	if err != nil {
-		return nil, management.PrefixField("patch", err)
+		return nil, resource.PrefixField("patch", err)
 	}
 	for _, action := range []string{"add", "remove"} {
 		if v.Has(action + "_tags") {
-			sent := management.NormalizeTags(v.Texts(action + "_tags"))
+			sent := lists.NormalizeTags(v.Texts(action + "_tags"))
 			return func(ctx context.Context, scope *management.Scope, raw json.RawMessage) error {
 				_, err := s.tag(ctx, scope, raw, tagActions[action], sent)
 				return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -56,7 +57,7 @@ func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b manageme
 	out := &bulkTagResult{Updated: []taggedFlag{}, Skipped: []skippedFlag{}}
 	// Each flag is changed in its own transaction, so a fault affects only that flag.
 	for _, raw := range ids {
-		tagged, err := s.tag(ctx, scope, raw, tagActions[v.Text("action")], management.NormalizeTags(v.Texts("tags")))
+		tagged, err := s.tag(ctx, scope, raw, tagActions[v.Text("action")], lists.NormalizeTags(v.Texts("tags")))
 		var fault *management.Error
 		switch {
 		case err == nil:
@@ -88,7 +89,7 @@ func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMes
 			return nil, err
 		}
 		// NormalizeTags removes duplicates, which the action add may have produced.
-		f.Tags = management.NormalizeTags(change(f.Tags, sent))
+		f.Tags = lists.NormalizeTags(change(f.Tags, sent))
 		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.Before.Tags) {
 			err = s.stored.Save(tx, scope, f)
 		}

@@ -3,6 +3,7 @@ package featureflags
 import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -44,7 +45,7 @@ type core struct {
 }
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction of this package with the scope of the caller.
 type view = resource.View[storeTx]

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -259,7 +260,7 @@ func canonicalFlag(o entry) (entry, error) {
 			return nil, management.Fault("tags", "Expected a list of strings.")
 		}
 	}
-	tags = management.NormalizeTags(tags)
+	tags = lists.NormalizeTags(tags)
 	slices.Sort(tags)
 	storedcohorts.CanonicalConditions(filters)
 	key, _ := o["key"].(string)

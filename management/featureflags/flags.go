@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -91,12 +92,12 @@ func (s Flags) apply(tx storeTx, scope *management.Scope, f *storedflags.Flag, v
 		f.Active = false
 	}
 	if v.Has("tags") {
-		f.Tags = management.NormalizeTags(f.Tags)
+		f.Tags = lists.NormalizeTags(f.Tags)
 		slices.Sort(f.Tags)
 	}
 	// evaluation_tags sets evaluation_contexts, with the rule that each of them must be a tag too.
 	if v.Has("evaluation_tags") {
-		f.Contexts = management.NormalizeTags(v.Texts("evaluation_tags"))
+		f.Contexts = lists.NormalizeTags(v.Texts("evaluation_tags"))
 		if other := storedflags.MissingFrom(f.Tags, f.Contexts); len(other) > 0 {
 			return management.Fault("", "Evaluation tags must be a subset of tags. Invalid evaluation tags: %s", strings.Join(other, ", "))
 		}

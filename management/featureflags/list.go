@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -94,8 +95,8 @@ var wordSeparators = strings.NewReplacer("-", " ", "_", " ")
 // here, once for all flags. It returns an error if the search is too long, a status is unknown, or there are too many ids.
 func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 	// Check the query before flags are read.
-	if utf8.RuneCountInString(q.Search) > management.MaxSearch {
-		return nil, management.Fault("search", "Search term cannot exceed %d characters", management.MaxSearch)
+	if utf8.RuneCountInString(q.Search) > lists.MaxSearch {
+		return nil, management.Fault("search", "Search term cannot exceed %d characters", lists.MaxSearch)
 	}
 	for _, word := range q.Status {
 		if !slices.Contains(listStatuses, word) {
@@ -105,7 +106,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 	if len(q.IDs) > maxListIDs {
 		return nil, management.Fault("ids", "Give at most %d ids.", maxListIDs)
 	}
-	tags, excludedTags, now := management.NormalizeTags(q.Tags), management.NormalizeTags(q.ExcludedTags), s.Env.Now()
+	tags, excludedTags, now := lists.NormalizeTags(q.Tags), lists.NormalizeTags(q.ExcludedTags), s.Env.Now()
 	return func(f *storedflags.Flag) bool {
 		switch q.Active {
 		case "true", "false":
@@ -117,10 +118,10 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 				return false
 			}
 		}
-		return !f.Hidden && management.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
-			management.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
-			!slices.Contains(q.Excluded, f.Key) && management.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !management.MatchesAny(excludedTags, f.Tags)) &&
-			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && management.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
+		return !f.Hidden && lists.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
+			lists.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
+			!slices.Contains(q.Excluded, f.Key) && lists.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !lists.MatchesAny(excludedTags, f.Tags)) &&
+			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && lists.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
 			(q.Experimental == nil || *q.Experimental == isExperimental(f)) && q.matchesText(f)
 	}, nil
 }
@@ -135,11 +136,11 @@ func (q *FlagQuery) hasStatus(f *storedflags.Flag, now time.Time) bool {
 
 // matchesText reports whether the key or name of a flag contains the search.
 func (q *FlagQuery) matchesText(f *storedflags.Flag) bool {
-	if management.ContainsFold(f.Key, q.Search) || management.ContainsFold(f.Name, q.Search) {
+	if lists.ContainsFold(f.Key, q.Search) || lists.ContainsFold(f.Name, q.Search) {
 		return true
 	}
 	// A search with spaces also finds keys such as new-checkout and new_checkout.
-	return strings.Contains(q.Search, " ") && (management.ContainsFold(wordSeparators.Replace(f.Key), q.Search) || management.ContainsFold(wordSeparators.Replace(f.Name), q.Search))
+	return strings.Contains(q.Search, " ") && (lists.ContainsFold(wordSeparators.Replace(f.Key), q.Search) || lists.ContainsFold(wordSeparators.Replace(f.Name), q.Search))
 }
 
 // isExperimental reports whether an experiment can use the flag: the flag must have at least two
@@ -191,7 +192,7 @@ func (s Flags) selectMatching(tx storeTx, scope *management.Scope, q *FlagQuery)
 		return nil, err
 	}
 	orders, err := s.orders(tx, scope, q.Order)
-	management.SortBy(all, orders, q.Order)
+	lists.SortBy(all, orders, q.Order)
 	return all, err
 }
 
@@ -202,7 +203,7 @@ func (s Flags) List(ctx context.Context, scope *management.Scope, q FlagQuery) (
 		if err != nil {
 			return management.List[Flag]{}, err
 		}
-		page, count := management.PageOf(all, q.Page)
+		page, count := lists.PageOf(all, q.Page)
 		out := management.List[Flag]{Count: count}
 		renderer := s.newRenderer(&view{Tx: tx, Scope: scope})
 		for _, f := range page {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 )
 
 // Tags returns a page of the tags of all flags that are not deleted and that the caller may see,
@@ -19,7 +20,7 @@ func (s Flags) Tags(ctx context.Context, scope *management.Scope, p management.P
 				tags[tag] = true
 			}
 		}
-		page, count := management.PageOf(slices.Sorted(maps.Keys(tags)), p)
+		page, count := lists.PageOf(slices.Sorted(maps.Keys(tags)), p)
 		return management.List[string]{Count: count, Results: page}, err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -44,7 +45,7 @@ type flagPin struct {
 func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, page management.Page) (management.List[flagPin], error) {
 	out, err := resource.ReadOne(ctx, s.flags, scope, id, func(v *view, f *storedflags.Flag) (out management.List[flagPin], err error) {
 		var pins []storedflags.Pin
-		pins, out.Count = management.PageOf(f.LivePins(s.Env.Now()), page)
+		pins, out.Count = lists.PageOf(f.LivePins(s.Env.Now()), page)
 		for i := range pins {
 			pin, err := s.showPin(v, &pins[i])
 			if err != nil {

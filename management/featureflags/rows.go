@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -55,7 +56,7 @@ func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (
 		if err != nil {
 			return management.List[flagRow]{}, err
 		}
-		page, count := management.PageOf(all, q.Page)
+		page, count := lists.PageOf(all, q.Page)
 		out := management.List[flagRow]{Count: count}
 		renderer := s.newRenderer(&view{Tx: tx, Scope: scope})
 		for _, f := range page {

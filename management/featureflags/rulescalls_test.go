@@ -123,7 +123,7 @@ func flagPersonCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return nil, f.Unpin(ctx, scope, flagtest.Number(t, id), pin)
 		},
 		"pins": func(scope flagtest.Scope, path, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(f.Pins(ctx, scope, path, p))
 		},

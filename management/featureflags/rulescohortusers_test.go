@@ -16,7 +16,7 @@ func TestFlags_OfCohorts(t *testing.T) {
 			w := flagtest.New(t)
 			calls := flagtest.RoomCalls(t, w)
 			calls["tagnames"] = func(scope flagtest.Scope, _, b string) (any, error) {
-				p := management.Page{Limit: management.DefaultPage}
+				p := management.Page{Limit: ruletest.DefaultPage}
 				ruletest.Read(t, b, &p)
 				return ruletest.List(w.FeatureFlags.Tags(t.Context(), scope, p))
 			}

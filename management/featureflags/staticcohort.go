@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -23,7 +24,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 	// The flag is evaluated like in a preview of its conditions.
 	p := &preview{people: s.People, core: s.core}
 	f, err := management.Read(ctx, &s.Env, func(tx storeTx) (*storedflags.Flag, error) {
-		f, err := management.Existing(s.stored.Find(tx, scope, id))
+		f, err := records.Existing(s.stored.Find(tx, scope, id))
 		if err == nil {
 			err = scope.RequireAccess(management.Viewer, f.AccessObject())
 		}

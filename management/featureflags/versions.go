@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -60,7 +61,7 @@ func showVersion(v *storedflags.Version, reader *view, f *storedflags.Flag) (*Fl
 // Version returns one version of a flag (spec/clients.md §7.2).
 func (s Flags) Version(ctx context.Context, scope *management.Scope, id, number int64) (*FlagVersion, error) {
 	return resource.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedflags.Flag) (*FlagVersion, error) {
-		v, err := management.Existing(management.Found[storedflags.Version](reader.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))))
+		v, err := records.Existing(management.Found[storedflags.Version](reader.Tx.Get(storedflags.KindVersion, storedflags.VersionsParent(f), strconv.FormatInt(number, 10))))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // Account manages the caller's own user, /api/users/@me (§1.9), and personal keys (§1.10).
@@ -222,7 +223,7 @@ func (s Account) Update(ctx context.Context, scope *management.Scope, b manageme
 		if err := setCurrent(tx, c, v); err != nil {
 			return nil, err
 		}
-		if err := management.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
+		if err := records.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
 			return nil, management.CodedFault(management.CodeUnique, "email", "user with this email address already exists.")
 		} else if err != nil {
 			return nil, err
@@ -272,7 +273,7 @@ func setUserSettings(u *management.User, v management.Values) error {
 // reloadCaller returns the caller with the user, memberships and roles of the transaction's state.
 // The caller of a request was read in an earlier transaction and may be outdated.
 func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, error) {
-	u, err := management.Existing(management.UserByUUID(tx, c.User.UUID))
+	u, err := records.Existing(management.UserByUUID(tx, c.User.UUID))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // Adoption describes the owner of organizations without members.
@@ -137,12 +138,12 @@ func (s Service) ownerFor(tx Tx, organization, email string) (*management.User, 
 		if u, err = s.newUser(tx, email, "Owner"); err != nil {
 			return nil, err
 		}
-		if err := management.PutUser(tx, u); err != nil {
+		if err := records.PutUser(tx, u); err != nil {
 			return nil, err
 		}
 	}
 	now := management.NewStamp(s.Env.Now())
-	return u, management.PutMembership(tx, &management.Membership{ID: s.Env.NewID(), Organization: organization, User: u.UUID, Level: management.Owner, Joined: now, Updated: now})
+	return u, records.PutMembership(tx, &management.Membership{ID: s.Env.NewID(), Organization: organization, User: u.UUID, Level: management.Owner, Joined: now, Updated: now})
 }
 
 // adoptKeys assigns each key without a user to the first owner of the key's organization. Keys of

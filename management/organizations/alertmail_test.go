@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -60,12 +61,12 @@ func (d *testServer) addMember(t *testing.T, name string, inactive bool) int64 {
 	u := management.User{UUID: "0191f0a2-5b1c-7d3e-8f40-20000000000" + name, FirstName: name, Email: name + "@example.com", Inactive: inactive}
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) (err error) {
 		if u.ID, err = tx.Next(management.KindUser); err == nil {
-			err = management.PutUser(tx, &u)
+			err = records.PutUser(tx, &u)
 		}
 		if err != nil {
 			return err
 		}
-		return management.PutMembership(tx, &management.Membership{ID: u.UUID, Organization: testOrg, User: u.UUID, Level: management.Member, Joined: management.NewStamp(testStart)})
+		return records.PutMembership(tx, &management.Membership{ID: u.UUID, Organization: testOrg, User: u.UUID, Level: management.Member, Joined: management.NewStamp(testStart)})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // browserSettings are the settings of a project for posthog-js, in the form of its remote
@@ -148,7 +149,7 @@ const (
 // an older version of the rules. It must be called at the start of a server; if the version is
 // current, it does not write.
 func (s Service) RefreshBrowserSettings(ctx context.Context) error {
-	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return management.FollowerPosition(tx, browserFollower) })
+	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return records.FollowerPosition(tx, browserFollower) })
 	if err != nil || version >= browserRules {
 		return err
 	}
@@ -166,7 +167,7 @@ func (s Service) RefreshBrowserSettings(ctx context.Context) error {
 				return err
 			}
 		}
-		return management.PutFollowerPosition(tx, browserFollower, browserRules)
+		return records.PutFollowerPosition(tx, browserFollower, browserRules)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // maxConfirmations is the number of valid secrets of a pending address; older secrets are dropped.
@@ -65,7 +66,7 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, e
 	secret := management.RandomText(32)
 	u.Pending.Secrets = append(u.Pending.Secrets, management.HashKey(secret))
 	u.Pending.Secrets = u.Pending.Secrets[max(0, len(u.Pending.Secrets)-maxConfirmations):]
-	if err := management.PutUser(tx, u); err != nil {
+	if err := records.PutUser(tx, u); err != nil {
 		return false, err
 	}
 	until := m.Created.Add(inviteLife).Format("2 January 2006, 15:04")
@@ -92,7 +93,7 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*management.
 		}
 		verified := true
 		u.Email, u.EmailVerified, u.Pending = u.Pending.Email, &verified, nil
-		if err := management.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
+		if err := records.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
 			return nil, errDuplicateEmail()
 		} else if err != nil {
 			return nil, err
@@ -135,5 +136,5 @@ func (s *core) displace(tx Tx, email, user string) error {
 			return err
 		}
 	}
-	return management.PutUser(tx, u)
+	return records.PutUser(tx, u)
 }

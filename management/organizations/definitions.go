@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -151,7 +152,7 @@ func (s Service) Describe(ctx context.Context, scope *management.Scope, vocabula
 		management.SetNull(values, "description", &after.Description)
 		management.SetNull(values, "property_type", &after.PropertyType)
 		if tags, ok := management.Value[[]string](values, "tags"); ok {
-			if after.Tags = management.NormalizeTags(tags); len(after.Tags) > maxTags {
+			if after.Tags = lists.NormalizeTags(tags); len(after.Tags) > maxTags {
 				return nil, management.CodedFault(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxTags)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // experimentsConfig has a project's defaults for its experiments (experiments.md §1.1). An
@@ -74,7 +75,7 @@ func readExperimentsConfig(raw json.RawMessage, before experimentsConfig) (exper
 	}
 	v, err := experimentsConfigFields.Change(b)
 	if err != nil {
-		return before, management.PrefixField(name, err)
+		return before, resource.PrefixField(name, err)
 	}
 	out := before
 	management.SetNull(v, "default_experiment_stats_method", &out.Method)

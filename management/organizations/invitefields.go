@@ -15,7 +15,7 @@ import (
 var InviteFields = management.Fields{
 	{Name: "target_email", Type: management.Email, Required: true, Help: "email address of the invited person"},
 	{Name: "first_name", Type: management.Text, Blank: true, MaxLength: 30},
-	{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "membership level: 1 member (default), 8 administrator, 15 owner; at most the caller's own level"},
+	{Name: "level", Type: management.IntChoice, Numbers: levels, Help: "membership level: 1 member (default), 8 administrator, 15 owner; at most the caller's own level"},
 	{Name: "message", Type: management.Text, Null: true, Blank: true, MaxLength: 10_000, Help: "text to include in the email"},
 	{Name: "private_project_access", Type: management.Any, Help: `access to projects, such as [{"id": 1, "level": "member"}]; levels are none, member, admin`},
 	{Name: "send_email", Type: management.Bool, Help: "true (default): send the invitation by email"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // Invitation is the public part of an invitation, for everyone with its link.
@@ -267,7 +268,7 @@ func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified
 		u.EmailVerified = &verified
 	}
 	u.Organization = invite.Organization
-	if err := management.PutUser(tx, u); err != nil {
+	if err := records.PutUser(tx, u); err != nil {
 		return nil, "", err
 	}
 	key := "phx_" + management.RandomText(35)
@@ -281,7 +282,7 @@ func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified
 func (s Invites) joinOrganization(tx Tx, invite *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (notNotified int, err error) {
 	now := management.NewStamp(s.Env.Now())
 	m := &management.Membership{ID: s.Env.NewID(), Organization: org.ID, User: u.UUID, Level: invite.Level, Joined: now, Updated: now}
-	if err := management.PutMembership(tx, m); err != nil {
+	if err := records.PutMembership(tx, m); err != nil {
 		return 0, err
 	}
 	if err := s.assignDefaultRole(tx, org, u.UUID, now); err != nil {

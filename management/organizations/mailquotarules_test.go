@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -202,8 +203,8 @@ func TestNotices_Rules(t *testing.T) {
 	notice := func(t *testing.T, w *world, users ...int64) (queued bool) {
 		t.Helper()
 		err := w.Store.Write(t.Context(), func(tx rooms.Tx) (err error) {
-			queued, err = w.Organizations.QueueNotice(tx, management.Notice{
-				Project: ruletest.Project, Users: users, Subject: "It\r\nfires", Lines: []string{"Hello <you>,", "it fires."}, Links: []management.Link{{Label: "Open & see", Path: "/project/1"}},
+			queued, err = w.Organizations.QueueNotice(tx, notices.Notice{
+				Project: ruletest.Project, Users: users, Subject: "It\r\nfires", Lines: []string{"Hello <you>,", "it fires."}, Links: []notices.Link{{Label: "Open & see", Path: "/project/1"}},
 			})
 			return err
 		})

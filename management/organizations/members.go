@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // Members manages the members of organizations (§4.6).
@@ -31,8 +33,11 @@ type OrganizationMember struct {
 	LastLogin  management.Stamp     `json:"last_login"`
 }
 
+// levels are the valid levels of members.
+var levels = []int64{int64(management.Member), int64(management.Admin), int64(management.Owner)}
+
 // MemberFields are the writable fields of a member.
-var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "membership level: 1 member, 8 administrator, 15 owner"}}
+var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: levels, Help: "membership level: 1 member, 8 administrator, 15 owner"}}
 
 // viewMember returns the form of a member in responses.
 func viewMember(m *management.Membership, u *management.User) *OrganizationMember {
@@ -61,13 +66,13 @@ type MemberQuery struct {
 // match reports whether the query selects a member.
 func (q *MemberQuery) match(m *OrganizationMember) bool {
 	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
-		(management.ContainsFold(m.User.Email, q.Search) || management.ContainsFold(m.User.FirstName, q.Search) || management.ContainsFold(m.User.LastName, q.Search)) &&
-		management.IsBetween(m.Updated, q.UpdatedAfter, time.Time{})
+		(lists.ContainsFold(m.User.Email, q.Search) || lists.ContainsFold(m.User.FirstName, q.Search) || lists.ContainsFold(m.User.LastName, q.Search)) &&
+		lists.IsBetween(m.Updated, q.UpdatedAfter, time.Time{})
 }
 
 // List returns a page of the active members, in the order in which they joined.
 func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuery) (management.List[OrganizationMember], error) {
-	if err := management.CheckSearch(q.Search); err != nil {
+	if err := lists.CheckSearch(q.Search); err != nil {
 		return management.List[OrganizationMember]{}, err
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[OrganizationMember], err error) {
@@ -88,7 +93,7 @@ func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuer
 				out.Results = append(out.Results, *view)
 			}
 		}
-		out.Results, out.Count = management.PageOf(out.Results, q.Page)
+		out.Results, out.Count = lists.PageOf(out.Results, q.Page)
 		for i := range out.Results {
 			if err := out.Results[i].setSocialAuth(tx); err != nil {
 				return out, err
@@ -110,7 +115,7 @@ const me = "@me"
 // memberOf returns a member by the uuid of the user. Inactive users are hidden, so they are
 // NotFound (§4.6).
 func memberOf(tx Tx, organization, uuid string) (*management.Membership, *management.User, error) {
-	m, err := management.Existing(management.MembershipOf(tx, organization, uuid))
+	m, err := records.Existing(management.MembershipOf(tx, organization, uuid))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +197,7 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 			}
 		}
 		other.Level, other.Updated = level, management.NewStamp(s.Env.Now())
-		if err := management.PutMembership(tx, other); err != nil {
+		if err := records.PutMembership(tx, other); err != nil {
 			return nil, err
 		}
 		after := viewMember(other, u)
@@ -267,7 +272,7 @@ func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	if p != nil {
 		u.Project = p.ID
 	}
-	return management.PutUser(tx, u)
+	return records.PutUser(tx, u)
 }
 
 // memberKeys is the response with the keys of a member that open the organization (§4.6).

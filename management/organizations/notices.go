@@ -4,22 +4,23 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 )
 
 // notice is the content of a queued mail to one user about a project.
 type notice struct {
-	User    string            `json:"user"` // uuid
-	Project int64             `json:"project"`
-	Subject string            `json:"subject"`
-	Lines   []string          `json:"lines"`
-	Links   []management.Link `json:"links"`
+	User    string         `json:"user"` // uuid
+	Project int64          `json:"project"`
+	Subject string         `json:"subject"`
+	Lines   []string       `json:"lines"`
+	Links   []notices.Link `json:"links"`
 }
 
 // QueueNotice queues a mail to each user of n in a transaction of another package; the mails are
 // sent if it commits. queued is false if there are no recipients, or if the organization has
 // reached its daily limit of notices. Users who have lost access to the project when a mail is sent
 // do not get it.
-func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool, err error) {
+func (s Service) QueueNotice(tx management.Tx, n notices.Notice) (queued bool, err error) {
 	p, err := tx.Project(n.Project)
 	if err != nil || p == nil {
 		return false, err
@@ -81,9 +82,9 @@ func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	}
 	*mail = Mail{ID: m.ID, To: u.Email, Subject: oneLine(m.Notice.Subject)}
 	// Notices have paths of the server; mails need full addresses.
-	links := make([]management.Link, len(m.Notice.Links))
+	links := make([]notices.Link, len(m.Notice.Links))
 	for i, l := range m.Notice.Links {
-		links[i] = management.Link{Label: l.Label, Path: s.SiteURL + l.Path}
+		links[i] = notices.Link{Label: l.Label, Path: s.SiteURL + l.Path}
 	}
 	mail.write(append([]string{}, m.Notice.Lines...), links, "You receive this email because you are subscribed in the project "+oneLine(p.Name)+".")
 	return true, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // maxIdentities is the greatest number of accounts of a user, at most one for each issuer.
@@ -102,7 +103,7 @@ func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) erro
 	// The provider's verification of the address counts for this server, too.
 	if u.EmailVerified == nil || !*u.EmailVerified {
 		u.EmailVerified = &yes
-		if err := management.PutUser(tx, u); err != nil {
+		if err := records.PutUser(tx, u); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 		return nil, err
 	}
 	u.Organization = r.Parent
-	if err := management.PutUser(tx, u); err != nil {
+	if err := records.PutUser(tx, u); err != nil {
 		return nil, err
 	}
 	_, err = Invites{core: s}.joinOrganization(tx, invite, org, u, s.SiteURL)

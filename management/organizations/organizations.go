@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -213,7 +214,7 @@ func (s Service) Create(ctx context.Context, scope *management.Scope, b manageme
 			return nil, err
 		}
 		m := management.Membership{ID: s.Env.NewID(), Organization: o.ID, User: scope.User.UUID, Level: management.Owner, Joined: management.NewStamp(now), Updated: management.NewStamp(now)}
-		if err := management.PutMembership(tx, &m); err != nil {
+		if err := records.PutMembership(tx, &m); err != nil {
 			return nil, err
 		}
 		p, err := s.newProject(o.ID, "", nil)
@@ -244,7 +245,7 @@ func (s *core) moveTo(tx Tx, c *management.Caller, organization string, project 
 		return err
 	}
 	u.Organization, u.Project = organization, project
-	return management.PutUser(tx, u)
+	return records.PutUser(tx, u)
 }
 
 // sentText returns a string member of a body, or "".
@@ -342,7 +343,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 
 // reloadOrganization returns the scope with the organization as it is in the transaction.
 func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.Scope, error) {
-	o, err := management.Existing(tx.Organization(scope.Organization.ID))
+	o, err := records.Existing(tx.Organization(scope.Organization.ID))
 	reloaded := *scope
 	reloaded.Organization = o
 	return &reloaded, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 )
 
 // The outbox has two queues, so that webhooks that nobody answers do not delay mails. Sort of the
@@ -370,13 +371,13 @@ func displayName(u *management.User) string {
 }
 
 // singleLink returns a list with one link.
-func singleLink(label, link string) []management.Link {
-	return []management.Link{{Label: label, Path: link}}
+func singleLink(label, link string) []notices.Link {
+	return []notices.Link{{Label: label, Path: link}}
 }
 
 // write sets both forms of a mail from paragraphs, links with full addresses, and a last paragraph.
 // The HTML form escapes all texts.
-func (m *Mail) write(parts []string, links []management.Link, last string) {
+func (m *Mail) write(parts []string, links []notices.Link, last string) {
 	var body strings.Builder
 	body.WriteString("<!DOCTYPE html>\n<html><body>\n")
 	paragraph := func(text string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -130,9 +131,9 @@ func TestAdopt_KeysOfAFile(t *testing.T) {
 		return errors.Join(
 			tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")),
 			tx.PutProject(&management.ProjectRecord{ID: 1, Organization: ours, APIKey: "phc_1"}), tx.PutProject(&management.ProjectRecord{ID: 2, Organization: theirs, APIKey: "phc_2"}),
-			management.PutUser(tx, &ann), management.PutUser(tx, &bob),
-			management.PutMembership(tx, &management.Membership{ID: "a", Organization: ours, User: ann.UUID, Level: management.Owner}),
-			management.PutMembership(tx, &management.Membership{ID: "b", Organization: theirs, User: bob.UUID, Level: management.Owner}),
+			records.PutUser(tx, &ann), records.PutUser(tx, &bob),
+			records.PutMembership(tx, &management.Membership{ID: "a", Organization: ours, User: ann.UUID, Level: management.Owner}),
+			records.PutMembership(tx, &management.Membership{ID: "b", Organization: theirs, User: bob.UUID, Level: management.Owner}),
 			tx.PutKey(key("of theirs", nil, theirs)), tx.PutKey(key("of a project of theirs", []int64{2})), tx.PutKey(key("of nothing", nil)),
 		)
 	})
@@ -164,7 +165,7 @@ func TestAdopt_HasAKey(t *testing.T) {
 			r := openRooms(t, func(tx rooms.Tx) error {
 				tt.key.ID, tt.key.Hash, tt.key.User = "k", management.HashKey("phx_k"), 1
 				u := management.User{ID: 1, UUID: uuid("ann"), Email: "ann@example.com"}
-				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), management.PutUser(tx, &u), tx.PutKey(&tt.key))
+				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), records.PutUser(tx, &u), tx.PutKey(&tt.key))
 			})
 			calls := 0
 			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (organizations.FirstKey, error) {

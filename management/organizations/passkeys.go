@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 const (
@@ -229,7 +230,7 @@ func (s Passkeys) List(ctx context.Context, scope *management.Scope, p managemen
 // credential's id.
 func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
-		r, err := management.Existing(tx.Get(kindPasskey, scope.User.UUID, id))
+		r, err := records.Existing(tx.Get(kindPasskey, scope.User.UUID, id))
 		if err != nil {
 			return nil, err
 		}

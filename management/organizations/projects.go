@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/approvals"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -78,7 +79,7 @@ type Project struct {
 	BucketingHash   json.RawMessage `json:"bucketing_hash"`
 	MatchingVersion json.RawMessage `json:"property_matching_version"`
 	// Approvals are the rules about the approval of changes of flags.
-	Approvals management.FlagApprovals `json:"flag_approvals"`
+	Approvals approvals.Settings `json:"flag_approvals"`
 	// SecretToken is masked, except in the response of RotateSecret.
 	SecretToken       *string `json:"secret_api_token"`
 	SecretTokenBackup *string `json:"secret_api_token_backup"`
@@ -162,7 +163,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	if out.projectSettings, err = settingsOf(meta); err != nil {
 		return nil, err
 	}
-	if out.Approvals, err = meta.Approvals(); err != nil {
+	if out.Approvals, err = approvals.Of(meta); err != nil {
 		return nil, err
 	}
 	out.Warnings = out.projectSettings.warnings()
@@ -317,7 +318,7 @@ func (s Projects) Update(ctx context.Context, scope *management.Scope, b managem
 		}
 		// Changing who has access, or who must approve, requires more than changing settings.
 		private := v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess)
-		if (private || v.Has(management.FlagApprovalsField.Name)) && !scope.CanAdminister() {
+		if (private || v.Has(approvals.Field.Name)) && !scope.CanAdminister() {
 			return errNoProjectAdmin()
 		}
 		// A definitions file declares the name and the engine settings: both must stay the same.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/approvals"
 )
 
 // projectSettings are the settings of a project for its SDKs and pages (§5.8). A null setting is
@@ -111,7 +112,7 @@ var ProjectFields = slices.Concat(management.Fields{
 	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with an access rule for the project, have access"},
 	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "hash function that assigns persons to buckets; a change moves persons between variants"},
 	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "version of the rules that compare properties"},
-	management.FlagApprovalsField,
+	approvals.Field,
 }, settingFields)
 
 // engineSettings are the settings that affect the evaluation of flags, with their defaults as JSON.
@@ -190,12 +191,12 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 // readNested replaces the JSON of settings that are objects with members of their own by their
 // values.
 func readNested(meta *management.ProjectMeta, v management.Values) (err error) {
-	if raw := v.Raw(management.FlagApprovalsField.Name); raw != nil {
-		approvals, err := management.ReadFlagApprovals(raw)
+	if raw := v.Raw(approvals.Field.Name); raw != nil {
+		needed, err := approvals.Read(raw)
 		if err != nil {
 			return err
 		}
-		v[management.FlagApprovalsField.Name] = approvals
+		v[approvals.Field.Name] = needed
 	}
 	if raw := v.Raw(snippetField.Name); raw != nil {
 		defaults, err := readSnippetDefaults(raw)

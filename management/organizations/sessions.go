@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 const (
@@ -156,7 +158,7 @@ func (s Sessions) List(ctx context.Context, scope *management.Scope, p managemen
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Session], error) {
 		// The number of sessions is bounded by maxSessions, so all are read.
 		all, err := s.liveSessions(tx, scope.User.UUID)
-		page, count := management.PageOf(all, p)
+		page, count := lists.PageOf(all, p)
 		out := management.List[Session]{Count: count}
 		for _, m := range page {
 			out.Results = append(out.Results, Session{
@@ -171,7 +173,7 @@ func (s Sessions) List(ctx context.Context, scope *management.Scope, p managemen
 func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		// The records of other users have another Parent and are not found.
-		if _, err := management.Existing(tx.Get(kindSession, scope.User.UUID, id)); err != nil {
+		if _, err := records.Existing(tx.Get(kindSession, scope.User.UUID, id)); err != nil {
 			return err
 		}
 		return tx.Delete(kindSession, scope.User.UUID, id)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 const (
@@ -114,7 +115,7 @@ func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proo
 		if p.user.LastLogin = now; p.user.SignedIn.IsZero() {
 			p.user.SignedIn = now
 		}
-		if err := management.PutUser(tx, p.user); err != nil {
+		if err := records.PutUser(tx, p.user); err != nil {
 			return nil, err
 		}
 		if err := putSession(tx, m, management.HashKey(token)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // snippetDefaults are the defaults of the code examples for a project's flags: the language, and
@@ -34,7 +35,7 @@ func readSnippetDefaults(raw json.RawMessage) (out snippetDefaults, err error) {
 	}
 	v, err := snippetFields.Change(management.Body{Members: members})
 	if err != nil {
-		return out, management.PrefixField(snippetField.Name, err)
+		return out, resource.PrefixField(snippetField.Name, err)
 	}
 	return snippetDefaults{Language: v.Text("language"), Host: v.Text("host")}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 )
 
 const (
@@ -32,7 +33,7 @@ type webhook struct {
 
 // QueueWebhook queues a webhook in a transaction of another package; it is sent if that commits.
 // queued is false if the project does not exist, or if too many webhooks of its organization wait.
-func (s Service) QueueWebhook(tx management.Tx, w management.Webhook) (queued bool, err error) {
+func (s Service) QueueWebhook(tx management.Tx, w notices.Webhook) (queued bool, err error) {
 	p, err := tx.Project(w.Project)
 	if err != nil || p == nil {
 		return false, err

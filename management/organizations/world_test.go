@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -74,7 +75,7 @@ type callScope = *management.Scope
 
 // pageIn reads a page from JSON; by default it is the first page of DefaultPage items.
 func pageIn(t *testing.T, text string) management.Page {
-	p := management.Page{Limit: management.DefaultPage}
+	p := management.Page{Limit: ruletest.DefaultPage}
 	ruletest.Read(t, text, &p)
 	return p
 }
@@ -94,7 +95,7 @@ func (w *world) memberCalls(t *testing.T) ruletest.Calls {
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
 		"members": func(scope callScope, _, b string) (any, error) {
-			q := organizations.MemberQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := organizations.MemberQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(o.List(ctx, scope, q))
 		},
@@ -406,7 +407,7 @@ func (w *world) setUser(t *testing.T, name, members string) error {
 		if err := json.Unmarshal([]byte(members), u); err != nil {
 			return err
 		}
-		return management.PutUser(tx, u)
+		return records.PutUser(tx, u)
 	})
 }
 

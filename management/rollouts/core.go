@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -31,11 +33,11 @@ type Config struct {
 	Slowed func(project, rollout int64, took, next time.Duration)
 	// Notify sends a notice to users, within a transaction, and reports whether at least one of
 	// them could be reached. If nil, users are not notified.
-	Notify func(tx management.Tx, n management.Notice) (bool, error)
+	Notify func(tx management.Tx, n notices.Notice) (bool, error)
 	// Webhook queues a webhook, within a transaction, and reports whether it was queued.
 	// CheckWebhook returns an error if no webhook can be sent to an address. If they are nil,
 	// rollouts have no webhooks.
-	Webhook      func(tx management.Tx, w management.Webhook) (bool, error)
+	Webhook      func(tx management.Tx, w notices.Webhook) (bool, error)
 	CheckWebhook func(address string) error
 }
 
@@ -50,7 +52,7 @@ type Service struct {
 }
 
 // storeTx is a transaction of the store.
-type storeTx = management.DefinitionTx
+type storeTx = definitions.Tx
 
 // view is a transaction with the scope of the caller.
 type view = resource.View[storeTx]

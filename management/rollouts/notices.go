@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/notices"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -94,7 +96,7 @@ func (s Service) addressees(v *view, x *storedRollout) ([]int64, error) {
 		return nil, err
 	}
 	for _, id := range followers {
-		scope, err := management.NewUserScope(v.Tx, id, v.Project)
+		scope, err := records.NewUserScope(v.Tx, id, v.Project)
 		if err != nil {
 			return nil, err
 		}
@@ -118,9 +120,9 @@ func (s Service) mail(v *view, x *storedRollout, key string, t rolloutEvent) err
 	if t.why != "" {
 		lines = append(lines, t.why)
 	}
-	_, err = s.Notify(v.Tx, management.Notice{
+	_, err = s.Notify(v.Tx, notices.Notice{
 		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", key, rolloutSubjects[t.name]), Lines: lines,
-		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, x.Flag)}},
+		Links: []notices.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, x.Flag)}},
 	})
 	return err
 }
@@ -151,7 +153,7 @@ func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t rollout
 		return err
 	}
 	id := s.Env.NewID()
-	_, err = s.Webhook(v.Tx, management.Webhook{Project: v.Project.ID, ID: id, URL: w.URL, Secret: w.Secret, Body: management.Encode(map[string]any{
+	_, err = s.Webhook(v.Tx, notices.Webhook{Project: v.Project.ID, ID: id, URL: w.URL, Secret: w.Secret, Body: management.Encode(map[string]any{
 		"id": id, "at": management.NewStamp(now), "event": t.name, "reason": t.why, "project_id": v.Project.ID,
 		"feature_flag": f, "guarded_rollout": record, "evaluation": evaluation,
 	})})
@@ -233,7 +235,7 @@ func (s Service) members(v *view, emails []string) (users []int64, missing int, 
 		}
 		var member *management.Scope
 		if u != nil {
-			if member, err = management.NewUserScope(v.Tx, u.ID, v.Project); err != nil {
+			if member, err = records.NewUserScope(v.Tx, u.ID, v.Project); err != nil {
 				return nil, 0, err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -173,7 +174,7 @@ func TestRollouts_WebhooksAreBounded(t *testing.T) {
 	l, _ := webhookWorld(t)
 	err := l.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 1200 {
-			if _, err := l.Organizations.QueueWebhook(tx, management.Webhook{Project: ruletest.Project, ID: fmt.Sprint(n), URL: "https://x", Body: json.RawMessage("{}")}); err != nil {
+			if _, err := l.Organizations.QueueWebhook(tx, notices.Webhook{Project: ruletest.Project, ID: fmt.Sprint(n), URL: "https://x", Body: json.RawMessage("{}")}); err != nil {
 				return err
 			}
 		}

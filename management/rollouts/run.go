@@ -12,6 +12,7 @@ import (
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -55,7 +56,7 @@ func (s Service) EvaluateDue(ctx context.Context) (more bool, err error) {
 	if s.Measure == nil {
 		return false, nil
 	}
-	return management.RunDue(ctx, "rollout", s.claim, s.judge, func(j *rolloutSnapshot) string { return strconv.FormatInt(j.task.ID, 10) })
+	return records.RunDue(ctx, "rollout", s.claim, s.judge, func(j *rolloutSnapshot) string { return strconv.FormatInt(j.task.ID, 10) })
 }
 
 // claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
@@ -67,7 +68,7 @@ func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, e
 		if err != nil {
 			return err
 		}
-		t, err := management.NextDue[rolloutTask](tx, management.Query{Kind: kindRolloutTask}, now)
+		t, err := records.NextDue[rolloutTask](tx, management.Query{Kind: kindRolloutTask}, now)
 		if err != nil || t == nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -154,7 +155,7 @@ func (s Service) logStep(v *view, x *storedRollout, activity, why string) error 
 // checkExclusive returns an error if the flag already has an open rollout or a running experiment.
 func (s Service) checkExclusive(v *view, x *storedRollout, f *storedflags.Flag) error {
 	q := management.Query{Kind: kindRollout, Other: rolloutsKey(v.Project.ID, x.Flag)}
-	open, err := management.EveryRecord(v.Tx, q, func(o *storedRollout) bool { return o.ID != x.ID && o.Status.isOpen() })
+	open, err := lists.EveryRecord(v.Tx, q, func(o *storedRollout) bool { return o.ID != x.ID && o.Status.isOpen() })
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func rolloutCalls(t *testing.T, l *rolloutWorld) ruletest.Calls {
 				management.Page
 				Flag   int64
 				Status string
-			}{Page: management.Page{Limit: management.DefaultPage}}
+			}{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			list, err := r.List(ctx, scope, q.Flag, q.Status, q.Page)
 			ids := []int64{}
@@ -57,7 +57,7 @@ func rolloutCalls(t *testing.T, l *rolloutWorld) ruletest.Calls {
 			return map[string]any{"count": list.Count, "ids": ids}, err
 		},
 		"evaluations": func(scope flagtest.Scope, path, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(r.Evaluations(ctx, scope, path, p))
 		},

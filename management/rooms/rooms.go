@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/featureflags"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rollouts"
 	"github.com/bunting-flags/bunting/management/surveys"
@@ -114,7 +115,7 @@ func Open(c Config) (*Rooms, error) {
 		dashboardConfig.Notify, dashboardConfig.MailQueued = orgs.QueueNotice, c.MailQueued
 	}
 	boards := dashboards.New(dashboardConfig)
-	definitions := envOf(&c, func(tx Tx) management.DefinitionTx { return tx })
+	definitions := envOf(&c, func(tx Tx) definitions.Tx { return tx })
 	cohortService := cohorts.New(cohorts.Config{Env: definitions, People: c.People, Experiments: experiments.OfCohort})
 	flagService := featureflags.New(featureflags.Config{
 		Env: definitions, Cohorts: cohortService, People: c.People, HasDashboard: dashboards.Exists, MakeUsage: boards.MakeUsage, EnrichUsage: boards.EnrichUsage,

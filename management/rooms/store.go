@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -12,7 +13,7 @@ type Store = management.Store[Tx]
 
 // Tx is a transaction with the methods that all packages need.
 type Tx interface {
-	management.DefinitionTx
+	definitions.Tx
 	organizations.Tx
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -35,7 +36,7 @@ func (s Service) StartDueIterations(ctx context.Context) (done int, err error) {
 // nextIteration returns the survey whose iteration has been due for the longest time, or nil if no
 // iteration is due.
 func (s Service) nextIteration(tx storeTx) (*surveyIteration, error) {
-	return management.NextDue[surveyIteration](tx, management.Query{Kind: kindSurveyIteration}, s.Env.Now())
+	return records.NextDue[surveyIteration](tx, management.Query{Kind: kindSurveyIteration}, s.Env.Now())
 }
 
 // startNextIteration starts the iteration that has been due for the longest time. Several servers

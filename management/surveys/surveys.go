@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -22,13 +23,13 @@ type Query struct {
 // match reports whether a record is a survey that the query selects.
 func (q *Query) match(r *management.Record) bool {
 	x, err := management.Decode[storedSurvey](r)
-	return err == nil && (management.ContainsFold(x.Name, q.Search) || management.ContainsFold(x.Description, q.Search)) && management.MatchesBool(q.Archived, x.Archived) &&
-		management.MatchesValue(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
+	return err == nil && (lists.ContainsFold(x.Name, q.Search) || lists.ContainsFold(x.Description, q.Search)) && lists.MatchesBool(q.Archived, x.Archived) &&
+		lists.MatchesValue(q.IDs, x.ID) && (q.Type == "" || x.Type == q.Type)
 }
 
 // List returns a page of surveys, newest first.
 func (s Service) List(ctx context.Context, scope *management.Scope, q Query) (management.List[Survey], error) {
-	if err := management.CheckSearch(q.Search); err != nil {
+	if err := lists.CheckSearch(q.Search); err != nil {
 		return management.List[Survey]{}, err
 	}
 	for i, id := range q.IDs {

@@ -14,7 +14,7 @@ var (
 	// them together.
 	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/changes", "management/cohorts", "management/earlyaccess", "management/experiments", "management/featureflags", "management/files", "management/rollouts", "management/surveys", "management/organizations", "management/rooms"}
 	// managementBase are management and the packages below it that serve all others.
-	managementBase = []string{"management", "management/internal/resource"}
+	managementBase = []string{"management", "management/internal/lists", "management/internal/notices", "management/internal/records", "management/internal/resource"}
 	impure         = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
@@ -61,27 +61,31 @@ var table = map[string]room{
 	"capture/insights/internal/hogql":     {pure: true, ours: []string{"capture/jsontext", "capture/insights/internal/boundedre"}},
 	"capture/queries":                     {pure: true, ours: []string{"capture", "capture/insights", "capture/insights/port", "flags"}},
 	"management":                          {pure: true, ours: []string{"flags"}},
-	"management/internal/resource":        {pure: true, ours: []string{"management"}},
+	"management/internal/lists":           {pure: true, ours: []string{"management"}},
+	"management/internal/notices":         {pure: true},
+	"management/internal/records":         {pure: true, ours: []string{"management"}},
+	"management/internal/resource":        {pure: true, ours: []string{"management", "management/internal/records"}},
+	"management/internal/approvals":       {pure: true, ours: managementBase},
 	"management/errortracking":            {pure: true, ours: append([]string{"flags"}, managementBase...)},
 	"management/batchexports":             {pure: true, ours: append([]string{"flags"}, managementBase...)},
 	"management/dashboards":               {pure: true, ours: append([]string{"flags"}, managementBase...), others: []string{"github.com/hashicorp/golang-lru/v2"}},
-	"management/internal/definitions":     {pure: true, ours: managementBase},
+	"management/internal/definitions":     {pure: true, ours: append([]string{"flags"}, managementBase...)},
 	"management/internal/storedcohorts":   {pure: true, ours: append([]string{"flags", "management/internal/definitions"}, managementBase...)},
-	"management/internal/storedflags":     {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts"}, managementBase...)},
+	"management/internal/storedflags":     {pure: true, ours: append([]string{"flags", "management/internal/approvals", "management/internal/definitions", "management/internal/storedcohorts"}, managementBase...)},
 	"management/cohorts":                  {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags"}, managementBase...)},
 	"management/featureflags":             {pure: true, ours: append([]string{"flags", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts"}, managementBase...)},
-	"management/changes":                  {pure: true, ours: append([]string{"management/internal/storedflags"}, managementBase...)},
-	"management/earlyaccess":              {pure: true, ours: append([]string{"management/internal/storedflags"}, managementBase...)},
+	"management/changes":                  {pure: true, ours: append([]string{"management/internal/definitions", "management/internal/approvals", "management/internal/storedflags"}, managementBase...)},
+	"management/earlyaccess":              {pure: true, ours: append([]string{"management/internal/definitions", "management/internal/storedflags"}, managementBase...)},
 	"management/surveys":                  {pure: true, ours: append([]string{"management/internal/definitions", "management/internal/storedflags"}, managementBase...)},
 	"management/experiments":              {pure: true, ours: append([]string{"capture/experiments", "management/internal/definitions", "management/internal/storedcohorts", "management/internal/storedflags", "management/cohorts", "management/featureflags"}, managementBase...)},
 	"management/rollouts":                 {pure: true, ours: append([]string{"flags", "capture/experiments", "management/internal/definitions", "management/internal/storedflags", "management/experiments"}, managementBase...)},
 	"management/files":                    {pure: true, ours: []string{"management", "flags"}},
-	"management/organizations":            {pure: true, ours: append([]string{"flags"}, managementBase...)},
-	"management/rooms":                    {pure: true, ours: managementRooms},
+	"management/organizations":            {pure: true, ours: append([]string{"flags", "management/internal/approvals"}, managementBase...)},
+	"management/rooms":                    {pure: true, ours: append([]string{"management/internal/definitions"}, managementRooms...)},
 	// for the tests of the packages
 	"management/internal/memstore":        {pure: true, ours: append([]string{"flags"}, managementRooms...)},
-	"management/internal/flagtest":        {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest"}, managementRooms...)},
-	"management/internal/ruletest":        {pure: true, ours: []string{"management", "management/rooms"}},
+	"management/internal/flagtest":        {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest", "management/internal/approvals", "management/internal/definitions"}, managementRooms...)},
+	"management/internal/ruletest":        {pure: true, ours: []string{"management", "management/internal/records", "management/rooms"}},
 	"adapters/pgtest":                     {others: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/httpapi/internal/problem":   {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission": {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},

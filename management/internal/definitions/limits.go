@@ -12,24 +12,24 @@ const (
 	maxDefinitionBytes = 64 << 20
 )
 
-// CheckGrowth returns an error with management.CodeLimit if a change exceeded a limit. A project that is
+// CheckGrowth returns an error with CodeLimit if a change exceeded a limit. A project that is
 // already over a limit, for example because of a definitions file, can still be changed as long
 // as the change does not increase the total in question.
 func CheckGrowth(before, after management.DefinitionTotals) error {
 	switch {
 	case after.Flags > MaxFlags && after.Flags > before.Flags:
-		return management.CodedFault(management.CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
+		return management.CodedFault(CodeLimit, "", "A project has at most %d feature flags: delete some, or use another project.", MaxFlags)
 	case after.Cohorts > MaxCohorts && after.Cohorts > before.Cohorts:
-		return management.CodedFault(management.CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
+		return management.CodedFault(CodeLimit, "", "A project has at most %d cohorts: delete some, or use another project.", MaxCohorts)
 	case after.Bytes > maxDefinitionBytes && after.Bytes > before.Bytes:
-		return management.CodedFault(management.CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", maxDefinitionBytes)
+		return management.CodedFault(CodeLimit, "", "The feature flags and cohorts of a project have at most %d bytes: make them smaller, or delete some.", maxDefinitionBytes)
 	}
 	return nil
 }
 
 // Put stores a definition, or returns an error if a limit of the project is exceeded.
 // The caller's transaction is rolled back in that case.
-func Put(tx management.DefinitionTx, kind management.DefinitionKind, project int64, d *management.Definition) error {
+func Put(tx Tx, kind management.DefinitionKind, project int64, d *management.Definition) error {
 	before, err := tx.DefinitionTotals(project)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func ApprovalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 				management.Page
 				States []string
 				Flag   int64
-			}{Page: management.Page{Limit: management.DefaultPage}}
+			}{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			list, err := c.List(ctx, scope, q.States, q.Flag, q.Page)
 			ids := []int64{}
@@ -96,12 +96,12 @@ func experimentCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return x.Stats(ctx, scope)
 		},
 		"eligible": func(scope Scope, search, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(x.ListEligibleFlags(ctx, scope, search, p))
 		},
 		"uncalled": func(scope Scope, _, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(x.ListWithoutCalls(ctx, scope, p))
 		},
@@ -114,7 +114,7 @@ func experimentCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return in, err
 		},
 		"holdouts": func(scope Scope, _, _ string) (any, error) {
-			return ruletest.List(w.Experiments.Holdouts.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
+			return ruletest.List(w.Experiments.Holdouts.List(ctx, scope, management.Page{Limit: ruletest.DefaultPage}))
 		},
 	}
 }
@@ -262,17 +262,17 @@ func listCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx, f := t.Context(), w.FeatureFlags
 	return ruletest.Calls{
 		"list": func(scope Scope, _, b string) (any, error) {
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := featureflags.FlagQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(f.List(ctx, scope, q))
 		},
 		"rows": func(scope Scope, _, b string) (any, error) {
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := featureflags.FlagQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(f.Rows(ctx, scope, q))
 		},
 		"keys": func(scope Scope, _, b string) (any, error) { // of a list, in its order
-			q := featureflags.FlagQuery{Page: management.Page{Limit: management.DefaultPage}}
+			q := featureflags.FlagQuery{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			list, err := f.List(ctx, scope, q)
 			keys := []string{}
@@ -282,7 +282,7 @@ func listCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return keys, err
 		},
 		"versions": func(scope Scope, path, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(f.Versions(ctx, scope, Number(t, path), p))
 		},
@@ -332,7 +332,7 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"changecohort": update(false),
 		"putcohort":    update(true),
 		"cohorts": func(scope Scope, _, b string) (any, error) {
-			q := cohorts.Query{Page: management.Page{Limit: management.DefaultPage}}
+			q := cohorts.Query{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(c.List(ctx, scope, q))
 		},
@@ -371,7 +371,7 @@ func memberCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return c.RemovePerson(ctx, scope, path, ruletest.Body(t, b))
 		},
 		"counts": func(scope Scope, path, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(c.Calculations(ctx, scope, path, p))
 		},

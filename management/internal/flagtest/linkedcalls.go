@@ -21,7 +21,7 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"putfeature":    UpdateCall(t, w.EarlyAccess.Update, true),
 		"dropfeature":   DeleteCall(t, w.EarlyAccess.Delete),
 		"features": func(scope Scope, _, b string) (any, error) {
-			p := management.Page{Limit: management.DefaultPage}
+			p := management.Page{Limit: ruletest.DefaultPage}
 			ruletest.Read(t, b, &p)
 			return ruletest.List(w.EarlyAccess.List(ctx, scope, p))
 		},
@@ -34,7 +34,7 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"putexperiment":    UpdateCall(t, w.Experiments.Update, true),
 		"exposures":        GetCall(t, w.Experiments.Exposures),
 		"experiments": func(scope Scope, _, b string) (any, error) {
-			q := experiments.Query{Page: management.Page{Limit: management.DefaultPage}}
+			q := experiments.Query{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(w.Experiments.List(ctx, scope, q))
 		},
@@ -47,7 +47,7 @@ func linkedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"changesavedmetric": UpdateCall(t, w.Experiments.SavedMetrics.Update, false),
 		"dropsavedmetric":   DeleteCall(t, w.Experiments.SavedMetrics.Delete),
 		"savedmetrics": func(scope Scope, _, _ string) (any, error) {
-			return ruletest.List(w.Experiments.SavedMetrics.List(ctx, scope, management.Page{Limit: management.DefaultPage}))
+			return ruletest.List(w.Experiments.SavedMetrics.List(ctx, scope, management.Page{Limit: ruletest.DefaultPage}))
 		},
 	}
 }
@@ -65,7 +65,7 @@ func surveyObjectCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"stopsurvey":   GetCall(t, w.Surveys.Stop),
 		"surveysdue":   func(Scope, string, string) (any, error) { return w.Surveys.StartDueIterations(ctx) },
 		"surveys": func(scope Scope, _, b string) (any, error) {
-			q := surveys.Query{Page: management.Page{Limit: management.DefaultPage}}
+			q := surveys.Query{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(w.Surveys.List(ctx, scope, q))
 		},
@@ -93,7 +93,7 @@ func scheduleCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			q := struct {
 				management.Page
 				Model *string
-			}{Page: management.Page{Limit: management.DefaultPage}}
+			}{Page: management.Page{Limit: ruletest.DefaultPage}}
 			ruletest.Read(t, b, &q)
 			return ruletest.List(w.Changes.Scheduled.List(ctx, scope, q.Model, path, q.Page))
 		},

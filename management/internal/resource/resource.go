@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
 // Resource is the implementation that all resources share: it finds, lists, creates, changes and
@@ -154,7 +155,7 @@ func (r *resource[T, Stored, Out]) load(v *View[T], id string, change *managemen
 	} else if uuid, ok := management.NormalizeUUID(id); ok {
 		x, err = LoadRecord[Stored](v.Tx, r.spec.Kind, r.spec.Parent(v.Scope), uuid)
 	}
-	return management.Existing(x, err)
+	return records.Existing(x, err)
 }
 
 // LoadRecord returns the value of a record, or nil if it is hidden or does not exist.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -82,7 +83,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 			case "dan":
 				m.Organization, m.Level = TheirOrganization, owner
 			}
-			failed = errors.Join(failed, err, management.PutUser(tx, &u), management.PutMembership(tx, &m))
+			failed = errors.Join(failed, err, records.PutUser(tx, &u), records.PutMembership(tx, &m))
 		}
 		return failed
 	})

@@ -7,12 +7,13 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // Usage caches the cohorts of a project and the flags that reference them for one
 // transaction. Both are read at most once, when they are first needed.
 type Usage struct {
-	Tx    management.DefinitionTx
+	Tx    definitions.Tx
 	Scope *management.Scope
 	Graph cohortGraph
 	uses  map[int64][]string // keys of active flags, by referenced cohort

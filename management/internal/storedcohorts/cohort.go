@@ -110,7 +110,7 @@ func (c *Cohort) Assign(v management.Values) {
 
 // Put stores a cohort and, if it is counted periodically, schedules an immediate count. Callers
 // that count the cohort themselves replace that schedule afterwards.
-func (c *Cohort) Put(tx management.DefinitionTx, scope *management.Scope) error {
+func (c *Cohort) Put(tx definitions.Tx, scope *management.Scope) error {
 	if err := c.Store(tx, scope); err != nil || !c.IsCountedPeriodically() {
 		return err
 	}
@@ -118,7 +118,7 @@ func (c *Cohort) Put(tx management.DefinitionTx, scope *management.Scope) error 
 }
 
 // Store is like put but does not schedule a count.
-func (c *Cohort) Store(tx management.DefinitionTx, scope *management.Scope) error {
+func (c *Cohort) Store(tx definitions.Tx, scope *management.Scope) error {
 	c.Team = scope.Project.ID
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new cohort is stored twice: the record contains the id, which the store assigns
@@ -198,7 +198,7 @@ func Parent(project, cohort int64) string {
 }
 
 // ScheduleCount schedules a count of a cohort, and replaces an earlier schedule.
-func ScheduleCount(tx management.DefinitionTx, project, cohort int64, at time.Time) error {
+func ScheduleCount(tx definitions.Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
 		Kind: KindCountDue, ID: Parent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(CountDue{Project: project, Cohort: cohort}),
 	})

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // ScheduleCounts schedules an immediate count of the cohorts of a document. It writes a single
 // record with the given id for all of them, so that applying a large document stays cheap.
-func ScheduleCounts(tx management.DefinitionTx, id string, project int64, cohorts []*Cohort) error {
+func ScheduleCounts(tx definitions.Tx, id string, project int64, cohorts []*Cohort) error {
 	var due []int64
 	for _, c := range cohorts {
 		if c.IsCountedPeriodically() {

@@ -1,6 +1,9 @@
 package storedcohorts
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
+)
 
 // cohortGraph contains the cohorts of a project that are not deleted, by id. Each entry has the
 // ids of the cohorts that the cohort references.
@@ -8,7 +11,7 @@ type cohortGraph map[int64]parts
 
 // ReadGraph reads all cohorts of the project and returns their graph. A project has at most
 // MaxCohorts, so this is cheap enough for writes.
-func ReadGraph(tx management.DefinitionTx, scope *management.Scope) (cohortGraph, error) {
+func ReadGraph(tx definitions.Tx, scope *management.Scope) (cohortGraph, error) {
 	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
 		return nil, err

@@ -4,10 +4,11 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // Load reads a cohort, deleted or not. It returns a NotFound error if the id is invalid.
-func Load(tx management.DefinitionTx, scope *management.Scope, idText string) (*Cohort, error) {
+func Load(tx definitions.Tx, scope *management.Scope, idText string) (*Cohort, error) {
 	id, err := strconv.ParseInt(idText, 10, 64)
 	if err != nil || id <= 0 {
 		return nil, management.ErrNotFound()

@@ -7,22 +7,23 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/approvals"
 )
 
 // ApprovalSettings returns the approval settings of the scope's project: how many approvals a
 // change of a flag needs, and of which flags.
-func ApprovalSettings(scope *management.Scope) (management.FlagApprovals, error) {
+func ApprovalSettings(scope *management.Scope) (approvals.Settings, error) {
 	meta, err := management.MetaOfProject(scope.Project)
 	if err != nil {
-		return management.FlagApprovals{}, err
+		return approvals.Settings{}, err
 	}
-	return meta.Approvals()
+	return approvals.Of(&meta)
 }
 
 // NeedsApproval reports whether the settings require approval for changes of the flag. Flags that
 // surveys create for themselves (Hidden) never do: they are in no list of flags, so no user could
 // file a change request for one.
-func (f *Flag) NeedsApproval(settings *management.FlagApprovals) bool {
+func (f *Flag) NeedsApproval(settings *approvals.Settings) bool {
 	return settings.Needed > 0 && !f.Hidden && (len(settings.Tags) == 0 || slices.ContainsFunc(f.Tags, func(tag string) bool { return slices.Contains(settings.Tags, tag) }))
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Check validates a flag against its state before the change (f.before) and the other definitions
 // of the project, and returns the first fault. It converts the filters into their stored form.
-func (s Store) Check(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) Check(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	var l Faults
 	if err := s.CheckAll(tx, scope, f, &l); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s Store) Check(tx management.DefinitionTx, scope *management.Scope, f *Fla
 
 // CheckAll is like check but adds all faults to l, up to the limit of l. It returns only errors
 // of the store. The order of the checks determines which fault the caller of check gets.
-func (s Store) CheckAll(tx management.DefinitionTx, scope *management.Scope, f *Flag, l *Faults) error {
+func (s Store) CheckAll(tx definitions.Tx, scope *management.Scope, f *Flag, l *Faults) error {
 	before := f.Before
 	if before == nil {
 		before = &Flag{}
@@ -53,7 +53,7 @@ func (s Store) CheckAll(tx management.DefinitionTx, scope *management.Scope, f *
 }
 
 // checkRules validates the parts of a flag that determine its value, if they have changed.
-func (s Store) checkRules(tx management.DefinitionTx, scope *management.Scope, f, before *Flag, restored bool, l *Faults) error {
+func (s Store) checkRules(tx definitions.Tx, scope *management.Scope, f, before *Flag, restored bool, l *Faults) error {
 	changed := !bytes.Equal(f.Filters, before.Filters)
 	if changed {
 		if !f.GatherFilters(l) || l.isFull() {
@@ -78,7 +78,7 @@ func (s Store) checkRules(tx management.DefinitionTx, scope *management.Scope, f
 
 // checkKey checks the format of the flag's key and that no other flag of the project uses it.
 // Deleted flags do not count.
-func (s Store) checkKey(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) checkKey(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	if err := CheckKey(f.Key); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *Flag) checkLinked() error {
 // objects need it: early access features, experiments, or active flags that depend on it
 // (§5.1.3, spec/clients.md §7.2). It returns an error, too, if the change switches the flag on while
 // a flag that it depends on is off.
-func (s Store) checkUses(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) checkUses(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	deleted, off := f.Deleted && !f.Before.Deleted, f.Before.Active && !f.Active
 	switch {
 	case !deleted && !off:
@@ -151,7 +151,7 @@ func (s Store) checkUses(tx management.DefinitionTx, scope *management.Scope, f 
 
 // checkEnabled returns an error if the change switches the flag on while flags on which it directly
 // depends are off: these would determine its value, and not its own conditions.
-func checkEnabled(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func checkEnabled(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	if f.Before.Active || !f.Active || f.Deleted {
 		return nil
 	}
@@ -187,7 +187,7 @@ func flagNames(list []*Flag, most int) string {
 // renameReferences updates references to the flag's key after the key has changed: the enrollment
 // property in its own super groups. Other flags refer to it by id, except for flags in
 // definitions files. These cannot be changed here, so a reference to the old key is a conflict.
-func (s Store) renameReferences(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) renameReferences(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	list, err := s.Dependents(tx, scope, f.Before)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ const PreviewKey = " "
 
 // Compile compiles a flag, as if it were switched on, with the definitions that it depends on. It
 // uses the same engine that serves /flags, so a flag that compiles can be evaluated (decision 4).
-func (s Store) Compile(tx management.DefinitionTx, scope *management.Scope, f *Flag) (*flags.Set, error) {
+func (s Store) Compile(tx definitions.Tx, scope *management.Scope, f *Flag) (*flags.Set, error) {
 	var l Faults
 	set, err := s.compileAll(tx, scope, f, &l)
 	if err == nil {
@@ -33,7 +33,7 @@ func (s Store) Compile(tx management.DefinitionTx, scope *management.Scope, f *F
 
 // compileAll is like compile but adds all faults to l. The set is nil if the definitions cannot
 // be read.
-func (s Store) compileAll(tx management.DefinitionTx, scope *management.Scope, f *Flag, l *Faults) (*flags.Set, error) {
+func (s Store) compileAll(tx definitions.Tx, scope *management.Scope, f *Flag, l *Faults) (*flags.Set, error) {
 	e, err := readDependencies(tx, scope, f, l)
 	if err != nil || l.isFull() {
 		return nil, err

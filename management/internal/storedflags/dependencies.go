@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -18,7 +19,7 @@ const maxReached = 10_000
 // dependencies collects the flags and cohorts that one flag depends on, directly or indirectly,
 // as /flags reads them.
 type dependencies struct {
-	tx      management.DefinitionTx
+	tx      definitions.Tx
 	project int64
 	// self is the flag whose dependencies are collected. It is not in flags.
 	self *Flag
@@ -36,7 +37,7 @@ type flagCohort struct {
 }
 
 // FindCohort returns a cohort, or nil if it does not exist or is deleted.
-func FindCohort(tx management.DefinitionTx, project int64, number json.Number) (*flagCohort, error) {
+func FindCohort(tx definitions.Tx, project int64, number json.Number) (*flagCohort, error) {
 	id, ok := management.Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
@@ -227,7 +228,7 @@ func walkJSON(v any, visit func(map[string]any)) {
 }
 
 // readDependencies collects the dependencies of a flag, and adds invalid references to l.
-func readDependencies(tx management.DefinitionTx, scope *management.Scope, f *Flag, l *Faults) (*dependencies, error) {
+func readDependencies(tx definitions.Tx, scope *management.Scope, f *Flag, l *Faults) (*dependencies, error) {
 	// The checks of the flag's own properties stop when l is full: with a limit of 1, at the
 	// first fault.
 	e := &dependencies{tx, scope.Project.ID, f, map[int64]*Flag{}, map[int64]*flagCohort{}}

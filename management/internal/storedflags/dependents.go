@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // dependsOnKeyOf reports whether f refers to the other flag by its key.
@@ -14,7 +15,7 @@ func (f *Flag) dependsOnKeyOf(other *Flag) bool {
 
 // Dependents returns the flags that directly depend on f, in the order of their ids. Flags in
 // definitions files may refer to f by its key, all other flags by its id.
-func (s Store) Dependents(tx management.DefinitionTx, scope *management.Scope, f *Flag) (out []*Flag, err error) {
+func (s Store) Dependents(tx definitions.Tx, scope *management.Scope, f *Flag) (out []*Flag, err error) {
 	var failed error
 	_, _, err = tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *management.Definition) bool {
 		// Decoding all flags of a large project is slow: skip those that cannot depend on a flag.

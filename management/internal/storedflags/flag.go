@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // Kind is the kind of flags in access rules.
@@ -201,5 +202,5 @@ func (f *Flag) ItemID() string { return strconv.FormatInt(f.ID, 10) }
 // Store reads, checks and writes the flags of a store.
 type Store struct {
 	// Env has the store and the clock.
-	Env *management.Env[management.DefinitionTx]
+	Env *management.Env[definitions.Tx]
 }

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
 // LoadMinimal returns a flag as it is embedded in other responses. It returns null if id is
 // 0, if the flag is deleted, and if the caller may not see it; hidden is true only in the last
 // case.
-func LoadMinimal(v *resource.View[management.DefinitionTx], id int64) (_ json.RawMessage, hidden bool, err error) {
+func LoadMinimal(v *resource.View[definitions.Tx], id int64) (_ json.RawMessage, hidden bool, err error) {
 	null := json.RawMessage("null")
 	if id == 0 {
 		return null, false, nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // MaxPinMembers is more than the distinct ids that the person of a pin has.
@@ -68,7 +69,7 @@ func (f *Flag) LivePins(now time.Time) (out []Pin) {
 }
 
 // RetainPins removes the pins for which keep returns false, and their members.
-func (s Store) RetainPins(tx management.DefinitionTx, f *Flag, keep func(*Pin) (bool, error)) error {
+func (s Store) RetainPins(tx definitions.Tx, f *Flag, keep func(*Pin) (bool, error)) error {
 	var retained []Pin
 	for i := range f.Pins {
 		p := &f.Pins[i]

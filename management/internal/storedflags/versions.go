@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/definitions"
 )
 
 // KindVersion is the kind of the records of versions. Parent refers to the flag; ID and Sort
@@ -32,7 +33,7 @@ type Version struct {
 
 // saveVersion stores the current state of a flag as its version. It overwrites the record if the
 // write did not increment the version, for example if only links have changed.
-func saveVersion(tx management.DefinitionTx, f *Flag) error {
+func saveVersion(tx definitions.Tx, f *Flag) error {
 	v := Version{f.Version, f.UpdatedAt, f.ModifiedBy, f.Record(), management.Encode(f.Meta), f.Note}
 	if v.Note == "" && f.Before != nil && f.Before.Version == f.Version { // keep the note if the version is the same
 		previous, err := management.Found[Version](tx.Get(KindVersion, VersionsParent(f), strconv.FormatInt(f.Version, 10)))
@@ -49,7 +50,7 @@ func saveVersion(tx management.DefinitionTx, f *Flag) error {
 }
 
 // deleteVersions deletes the records of all versions of a flag.
-func deleteVersions(tx management.DefinitionTx, f *Flag) error {
+func deleteVersions(tx definitions.Tx, f *Flag) error {
 	return tx.DeleteUnder(KindVersion, VersionsParent(f))
 }
 

@@ -30,7 +30,7 @@ type Draft struct {
 
 // Load returns a flag of the caller's project, deleted or not. It returns ErrNotFound if there
 // is no such flag. It does not check access.
-func (s Store) Load(tx management.DefinitionTx, scope *management.Scope, id int64) (*Flag, error) {
+func (s Store) Load(tx definitions.Tx, scope *management.Scope, id int64) (*Flag, error) {
 	if id <= 0 {
 		return nil, management.ErrNotFound()
 	}
@@ -50,7 +50,7 @@ func (s Store) Load(tx management.DefinitionTx, scope *management.Scope, id int6
 }
 
 // Find returns a flag, or nil if it does not exist or is deleted.
-func (s Store) Find(tx management.DefinitionTx, scope *management.Scope, id int64) (*Flag, error) {
+func (s Store) Find(tx definitions.Tx, scope *management.Scope, id int64) (*Flag, error) {
 	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 	if err != nil || d == nil || d.Deleted {
 		return nil, err
@@ -60,7 +60,7 @@ func (s Store) Find(tx management.DefinitionTx, scope *management.Scope, id int6
 
 // LoadLinked loads the flag that a request refers to in field. It returns an error for that field
 // if the flag does not exist or is deleted.
-func (s Store) LoadLinked(tx management.DefinitionTx, scope *management.Scope, id int64, field string) (*Flag, error) {
+func (s Store) LoadLinked(tx definitions.Tx, scope *management.Scope, id int64, field string) (*Flag, error) {
 	d, err := tx.Definition(management.FlagDefinition, scope.Project.ID, id)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s Store) HiddenIDs(ctx context.Context, scope *management.Scope) (map[stri
 	if !scope.IsRestricted() {
 		return nil, nil
 	}
-	return management.Read(ctx, s.Env, func(tx management.DefinitionTx) (map[string]bool, error) {
+	return management.Read(ctx, s.Env, func(tx definitions.Tx) (map[string]bool, error) {
 		list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID})
 		out := map[string]bool{}
 		for i := range list {
@@ -94,7 +94,7 @@ func (s Store) HiddenIDs(ctx context.Context, scope *management.Scope) (map[stri
 }
 
 // Make creates a flag from a draft. Deleted flags with the same key are removed permanently.
-func (s Store) Make(tx management.DefinitionTx, scope *management.Scope, d Draft) (*Flag, error) {
+func (s Store) Make(tx definitions.Tx, scope *management.Scope, d Draft) (*Flag, error) {
 	f := &Flag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
 	return f, s.Add(tx, scope, f)
@@ -102,7 +102,7 @@ func (s Store) Make(tx management.DefinitionTx, scope *management.Scope, d Draft
 
 // MakeLinked creates a flag for another resource, and loads it again so that the caller can add
 // its link and save it.
-func (s Store) MakeLinked(tx management.DefinitionTx, scope *management.Scope, d Draft) (*Flag, error) {
+func (s Store) MakeLinked(tx definitions.Tx, scope *management.Scope, d Draft) (*Flag, error) {
 	flag, err := s.Make(tx, scope, d)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s Store) MakeLinked(tx management.DefinitionTx, scope *management.Scope, d
 }
 
 // Add checks and stores a new flag and sets its id.
-func (s Store) Add(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) Add(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	f.initialize(s, scope)
 	if f.Filters == nil {
 		f.Filters = json.RawMessage(`{"groups":[{"properties":[],"rollout_percentage":null}]}`)
@@ -138,7 +138,7 @@ func (f *Flag) initialize(s Store, scope *management.Scope) {
 }
 
 // SaveNew checks and stores a new flag that already has an id.
-func (s Store) SaveNew(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) SaveNew(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	f.initialize(s, scope)
 	if err := s.Check(tx, scope, f); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s Store) SaveNew(tx management.DefinitionTx, scope *management.Scope, f *F
 }
 
 // Save checks and stores a changed flag as its next version. f must be the result of Load.
-func (s Store) Save(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) Save(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	if f.Origin != "" {
 		return ErrInFile(f)
 	}
@@ -161,7 +161,7 @@ func (s Store) Save(tx management.DefinitionTx, scope *management.Scope, f *Flag
 
 // SaveLinked stores a flag after a change of its links. It validates the flag and increments its
 // version only if the flag's own settings were changed as well.
-func (s Store) SaveLinked(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) SaveLinked(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	if f.Origin != "" || !bytes.Equal(f.Filters, f.Before.Filters) || f.Active != f.Before.Active || f.Deleted != f.Before.Deleted {
 		return s.Save(tx, scope, f)
 	}
@@ -175,7 +175,7 @@ func ErrInFile(f *Flag) error {
 
 // Put stores a checked flag with its version, and logs the change. Every write but that of pins
 // ends here, so access and approvals are checked here.
-func (s Store) Put(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) Put(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	if err := f.checkWriteAccess(scope); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (f *Flag) CheckApproval(scope *management.Scope) error {
 
 // Log writes the change of a flag to the log. It writes no entry for an update without changes
 // and without a note.
-func (s Store) Log(tx management.DefinitionTx, scope *management.Scope, f *Flag) error {
+func (s Store) Log(tx definitions.Tx, scope *management.Scope, f *Flag) error {
 	var before any
 	activity := f.Activity
 	switch {
@@ -284,7 +284,7 @@ func (f *Flag) loggedMembers() map[string]json.RawMessage {
 
 // Purge permanently removes the deleted flags with a key, with their versions and pins. It fails if
 // an experiment still uses one of them.
-func (s Store) Purge(tx management.DefinitionTx, scope *management.Scope, key string) error {
+func (s Store) Purge(tx definitions.Tx, scope *management.Scope, key string) error {
 	list, _, err := tx.Definitions(management.DefinitionQuery{Kind: management.FlagDefinition, Project: scope.Project.ID, Deleted: true, Match: func(d *management.Definition) bool { return d.Key == key }})
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func filterByDescription(v management.Values, descriptions map[string]organizati
 	verified, excludeHidden, tags := v.OptionalBool("verified"), v.Bool("exclude_hidden"), v.Texts("tags")
 	return slices.DeleteFunc(names, func(s capture.SeenName) bool {
 		r := descriptions[s.DefinitionID().String()]
-		return !management.MatchesBool(verified, r.Verified) || excludeHidden && r.Hidden ||
+		return verified != nil && *verified != r.Verified || excludeHidden && r.Hidden ||
 			v.Has("tags") && !slices.ContainsFunc(tags, func(tag string) bool { return slices.Contains(r.Tags, tag) })
 	})
 }

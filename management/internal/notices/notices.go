@@ -1,4 +1,4 @@
-package management
+package notices
 
 import "encoding/json"
 
