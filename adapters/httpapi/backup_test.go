@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -24,7 +23,7 @@ func (o *office) ownAll(t testing.TB) {
 		Joined: management.NewStamp(officeStart), Updated: management.NewStamp(officeStart),
 	}
 	data, _ := json.Marshal(joined)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "member", Parent: officeOther, ID: joined.User, Other: joined.User, Sort: "1", Data: data})
 	})
 	if err != nil {

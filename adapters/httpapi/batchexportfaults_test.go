@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -57,8 +56,8 @@ func TestBatchExport_Kill(t *testing.T) {
 			o.capture(t, noon.Add(61*time.Minute), event("second", "u", noon, ""))
 			runner := &dyingRunner{Runner: exports.New(exports.Config{Folder: o.folder}), dead: &atomic.Bool{}, before: before}
 			restarted, err := rooms.Open(rooms.Config{
-				Store: dyingStore{sqlstore.ManagementStore{Store: o.store}, runner.dead}, Now: o.now,
-				ExportRows: sqlstore.ExportStore{Store: o.store}, ExportRunner: runner,
+				Store: dyingStore{o.store.Management(), runner.dead}, Now: o.now,
+				ExportRows: o.store.Exports(), ExportRunner: runner,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -95,7 +94,7 @@ func (r scriptedRunner) Run(ctx context.Context, job *batchexports.Job) (batchex
 func (o *office) scripted(t *testing.T, run func(context.Context, *batchexports.Job) error) *rooms.Rooms {
 	t.Helper()
 	s, err := rooms.Open(rooms.Config{
-		Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, ExportRows: sqlstore.ExportStore{Store: o.store}, ExportWatch: time.Millisecond,
+		Store: o.store.Management(), Now: o.now, ExportRows: o.store.Exports(), ExportWatch: time.Millisecond,
 		ExportRunner: scriptedRunner{exports.New(exports.Config{Folder: o.folder}), run},
 	})
 	if err != nil {

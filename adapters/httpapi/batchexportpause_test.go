@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -54,7 +53,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 					o.clock.Store(noon.Add(190 * time.Minute).UnixMicro())
 					o.do(t, "POST "+export+"/unpause/", unpause, 200)
 				}
-				rows := plannedRows{sqlstore.ExportStore{Store: o.store}, func() {
+				rows := plannedRows{o.store.Exports(), func() {
 					if when == planned {
 						pause()
 					}
@@ -70,7 +69,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 					return nil
 				}}
 				s, err := rooms.Open(rooms.Config{
-					Store: sqlstore.ManagementStore{Store: o.store}, Now: o.now, ExportRows: rows, ExportRunner: runner,
+					Store: o.store.Management(), Now: o.now, ExportRows: rows, ExportRunner: runner,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -75,7 +75,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: l.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
 	l.intake, err = capture.NewIntake(capture.IntakeConfig{
-		Keys: sqlstore.CaptureKeys{Store: l.store}, Appender: recorder, Usage: l.store, Locator: geo, Now: l.clock,
+		Keys: l.store.CaptureKeys(), Appender: recorder, Usage: l.store, Locator: geo, Now: l.clock,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -20,7 +19,7 @@ import (
 // administrators by default.
 func (o *office) restrict(t *testing.T) {
 	t.Helper()
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		p, err := tx.Project(1)
 		if err != nil {
 			return err
@@ -179,7 +178,7 @@ func TestShared_Guesses(t *testing.T) {
 func TestShared_OrganizationForbids(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		org, err := tx.Organization(officeOrg)
 		if err != nil {
 			return err

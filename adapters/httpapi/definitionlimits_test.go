@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -16,7 +15,7 @@ import (
 func (o *office) definitions(t *testing.T, kind management.DefinitionKind, n, padding int) {
 	t.Helper()
 	name := strings.Repeat("x", padding)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		for i := range n {
 			d := management.Definition{ID: int64(1000 + i), Key: fmt.Sprint("key", i), Meta: []byte(`{}`)}
 			d.Record = fmt.Appendf(nil, `{"id":%d,"key":%q,"name":%q,"active":false,"filters":{"groups":[]}}`, d.ID, d.Key, name)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -80,7 +79,7 @@ func (s *failingStore) Write(ctx context.Context, work func(rooms.Tx) error) err
 // Decision 24: the work of a transaction that failed is rolled back, and repeated by the next one.
 func TestDecision24_AfterAFailureNothingIsMissingOrTwice(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	store := sqlstore.ManagementStore{Store: o.store}
+	store := o.store.Management()
 	failing := &failingStore{Store: store}
 	service, err := rooms.Open(rooms.Config{Store: failing, Events: store, Now: o.now})
 	if err != nil {
@@ -130,7 +129,7 @@ func TestManagement_4_2_AFailingRuleIsDisabled(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	const bad = "0191f0a2-5b1c-7d3e-8f40-0000000000c1"
 	put := func(id, sort, data string) {
-		err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+		err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 			return tx.Put(&management.Record{Kind: "assignment_rule", Parent: management.ProjectParent(1), ID: id, Sort: sort, Data: json.RawMessage(data)})
 		})
 		if err != nil {

@@ -23,7 +23,7 @@ func (k officeKeys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 	if errors.Is(err, flags.ErrUnknownKey) {
 		return httpapi.Key{}, flags.ErrUnknownKey
 	}
-	key := httpapi.Key{Secret: found.Kind == sqlstore.SecretKey, Scopes: found.Scopes}
+	key := httpapi.Key{Secret: found.Secret, Scopes: found.Scopes}
 	for _, p := range found.Projects {
 		key.Projects = append(key.Projects, p.APIKey)
 	}
@@ -63,7 +63,7 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 // Definitions from a file are read-only, and the error includes the file's name (decisions).
 func TestFeatureFlags_FromAFile(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
 			ID: 77, Key: "filed", Origin: "flags.json",
 			Record: json.RawMessage(`{"id": 77, "key": "filed", "active": true, "filters": {"groups": [{"properties": [{"key": "by_key", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}}`),
@@ -97,7 +97,7 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 // Definitions are served below a project's path for personal and secret keys (§5.1.3).
 func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutKey(&management.KeyRecord{ID: "secret", Hash: management.HashKey("phs_secret_key_of_project_1"), Secret: true, Projects: []int64{1}})
 	})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -62,7 +61,7 @@ func (o *office) furnishForms(t *testing.T) {
 			{"event": "$identify", "distinct_id": "ana", "properties": {"distinct_id": "ana", "$set": {"known": true}}},
 			{"event": "$create_alias", "distinct_id": "ana", "properties": {"distinct_id": "ana", "alias": "ana-2"}}]}`)}})
 	}
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		for i, form := range cohortForms {
 			id := int64(i + 1)
 			if err := tx.PutDefinition(management.CohortDefinition, 1, &management.Definition{ID: id, Record: json.RawMessage(form.record), Origin: "old.json"}); err != nil {

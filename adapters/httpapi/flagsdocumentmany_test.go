@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -73,7 +72,7 @@ func TestFlagsDocument_Many(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
 	countCalls := func(project int64, many int) map[string]int {
-		store := &countingStore{sqlstore.ManagementStore{Store: o.store}, map[string]int{}}
+		store := &countingStore{o.store.Management(), map[string]int{}}
 		service, err := rooms.Open(rooms.Config{Store: store, Now: o.now})
 		if err != nil {
 			t.Fatal(err)

@@ -41,12 +41,12 @@ func (l fullLedger) Commit(ctx context.Context, projects []int64, work func(capt
 }
 
 type fullStore struct {
-	sqlstore.ManagementStore
+	rooms.Store
 	full *atomic.Bool
 }
 
 func (d fullStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
-	return d.ManagementStore.Write(ctx, func(tx rooms.Tx) error {
+	return d.Store.Write(ctx, func(tx rooms.Tx) error {
 		if err := work(tx); err != nil || !d.full.Load() {
 			return err
 		}
@@ -59,7 +59,7 @@ func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	t.Helper()
 	o := newOffice(t, "sqlite::memory:")
 	var full atomic.Bool
-	config := rooms.Config{Store: fullStore{sqlstore.ManagementStore{Store: o.store}, &full}, Authenticators: passkeys.Authenticators{}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
+	config := rooms.Config{Store: fullStore{o.store.Management(), &full}, Authenticators: passkeys.Authenticators{}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns}
 	config.RunQuery = func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 		return o.handler.RunQuery(ctx, p, query)
 	}
@@ -73,7 +73,7 @@ func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: fullLedger{o.store, &full}, OnFailure: func(error) {}})
 	t.Cleanup(recorder.Close)
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Appender: recorder, Usage: o.store, Now: o.now})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: o.store.CaptureKeys(), Appender: recorder, Usage: o.store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -236,7 +236,7 @@ var archiveServices = sync.OnceValues(func() (*rooms.Rooms, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := sqlstore.ManagementStore{Store: s}
+	store := s.Management()
 	err = store.Write(context.Background(), func(tx rooms.Tx) error {
 		user := management.User{ID: 1, UUID: uuidOf(1).String(), Email: "ada@example.com"}
 		data, err := json.Marshal(user)
@@ -260,10 +260,10 @@ var archiveServices = sync.OnceValues(func() (*rooms.Rooms, error) {
 })
 
 // brittleStore returns an error for brokenKey.
-type brittleStore struct{ sqlstore.ManagementStore }
+type brittleStore struct{ rooms.Store }
 
 func (s brittleStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
-	return s.ManagementStore.Read(ctx, func(tx rooms.Tx) error { return work(brittleTx{tx}) })
+	return s.Store.Read(ctx, func(tx rooms.Tx) error { return work(brittleTx{tx}) })
 }
 
 type brittleTx struct{ rooms.Tx }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -106,7 +105,7 @@ func TestLists_ShortIDsOfOldInsights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id, uuid := "7", "0191f0a2-5b1c-7d3e-8f40-00000000abcd"
 	old := fmt.Sprintf(`{"id": 7, "uuid": %q, "name": "Old", "description": "", "query": null, "filters": {}, "deleted": false, "created_at": "2025-01-01T00:00:00Z", "created_by": 1, "updated_at": "2025-01-01T00:00:00Z", "last_modified_by": 1}`, uuid)
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "insight", Parent: management.ProjectParent(1), ID: id, Sort: "1", Data: json.RawMessage(old)})
 	})
 	if err != nil {

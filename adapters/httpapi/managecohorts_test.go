@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -17,7 +16,7 @@ import (
 func TestManagement_CohortOfAFile(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error {
 		return tx.PutDefinition(management.CohortDefinition, 1, &management.Definition{
 			ID: 12, Record: json.RawMessage(`{"type":"AND","values":[{"type":"person","key":"a","operator":"exact","value":"b"}]}`), Origin: "demo.json",
 		})
@@ -86,7 +85,7 @@ func TestManagement_People(t *testing.T) {
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "one", "$group_set": {"size": 3}}},
 		{"event": "$groupidentify", "distinct_id": "a", "properties": {"distinct_id": "a", "$group_type": "company", "$group_key": "two", "$group_set": {}}}]}`)}})
 	ctx := context.Background()
-	var people management.People = sqlstore.ManagementStore{Store: o.store}
+	var people management.People = o.store.Management()
 	if n, err := people.CountPersons(ctx, 1); n != 2 || err != nil {
 		t.Error(n, err)
 	}

@@ -92,8 +92,8 @@ func newOffice(t testing.TB, database string) *office {
 	}
 	config := rooms.Config{
 		Authenticators: passkeys.Authenticators{},
-		Store:          sqlstore.ManagementStore{Store: o.store}, Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
-		People: sqlstore.ManagementStore{Store: o.store},
+		Store:          o.store.Management(), Now: o.now, SiteURL: "https://flags.example.com", Resolver: &o.dns,
+		People: o.store.Management(),
 		RunQuery: func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			return o.handler.RunQuery(ctx, p, query)
 		},
@@ -107,7 +107,7 @@ func newOffice(t testing.TB, database string) *office {
 	}
 	o.furnish(t)
 	o.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: o.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: o.store}, Appender: o.recorder, Usage: o.store, Now: o.now})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: o.store.CaptureKeys(), Appender: o.recorder, Usage: o.store, Now: o.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,15 +158,15 @@ func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Ser
 
 // configure sets the services that the tests of single resources need.
 func (o *office) configure(c *rooms.Config) {
-	c.Events = sqlstore.ManagementStore{Store: o.store}
-	c.People = sqlstore.ManagementStore{Store: o.store}
-	c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: o.store}, exports.New(exports.Config{Folder: o.folder})
+	c.Events = o.store.Management()
+	c.People = o.store.Management()
+	c.ExportRows, c.ExportRunner = o.store.Exports(), exports.New(exports.Config{Folder: o.folder})
 }
 
 // furnish stores the users, organizations and projects.
 func (o *office) furnish(t testing.TB) {
 	t.Helper()
-	store := sqlstore.ManagementStore{Store: o.store}
+	store := o.store.Management()
 	err := store.Write(context.Background(), func(tx rooms.Tx) error {
 		for i, id := range []string{officeOrg, officeOther} {
 			org := management.OrganizationRecord{ID: id, Name: "Organization " + string(rune('A'+i)), CreatedAt: officeStart}
@@ -250,7 +250,7 @@ func (o *office) key(t testing.TB, holder string) string {
 	if k.Scopes == nil {
 		k.Scopes = []string{"*"}
 	}
-	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error { return tx.PutKey(&k) })
+	err := o.store.Management().Write(context.Background(), func(tx rooms.Tx) error { return tx.PutKey(&k) })
 	if err != nil {
 		t.Fatal(err)
 	}

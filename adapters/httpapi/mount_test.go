@@ -11,7 +11,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -58,7 +57,7 @@ func TestHTTP_Mounting(t *testing.T) {
 // The handler's links to itself are valid wherever it is mounted.
 func TestHTTP_MountedLinks(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: o.store}}) // without a SiteURL
+	service, err := rooms.Open(rooms.Config{Store: o.store.Management()}) // without a SiteURL
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -112,7 +111,7 @@ func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 func TestStream_RevokedKey(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
-	store := sqlstore.ManagementStore{Store: o.store}
+	store := o.store.Management()
 	write := func(work func(tx rooms.Tx) error) {
 		t.Helper()
 		if err := store.Write(context.Background(), work); err != nil {

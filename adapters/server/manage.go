@@ -12,7 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/internal/oidc"
 	"github.com/bunting-flags/bunting/adapters/internal/passkeys"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -20,9 +19,9 @@ import (
 // openManagement opens the packages of management.
 func (p *parts) openManagement() (err error) {
 	c := rooms.Config{
-		Store:  sqlstore.ManagementStore{Store: p.store},
-		People: sqlstore.ManagementStore{Store: p.store},
-		Events: sqlstore.ManagementStore{Store: p.store},
+		Store:  p.store.Management(),
+		People: p.store.Management(),
+		Events: p.store.Management(),
 
 		JobDone: p.jobs.countManaged,
 		RunQuery: func(ctx context.Context, project *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
@@ -45,7 +44,7 @@ func (p *parts) openManagement() (err error) {
 		}
 	}
 	if !p.Without.has(Exports) {
-		c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: p.store}, p.exportRunner()
+		c.ExportRows, c.ExportRunner = p.store.Exports(), p.exportRunner()
 	}
 	if err := p.openMail(&c); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 	if errors.Is(err, flags.ErrUnknownKey) {
 		return httpapi.Key{}, flags.ErrUnknownKey
 	}
-	key := httpapi.Key{Secret: found.Kind == sqlstore.SecretKey, Scopes: found.Scopes}
+	key := httpapi.Key{Secret: found.Secret, Scopes: found.Scopes}
 	for _, p := range found.Projects {
 		key.Projects = append(key.Projects, p.APIKey)
 	}

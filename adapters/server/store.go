@@ -74,7 +74,7 @@ func (p *parts) openIntake() (err error) {
 	if p.recorder == nil {
 		return nil
 	}
-	c := capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: p.store}, Appender: p.recorder, Usage: p.store}
+	c := capture.IntakeConfig{Keys: p.store.CaptureKeys(), Appender: p.recorder, Usage: p.store}
 	if p.stream != nil {
 		c.Appender = p.stream
 	}

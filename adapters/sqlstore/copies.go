@@ -11,9 +11,6 @@ type (
 	// CopyResult describes the file that a backup or a restore has written: its size,
 	// its hash, the version of its schema and its number of events.
 	CopyResult = copies.CopyResult
-	// MoveResult is the result of a move: the numbers of tables and rows, and whether it
-	// has continued an interrupted move.
-	MoveResult = copies.MoveResult
 	// Examination is the result of Examine.
 	Examination = copies.Examination
 )
@@ -47,8 +44,9 @@ func Restore(ctx context.Context, from, to string, replace bool, progress func(w
 //
 // An interrupted move continues when Move is called with the same URLs. Until the move
 // is complete, no server can open the target. At the end, counts and checksums of all
-// tables are compared. progress is called with numbers of rows.
-func Move(ctx context.Context, from, to string, progress func(what string, done, total int64)) (MoveResult, error) {
+// tables are compared. progress is called with numbers of rows. The result has the
+// numbers of tables and rows, and whether an interrupted move was continued.
+func Move(ctx context.Context, from, to string, progress func(what string, done, total int64)) (copies.MoveResult, error) {
 	return copies.Move(ctx, from, to, progress)
 }
 

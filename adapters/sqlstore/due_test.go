@@ -26,7 +26,7 @@ INSERT INTO cohort_records (project_id, id, record, origin, deleted, meta) VALUE
 func TestStore_WhatIsDueOfBefore(t *testing.T) {
 	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
-			store := ManagementStore{storeOfSchema8(t, address, ofBefore)}
+			store := managementStore{storeOfSchema8(t, address, ofBefore)}
 			now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 			r, err := rooms.Open(rooms.Config{Store: store, Now: func() time.Time { return now }})
 			if err != nil {

@@ -197,7 +197,7 @@ func (t *fileTx) Key(hash string) (*files.Key, error) {
 func (t *fileTx) PutKey(k *files.Key) error {
 	kind := personalKey
 	if k.Secret {
-		kind = SecretKey
+		kind = secretKey
 	}
 	return t.exec(`INSERT INTO api_keys (hash, kind, mask, scopes, projects, organizations, origin, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (hash) DO UPDATE SET kind = excluded.kind, mask = excluded.mask, scopes = excluded.scopes, projects = excluded.projects,

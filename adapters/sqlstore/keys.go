@@ -21,21 +21,20 @@ type keyKind string
 // The kinds of keys of which only the hash is stored.
 const (
 	personalKey keyKind = "personal"
-	SecretKey   keyKind = "secret"
+	secretKey   keyKind = "secret"
 )
 
-// KeyRecord describes the access of a personal or secret key.
-type KeyRecord struct {
-	// Kind is personalKey or SecretKey.
-	Kind   keyKind
+// storedKey describes the access of a personal or secret key.
+type storedKey struct {
+	Secret bool // otherwise it is a personal key
 	Label  string
 	Scopes []string // of a personal key; "*" means all scopes
 	// Projects are the projects that the key has access to, ordered by id.
-	Projects []KeyProject
+	Projects []keyProject
 }
 
-// KeyProject is a project that a key has access to.
-type KeyProject struct {
+// keyProject is a project that a key has access to.
+type keyProject struct {
 	ID     int64
 	APIKey string
 }
@@ -43,33 +42,35 @@ type KeyProject struct {
 // Key returns the record of a personal or secret key, which is found by its hash. The
 // error is flags.ErrUnknownKey if there is none. A secret key whose project was deleted
 // is unknown too.
-func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
-	var k KeyRecord
+func (s *Store) Key(ctx context.Context, key string) (storedKey, error) {
+	var k storedKey
+	var kind keyKind
 	var ids []int64
 	var organizations []string
 	err := s.db.LookUp(ctx, database.LookupTime, func(ctx context.Context) error {
 		return s.db.Quick.QueryRowContext(ctx, `SELECT kind, label, scopes, projects, organizations FROM api_keys WHERE hash = $1`, management.HashKey(key)).
-			Scan(&k.Kind, &k.Label, database.ScanJSON(&k.Scopes), database.ScanJSON(&ids), database.ScanJSON(&organizations))
+			Scan(&kind, &k.Label, database.ScanJSON(&k.Scopes), database.ScanJSON(&ids), database.ScanJSON(&organizations))
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return KeyRecord{}, flags.ErrUnknownKey
+		return storedKey{}, flags.ErrUnknownKey
 	case err != nil:
-		return KeyRecord{}, fmt.Errorf("looking for a key: %w", s.db.Dialect.Explain(err))
+		return storedKey{}, fmt.Errorf("looking for a key: %w", s.db.Dialect.Explain(err))
 	}
+	k.Secret = kind == secretKey
 	all, err := s.Projects(ctx)
 	if err != nil {
-		return KeyRecord{}, err
+		return storedKey{}, err
 	}
 	// An empty list does not restrict the access, so a personal key without lists has
 	// access to all projects.
 	for _, p := range all {
 		if (len(ids) == 0 || slices.Contains(ids, p.ID)) && (len(organizations) == 0 || slices.Contains(organizations, p.OrganizationID)) {
-			k.Projects = append(k.Projects, KeyProject{p.ID, p.APIKey})
+			k.Projects = append(k.Projects, keyProject{p.ID, p.APIKey})
 		}
 	}
-	if len(k.Projects) == 0 && k.Kind == SecretKey {
-		return KeyRecord{}, flags.ErrUnknownKey
+	if len(k.Projects) == 0 && k.Secret {
+		return storedKey{}, flags.ErrUnknownKey
 	}
 	return k, nil
 }
@@ -84,11 +85,14 @@ func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
 	return out, database.WrapError("listing projects", s.db.Dialect.Explain(err))
 }
 
-// CaptureKeys implements capture.Keys on a Store.
-type CaptureKeys struct{ *Store }
+// CaptureKeys returns the keys of the intake.
+func (s *Store) CaptureKeys() captureKeys { return captureKeys{s} }
+
+// captureKeys implements capture.Keys on a Store.
+type captureKeys struct{ *Store }
 
 // Project implements capture.Keys.
-func (k CaptureKeys) Project(ctx context.Context, token string) (capture.Project, error) {
+func (k captureKeys) Project(ctx context.Context, token string) (capture.Project, error) {
 	return k.projectByToken(ctx, token)
 }
 
@@ -108,7 +112,7 @@ func (s *Store) projectByToken(ctx context.Context, token string) (capture.Proje
 	}
 	k, err := s.Key(ctx, token)
 	switch {
-	case errors.Is(err, flags.ErrUnknownKey), err == nil && (k.Kind != SecretKey || len(k.Projects) != 1):
+	case errors.Is(err, flags.ErrUnknownKey), err == nil && (!k.Secret || len(k.Projects) != 1):
 		return capture.Project{}, capture.ErrUnknownKey
 	case err != nil:
 		return capture.Project{}, err
@@ -149,4 +153,4 @@ func (s *Store) captureProject(ctx context.Context, text string, arg any) (captu
 	return p, nil
 }
 
-var _ capture.Keys = CaptureKeys{}
+var _ capture.Keys = captureKeys{}

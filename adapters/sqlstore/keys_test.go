@@ -30,12 +30,12 @@ func TestStore_Key(t *testing.T) {
 		{"id":1,"api_key":"phc_a","personal_api_keys":[{"key":"phx_1","scopes":["flag:read","*"]}],"secret_api_keys":["phs_a"]},
 		{"id":2,"api_key":"phc_b","personal_api_keys":[{"key":"phx_1","scopes":["*","flag:read"]},{"key":"phx_2","scopes":[]}]}]}`)
 	applyText(t, s, "b.json", `{"projects":[{"id":3,"api_key":"phc_c","personal_api_keys":[{"key":"phx_1","scopes":["*","flag:read"]}]}]}`)
-	a, b, c := KeyProject{1, "phc_a"}, KeyProject{2, "phc_b"}, KeyProject{3, "phc_c"}
-	check := func(when string, want map[string]KeyRecord) {
+	a, b, c := keyProject{1, "phc_a"}, keyProject{2, "phc_b"}, keyProject{3, "phc_c"}
+	check := func(when string, want map[string]storedKey) {
 		t.Helper()
 		for key, want := range want {
 			got, err := s.Key(ctx, key)
-			if want.Kind == "" {
+			if len(want.Projects) == 0 {
 				if !errors.Is(err, flags.ErrUnknownKey) {
 					t.Errorf("%s %q: %+v, %v", when, key, got, err)
 				}
@@ -47,20 +47,20 @@ func TestStore_Key(t *testing.T) {
 		}
 	}
 	scopes := []string{"*", "flag:read"}
-	check("first", map[string]KeyRecord{
-		"phx_1": {personalKey, "", scopes, []KeyProject{a, b, c}},
-		"phx_2": {personalKey, "", []string{}, []KeyProject{b}},
-		"phs_a": {SecretKey, "", []string{}, []KeyProject{a}},
+	check("first", map[string]storedKey{
+		"phx_1": {false, "", scopes, []keyProject{a, b, c}},
+		"phx_2": {false, "", []string{}, []keyProject{b}},
+		"phs_a": {true, "", []string{}, []keyProject{a}},
 		"phc_a": {}, "": {}, "x\x00": {},
 	})
 	// A key that was removed from one file has access to the projects of the other
 	// file.
 	applyText(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a"},{"id":2,"api_key":"phc_b"}]}`)
-	check("then", map[string]KeyRecord{"phx_1": {personalKey, "", scopes, []KeyProject{c}}, "phx_2": {}, "phs_a": {}})
+	check("then", map[string]storedKey{"phx_1": {false, "", scopes, []keyProject{c}}, "phx_2": {}, "phs_a": {}})
 	if err := s.ForgetFile(ctx, "b.json"); err != nil {
 		t.Fatal(err)
 	}
-	check("last", map[string]KeyRecord{"phx_1": {}})
+	check("last", map[string]storedKey{"phx_1": {}})
 }
 
 func TestCapture_3_6_Keys(t *testing.T) {
@@ -71,7 +71,7 @@ func TestCapture_3_6_Keys(t *testing.T) {
 	secret := public
 	secret.Secret = true
 	for token, want := range map[string]capture.Project{"phc_a": public, "phs_a": secret} {
-		got, err := CaptureKeys{s}.Project(context.Background(), token)
+		got, err := captureKeys{s}.Project(context.Background(), token)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s, %v (-want +got):\n%s", token, err, diff)
 		}
@@ -95,7 +95,7 @@ func TestBootstrap(t *testing.T) { // decision 21
 		t.Errorf("keys %q and %q", b.APIKey, b.PersonalKey)
 	}
 	got, err := s.Key(ctx, b.PersonalKey)
-	want := KeyRecord{personalKey, "First key of me@example.com", []string{"*"}, []KeyProject{{1, b.APIKey}}}
+	want := storedKey{false, "First key of me@example.com", []string{"*"}, []keyProject{{1, b.APIKey}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

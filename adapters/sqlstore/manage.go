@@ -15,8 +15,12 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ManagementStore implements rooms.Store on a Store.
-type ManagementStore struct{ *Store }
+// Management returns the part of the store that package management uses: it implements
+// rooms.Store, management.People and errortracking.EventLog.
+func (s *Store) Management() managementStore { return managementStore{s} }
+
+// managementStore implements rooms.Store on a Store.
+type managementStore struct{ *Store }
 
 // manageTime limits a transaction of management whose caller sets no deadline. Some
 // transactions read all records of a list.
@@ -45,7 +49,7 @@ func (s *Store) lockManagement(ctx context.Context, tx database.Querier) error {
 }
 
 // Read implements rooms.Store. All reads of work see the same snapshot.
-func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
+func (s managementStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	options := &sql.TxOptions{ReadOnly: true}
@@ -62,7 +66,7 @@ func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) er
 
 // Write implements rooms.Store. After the commit, Config.Changed is called for the
 // projects whose definitions have changed.
-func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
+func (s managementStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
 	// Only one goroutine of this server waits for the lock in the database, where it
@@ -103,7 +107,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 // translateError adds hints to errors. Errors of the database itself match
 // flags.ErrUnavailable: a later attempt may succeed. Errors of package management are
 // returned unchanged.
-func (s ManagementStore) translateError(err error) error {
+func (s managementStore) translateError(err error) error {
 	var target *management.Error
 	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrDuplicate) {
 		return err
@@ -188,6 +192,6 @@ func (t *manageTx) raiseRevisions() error {
 }
 
 var (
-	_ rooms.Store = ManagementStore{}
+	_ rooms.Store = managementStore{}
 	_ rooms.Tx    = (*manageTx)(nil)
 )

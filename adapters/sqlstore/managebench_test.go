@@ -15,9 +15,9 @@ const benchRecords = 100_000
 
 // benchManaged returns a store on disk with 100,000 records of a kind with one parent,
 // of about 600 bytes each, and as many flags in a project.
-func benchManaged(b *testing.B) ManagementStore {
+func benchManaged(b *testing.B) managementStore {
 	b.Helper()
-	s := ManagementStore{sqliteStores["disk"](b)}
+	s := managementStore{sqliteStores["disk"](b)}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	data := []byte(`{"name":"a dashboard","properties":` + benchProperties[:550] + `"}}`)
 	for from := 0; from < benchRecords; from += 5000 {

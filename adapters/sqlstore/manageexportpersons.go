@@ -23,7 +23,7 @@ const (
 // Persons implements batchexports.Rows. It visits the persons that were created in the
 // span of time or, if the span has no times, the persons that changed in the span of
 // ids.
-func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
+func (s exportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
 	if !span.From.IsZero() || !span.To.IsZero() {
 		return s.visitFirstSeen(ctx, projectID, &span, visit)
 	}
@@ -48,7 +48,7 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexp
 
 // findChanged returns the persons that changed, of the range of UUIDs from low, and the
 // width of the range, which is smaller than requested if there were too many persons.
-func (s ExportStore) findChanged(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
+func (s exportStore) findChanged(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
 	found := map[capture.UUID]bool{}
 	contains := func(id capture.UUID) bool {
 		prefix := uint64(binary.BigEndian.Uint32(id[:]))
@@ -88,7 +88,7 @@ const exportPersonQuery = `SELECT p.id, p.uuid, p.properties, p.version, p.is_id
 	FROM persons p CROSS JOIN distinct_ids d WHERE d.project_id = p.project_id AND d.person_uuid = p.uuid AND d.person_uuid IS NOT NULL AND p.project_id = $1`
 
 // visitFirstSeen visits the persons that were created in a span of time.
-func (s ExportStore) visitFirstSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
+func (s exportStore) visitFirstSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
 	r := exportReader{span: span}
 	from, to := r.times()
 	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
@@ -98,7 +98,7 @@ func (s ExportStore) visitFirstSeen(ctx context.Context, projectID int64, span *
 }
 
 // visitByUUID visits the persons with the given UUIDs.
-func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
+func (s exportStore) visitByUUID(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
 	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
 		args := []any{projectID, position.id, position.distinctID}
 		for i := range ids {
@@ -111,7 +111,7 @@ func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []cap
 
 // visitPages visits the rows of queries, page by page. statement returns the query for
 // the rows after a position.
-func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPosition) (string, []any)) error {
+func (s exportStore) visitPages(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPosition) (string, []any)) error {
 	var page []batchexports.Person
 	for position, full := (personPosition{}), true; full; {
 		var err error

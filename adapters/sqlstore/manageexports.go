@@ -13,10 +13,13 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// ExportStore implements batchexports.Rows on a Store.
-type ExportStore struct{ Store *Store }
+// Exports returns the events and persons of batch exports.
+func (s *Store) Exports() exportStore { return exportStore{s} }
 
-var _ batchexports.Rows = ExportStore{}
+// exportStore implements batchexports.Rows on a Store.
+type exportStore struct{ Store *Store }
+
+var _ batchexports.Rows = exportStore{}
 
 const (
 	// exportRows and exportBytes limit the number of events or persons of a page and
@@ -29,7 +32,7 @@ const (
 // event. On SQLite that id is stored with the event. On PostgreSQL, writers hold the
 // lock of the project from taking ids until they commit; while Horizon holds the lock,
 // all assigned ids of the project are committed.
-func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
+func (s exportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
 	if s.Store.db.Dialect.SingleWriter {
 		id, err = s.Store.events.Horizon(ctx)
 		return id, s.Store.db.ReadError("the end of the ledger", err)
@@ -45,7 +48,7 @@ func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, er
 
 // Boundary implements batchexports.Rows. Times of arrival ascend with the ids, except
 // for some seconds, so that a binary search finds the boundary.
-func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
+func (s exportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
 	first := horizon + 1
 	for low, high := int64(0), horizon+1; low+1 < high; {
 		middle := low + (high-low)/2
@@ -71,7 +74,7 @@ func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (
 const scanStep = 1 << 17
 
 // Passed implements batchexports.Rows.
-func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
+func (s exportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
 	for after < upTo {
 		to, found := min(after+scanStep, upTo), int64(0)
 		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error { return rows.Scan(&found) },
@@ -88,7 +91,7 @@ func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t
 }
 
 // FirstEvent implements batchexports.Rows.
-func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
+func (s exportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
 	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
 	if err != nil {
 		return time.Time{}, false, s.Store.db.ReadError("events", err)
@@ -98,12 +101,12 @@ func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time
 }
 
 // FirstPerson implements batchexports.Rows.
-func (s ExportStore) FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error) {
+func (s exportStore) FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error) {
 	return s.earliest(ctx, `SELECT MIN(created_at) FROM persons WHERE project_id = $1`, projectID)
 }
 
 // earliest returns the time that a query selects, and false if it is NULL.
-func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
+func (s exportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
 	var t sql.NullInt64
 	err := s.Store.db.Read.QueryRowContext(ctx, text, args...).Scan(&t)
 	if err != nil || !t.Valid {
@@ -127,7 +130,7 @@ type exportReader struct {
 // Events implements batchexports.Rows. Without time bounds it reads events by id. With
 // them it reads the index of times, epoch by epoch, then the events that are not
 // indexed yet.
-func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
+func (s exportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
 	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
 	if err != nil {
 		return s.Store.db.ReadError("events", err)

@@ -18,12 +18,12 @@ import (
 // exportTime is the time of arrival of an event, in seconds.
 func exportTime(second int64) time.Time { return time.Unix(1_700_000_000+second, 0).UTC() }
 
-// exportStore returns a store with events of the projects 1 and 2 that arrived about a
+// openExports returns a store with events of the projects 1 and 2 that arrived about a
 // second apart, with their own times in random order; all except the last ones are
 // indexed.
-func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportStore, []capture.Record) {
+func openExports(t *testing.T, open func(testing.TB) *Store, total int) (exportStore, []capture.Record) {
 	t.Helper()
-	s, random := ExportStore{Store: open(t)}, rand.New(rand.NewSource(1))
+	s, random := exportStore{Store: open(t)}, rand.New(rand.NewSource(1))
 	ctx := context.Background()
 	var all []capture.Record
 	for first := 0; first < total; first += 500 {
@@ -70,7 +70,7 @@ func TestExportStore_Events(t *testing.T) {
 	const total = 1<<events.EpochBits + 3000
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
-			s, all := exportStore(t, open, total)
+			s, all := openExports(t, open, total)
 			ctx := context.Background()
 			horizon, err := s.Horizon(ctx, 1)
 			if err != nil || horizon != all[total-1].ID {
@@ -114,7 +114,7 @@ func TestExportStore_Places(t *testing.T) {
 	const total = 5000
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
-			s, all := exportStore(t, open, total)
+			s, all := openExports(t, open, total)
 			ctx := context.Background()
 			horizon := all[total-1].ID
 			for _, second := range []int64{-10, 0, 1, 777, 2500, total - 1, total + 10} {
@@ -163,7 +163,7 @@ func TestExportStore_Places(t *testing.T) {
 func TestExportStore_Persons(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
-			s, ctx := ExportStore{Store: open(t)}, context.Background()
+			s, ctx := exportStore{Store: open(t)}, context.Background()
 			var places []int64
 			save := func(c *capture.Changes) {
 				t.Helper()

@@ -18,7 +18,7 @@ func TestStore_FlagHours(t *testing.T) {
 	}
 }
 
-func testFlagHours(t *testing.T, s ManagementStore) {
+func testFlagHours(t *testing.T, s managementStore) {
 	ctx, when := context.Background(), time.Date(2026, 1, 1, 10, 59, 0, 0, time.UTC)
 	add := func(when time.Time, list ...Evaluation) {
 		t.Helper()

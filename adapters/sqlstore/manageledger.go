@@ -22,7 +22,7 @@ const (
 // EventsAfter implements errortracking.EventLog. It searches the index of names, epoch
 // by epoch, then the events that are not indexed yet. It returns only events up to the
 // horizon, so that a caller that continues after the returned position misses no event.
-func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
+func (s managementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, manageTime)
 	defer cancel()
 	events, last, err := s.eventsAfter(ctx, database.CleanText(name), max(after, 0), limit)
@@ -33,7 +33,7 @@ func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int
 }
 
 // eventsAfter implements EventsAfter for a name in its stored form.
-func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
+func (s managementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	horizon, err := s.events.Horizon(ctx)
 	if err != nil || horizon <= after || limit <= 0 {
 		return nil, after, err
@@ -55,7 +55,7 @@ func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int
 
 // eventIDsAfter returns the ids of the next events with a name, in order, and the id up
 // to which it has searched.
-func (s ManagementStore) eventIDsAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
+func (s managementStore) eventIDsAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
 	// scan adds the results of a query, which finds the events up to the id upTo, and
 	// advances last.
 	last = after
@@ -95,7 +95,7 @@ func (s ManagementStore) eventIDsAfter(ctx context.Context, name string, after, 
 // readLoggedEvents reads events in the order of their ids. It stops when they reach
 // followBytes, and then all is false. Events that were erased in the meantime are
 // skipped.
-func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
+func (s managementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
 		err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) error {
@@ -121,4 +121,4 @@ func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out
 	return out, true, nil
 }
 
-var _ errortracking.EventLog = ManagementStore{}
+var _ errortracking.EventLog = managementStore{}

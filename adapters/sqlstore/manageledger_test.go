@@ -19,9 +19,9 @@ import (
 )
 
 // loggedStore returns a store with the projects 1 and 2.
-func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
+func loggedStore(t testing.TB, open func(testing.TB) *Store) managementStore {
 	t.Helper()
-	s := ManagementStore{Store: open(t)}
+	s := managementStore{Store: open(t)}
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {
 		for id := int64(1); id <= 2; id++ {
 			if err := tx.PutProject(&management.ProjectRecord{ID: id, Name: "p", APIKey: fmt.Sprint("phc_", id), CreatedAt: database.FromMicros(1)}); err != nil {
@@ -37,7 +37,7 @@ func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 }
 
 // followLog reads the log from a position to its end.
-func followLog(t testing.TB, s ManagementStore, name string, after int64, limit int) (ids []int64, last int64) {
+func followLog(t testing.TB, s managementStore, name string, after int64, limit int) (ids []int64, last int64) {
 	t.Helper()
 	for {
 		events, next, err := s.EventsAfter(context.Background(), name, after, limit)
@@ -60,7 +60,7 @@ func followLog(t testing.TB, s ManagementStore, name string, after int64, limit 
 	}
 }
 
-func idsOf(t testing.TB, s ManagementStore, where string) (ids []int64) {
+func idsOf(t testing.TB, s managementStore, where string) (ids []int64) {
 	t.Helper()
 	err := database.Query(context.Background(), s.db.Read, func(rows *sql.Rows) error {
 		var id int64

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-var _ management.People = ManagementStore{}
+var _ management.People = managementStore{}
 
 // peopleStep is the number of persons or groups that a scan for management reads at a
 // time.
@@ -18,7 +18,7 @@ const peopleStep = 500
 
 // Persons implements management.People. The scan is not a snapshot: a person that
 // changes during the scan is visited in the state before or after the change.
-func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*management.Person) bool) error {
+func (s managementStore) Persons(ctx context.Context, projectID int64, visit func(*management.Person) bool) error {
 	for after := int64(0); ; {
 		page, next, err := s.People(ctx, projectID, capture.PersonQuery{After: after, Limit: peopleStep})
 		if err != nil {
@@ -41,7 +41,7 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 }
 
 // PersonByUUID implements management.People. It returns nil if uuid is not a UUID.
-func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*management.Person, error) {
+func (s managementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*management.Person, error) {
 	id, ok := wire.ParseUUID(uuid)
 	if !ok {
 		return nil, nil
@@ -54,7 +54,7 @@ func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid
 }
 
 // PersonByDistinctID implements management.People.
-func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*management.Person, error) {
+func (s managementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*management.Person, error) {
 	p, err := s.PersonForDistinctID(ctx, projectID, distinctID)
 	if err != nil || p == nil {
 		return nil, err
@@ -63,13 +63,13 @@ func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64
 }
 
 // CountPersons implements management.People.
-func (s ManagementStore) CountPersons(ctx context.Context, projectID int64) (int, error) {
+func (s managementStore) CountPersons(ctx context.Context, projectID int64) (int, error) {
 	n, err := s.CountPeople(ctx, projectID)
 	return int(n), err
 }
 
 // Groups implements management.People.
-func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int, visit func(key string, properties map[string]any) bool) error {
+func (s managementStore) Groups(ctx context.Context, projectID int64, index int, visit func(key string, properties map[string]any) bool) error {
 	for after := ""; ; {
 		page, next, err := s.Store.Groups(ctx, projectID, index, after, "", peopleStep)
 		if err != nil {

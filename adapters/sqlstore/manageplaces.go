@@ -164,7 +164,7 @@ func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	}
 	kind := personalKey
 	if k.Secret {
-		kind = SecretKey
+		kind = secretKey
 	}
 	return t.exec("saving a key", `INSERT INTO api_keys (hash, kind, mask, label, scopes, projects, organizations, user_id, origin, created_at, last_used_at, last_rolled_at, id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)

@@ -109,9 +109,9 @@ var manageFiles = []string{"manage.go", "managerecords.go", "manageplaces.go", "
 // since they read all rows of one list, which an index finds too.
 func TestManagement_Plans(t *testing.T) {
 	r := &statementRecorder{texts: map[string]bool{}}
-	storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{newRecordingStore(t, r)} })
+	storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return managementStore{newRecordingStore(t, r)} })
 	s := newRecordingStore(t, r)
-	runRest(t, ManagementStore{s})
+	runRest(t, managementStore{s})
 	texts := make([]string, 0, len(r.texts))
 	for text := range r.texts {
 		texts = append(texts, text)
@@ -213,7 +213,7 @@ func literals(t testing.TB) map[string]string {
 var statement = regexp.MustCompile(`^ ?(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|ORDER) `)
 
 // runRest runs the statements that the contract test does not run.
-func runRest(t testing.TB, s ManagementStore) {
+func runRest(t testing.TB, s managementStore) {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	err := s.Write(context.Background(), func(tx rooms.Tx) error {

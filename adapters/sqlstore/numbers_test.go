@@ -49,7 +49,7 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
-			store := ManagementStore{storeOfSchema8(t, address, "")}
+			store := managementStore{storeOfSchema8(t, address, "")}
 			r, err := rooms.Open(rooms.Config{Store: store})
 			if err != nil {
 				t.Fatal(err)

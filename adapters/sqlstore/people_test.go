@@ -52,8 +52,8 @@ func readingContract(t *testing.T, open func(testing.TB) *Store) {
 		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
 	})
 	t.Run("Management", func(t *testing.T) {
-		storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{open(t)} })
-		storetest.ManagementCalls(t, ManagementStore{open(t)})
+		storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return managementStore{open(t)} })
+		storetest.ManagementCalls(t, managementStore{open(t)})
 	})
 }
 

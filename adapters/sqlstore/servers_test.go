@@ -50,7 +50,7 @@ func startInstance(t testing.TB, address string, now func() time.Time) *instance
 	deciding.Store(i.decider)
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})
 	t.Cleanup(recorder.Close)
-	if i.intake, err = capture.NewIntake(capture.IntakeConfig{Keys: CaptureKeys{store}, Appender: recorder, Usage: store, Now: now}); err != nil {
+	if i.intake, err = capture.NewIntake(capture.IntakeConfig{Keys: captureKeys{store}, Appender: recorder, Usage: store, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	return i
@@ -147,7 +147,7 @@ var sharedChanges = []struct {
 		by.apply(t, sharedFile{Flags: `{"id":1,"key":"always","active":false,"filters":{"groups":[{}]}}`}.String())
 	}, readDecision, "always cohort", "cohort"},
 	{"a flag by management", true, func(t *testing.T, by *instance) {
-		err := ManagementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
+		err := managementStore{by.Store}.Write(t.Context(), func(tx rooms.Tx) error {
 			return tx.PutDefinition(management.FlagDefinition, 1, &management.Definition{
 				ID: 99, Key: "new", Record: json.RawMessage(`{"id":99,"key":"new","active":true,"filters":{"groups":[{}]}}`),
 			})

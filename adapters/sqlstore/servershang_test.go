@@ -24,7 +24,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	defer all.Wait()
 	defer close(release)
 	all.Go(func() {
-		err := ManagementStore{one.Store}.Write(context.Background(), func(rooms.Tx) error {
+		err := managementStore{one.Store}.Write(context.Background(), func(rooms.Tx) error {
 			close(held)
 			<-release
 			return errors.New("never mind")
@@ -38,7 +38,7 @@ func TestServers_LockIsHeld(t *testing.T) {
 	defer cancel() // before it is released
 	for range 3 * (database.PostgresConns + database.QuickConns) {
 		all.Go(func() {
-			if err := (ManagementStore{other.Store}).Write(ctx, func(rooms.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+			if err := (managementStore{other.Store}).Write(ctx, func(rooms.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -79,7 +79,7 @@ func TestServers_OneHangs(t *testing.T) {
 	defer all.Wait()
 	defer close(release)
 	all.Go(func() {
-		err := ManagementStore{hangs}.Write(context.Background(), func(rooms.Tx) error {
+		err := managementStore{hangs}.Write(context.Background(), func(rooms.Tx) error {
 			close(held)
 			<-release
 			return nil
@@ -89,7 +89,7 @@ func TestServers_OneHangs(t *testing.T) {
 		}
 	})
 	<-held
-	if err := (ManagementStore{other}).Write(t.Context(), func(rooms.Tx) error { return nil }); err != nil {
+	if err := (managementStore{other}).Write(t.Context(), func(rooms.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

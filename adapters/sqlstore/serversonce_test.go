@@ -74,7 +74,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 		if made[i], err = stores[i].Bootstrap(context.Background(), BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
 			return err
 		}
-		m, err := rooms.Open(rooms.Config{Store: ManagementStore{stores[i]}})
+		m, err := rooms.Open(rooms.Config{Store: managementStore{stores[i]}})
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 	}
 	var managers [2]*rooms.Rooms
 	for i, s := range stores {
-		if managers[i], err = rooms.Open(rooms.Config{Store: ManagementStore{s}}); err != nil {
+		if managers[i], err = rooms.Open(rooms.Config{Store: managementStore{s}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
-// Size is the disk space of a store in bytes. A field is -1 if it is unknown.
-type Size struct {
+// diskSpace is the disk space of a store in bytes. A field is -1 if it is unknown.
+type diskSpace struct {
 	// Database is the size of the database, WAL the size of SQLite's write-ahead log.
 	Database, WAL int64
 	// Free is the free space on the disk of a SQLite file.
@@ -19,8 +19,8 @@ type Size struct {
 
 // Size returns the sizes of the files, or of the PostgreSQL database, whose other
 // fields are unknown.
-func (s *Store) Size(ctx context.Context) Size {
-	out := Size{-1, -1, -1}
+func (s *Store) Size(ctx context.Context) diskSpace {
+	out := diskSpace{-1, -1, -1}
 	switch {
 	case s.db.File != "":
 		out.Database, out.WAL = database.FileSize(s.db.File), max(database.FileSize(s.db.File+"-wal"), 0)

@@ -196,7 +196,7 @@ func TestStore_DiskFull(t *testing.T) {
 			t.Errorf("%d events and %d keys after the failure, want 100", events, keys)
 		}
 	}
-	err := ManagementStore{s}.Write(t.Context(), func(tx rooms.Tx) error {
+	err := managementStore{s}.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "large", ID: "1", Data: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)})
 	})
 	if !errors.Is(err, flags.ErrUnavailable) || !strings.Contains(err.Error(), "free some space") {

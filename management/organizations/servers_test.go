@@ -68,13 +68,13 @@ func TestServers_FollowOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		mgmtStore := sqlstore.ManagementStore{Store: store}
+		mgmtStore := store.Management()
 		if services[i], err = rooms.Open(rooms.Config{Store: mgmtStore, Events: mgmtStore}); err != nil {
 			t.Fatal(err)
 		}
 		recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store})
 		t.Cleanup(recorder.Close)
-		if intakes[i], err = capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Appender: recorder}); err != nil {
+		if intakes[i], err = capture.NewIntake(capture.IntakeConfig{Keys: store.CaptureKeys(), Appender: recorder}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {

@@ -69,7 +69,7 @@ func openTestServer(t *testing.T, database string, mailer organizations.Mailer, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.store, d.close = sqlstore.ManagementStore{Store: store}, sync.OnceFunc(func() {
+		d.store, d.close = store.Management(), sync.OnceFunc(func() {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}

@@ -24,7 +24,7 @@ var mostExported = map[string]int{
 	"adapters/remote/lastgood": 6,
 	"adapters/server":          41,
 	"adapters/smtptest":        8,
-	"adapters/sqlstore":        69,
+	"adapters/sqlstore":        48,
 	"adapters/storetest":       22,
 	"capture":                  168,
 	"capture/experiments":      48,

@@ -106,7 +106,7 @@ func startTestServer(projects string, onFailure func(error)) (h *testServer, sto
 		return nil, nil, err
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: onFailure})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Appender: recorder, Usage: h.store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: h.store.CaptureKeys(), Appender: recorder, Usage: h.store})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,7 +39,7 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := sqlstore.ManagementStore{Store: s}
+	store := s.Management()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	verified := true
 	user, err := json.Marshal(management.User{ID: 1, UUID: managedUser, DistinctID: "owner", FirstName: "Owner", Email: "owner@example.com", EmailVerified: &verified, Joined: management.NewStamp(now)})
@@ -78,12 +78,12 @@ func managedServer(t testing.TB) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := rooms.Open(rooms.Config{Store: store, People: store, Events: store, SiteURL: "https://flags.example.com", ExportRows: sqlstore.ExportStore{Store: s}})
+	service, err := rooms.Open(rooms.Config{Store: store, People: store, Events: store, SiteURL: "https://flags.example.com", ExportRows: s.Exports()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: s, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: s}, Appender: recorder, Usage: s})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: s.CaptureKeys(), Appender: recorder, Usage: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 		t.Fatal(err)
 	}
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: store, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: store}, Appender: recorder, Usage: store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: store.CaptureKeys(), Appender: recorder, Usage: store})
 	if err != nil {
 		t.Fatal(err)
 	}

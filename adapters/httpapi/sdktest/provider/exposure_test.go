@@ -55,7 +55,7 @@ func newTestServer(t *testing.T) *testServer {
 	must(err)
 	must(h.store.ApplyFile(ctx, "house.json", file, []byte(serverFile)))
 	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: h.store, OnFailure: func(err error) { t.Error(err) }})
-	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: h.store}, Appender: recorder, Usage: h.store})
+	intake, err := capture.NewIntake(capture.IntakeConfig{Keys: h.store.CaptureKeys(), Appender: recorder, Usage: h.store})
 	must(err)
 	decider, err := serving.NewDecider(serving.Config{Source: h.store, People: h.store, Continuity: h.store, Usage: h.store})
 	must(err)

@@ -60,7 +60,7 @@ func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture
 
 func (w *world) intake(t testing.TB, into capture.Appender) *capture.Intake {
 	t.Helper()
-	i, err := capture.NewIntake(capture.IntakeConfig{Keys: sqlstore.CaptureKeys{Store: w.store}, Appender: into, Usage: w.store})
+	i, err := capture.NewIntake(capture.IntakeConfig{Keys: w.store.CaptureKeys(), Appender: into, Usage: w.store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	defer func() { _ = store.Close() }() // committed data is safe even if Close fails
-	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: store}})
+	service, err := rooms.Open(rooms.Config{Store: store.Management()})
 	if err != nil {
 		return err
 	}
