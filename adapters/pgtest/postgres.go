@@ -181,7 +181,7 @@ func (s *PostgresServer) stop() error {
 }
 
 // URL returns the URL of a database, through the socket.
-func (s *PostgresServer) URL(database string) string {
+func (s *PostgresServer) databaseURL(database string) string {
 	q := url.Values{"host": {s.Dir}, "user": {"bunting"}}
 	if s.port != 0 {
 		q.Set("port", strconv.Itoa(s.port))
@@ -194,7 +194,7 @@ func (s *PostgresServer) URL(database string) string {
 func (s *PostgresServer) Admin(t testing.TB, text string) {
 	t.Helper()
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	conn, err := pgx.Connect(ctx, s.databaseURL("postgres"))
 	must(t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, text); err != nil {
@@ -209,7 +209,7 @@ func (s *PostgresServer) Database(t testing.TB) string {
 	name := s.newName()
 	s.Admin(t, "CREATE DATABASE "+name)
 	t.Cleanup(func() { s.drop(t, name) })
-	return s.URL(name)
+	return s.databaseURL(name)
 }
 
 func (s *PostgresServer) newName() string { return fmt.Sprintf("test_%d", s.databases.Add(1)) }

@@ -33,8 +33,8 @@ func PostgresMigrated[C any, S io.Closer](t testing.TB, open func(ctx context.Co
 	if d == nil {
 		d = &reusableDatabase{name: s.newName()}
 		s.Admin(t, "CREATE DATABASE "+d.name)
-		migrate(t, s.URL(d.name), open)
-		d.prepare(t, s.URL(d.name))
+		migrate(t, s.databaseURL(d.name), open)
+		d.prepare(t, s.databaseURL(d.name))
 	}
 	t.Cleanup(func() { // after the stores of the test are closed
 		if d.empty() {
@@ -44,7 +44,7 @@ func PostgresMigrated[C any, S io.Closer](t testing.TB, open func(ctx context.Co
 		_ = d.conn.Close(context.Background())
 		s.drop(t, d.name)
 	})
-	return s.URL(d.name)
+	return s.databaseURL(d.name)
 }
 
 func (m *migratedPostgres) take() *reusableDatabase {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/pgtest"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -39,7 +38,7 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				expectMembers(t, "the hidden flag", string(management.Encode(flag)), `{"active":true,"filters":{"groups":[{"variant":"","rollout_percentage":100,"properties":[
+				expectMembers(t, "the hidden flag", encode(t, flag), `{"active":true,"filters":{"groups":[{"variant":"","rollout_percentage":100,"properties":[
 					{"key":"$survey_dismissed/`+key+`","type":"person","operator":"is_not_set","value":"is_not_set"},
 					{"key":"$survey_responded/`+key+`","type":"person","operator":"is_not_set","value":"is_not_set"}]}]}}`)
 			}

@@ -60,7 +60,7 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
-				return string(management.Encode(v))
+				return encode(t, v)
 			}
 			ctx := t.Context()
 			for _, named := range []string{"1", "BOtR7RVz", "055d708a-c6f1-46d8-aa2a-0377253e5356", "055D708A-C6F1-46D8-AA2A-0377253E5356"} {
@@ -74,7 +74,7 @@ func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 			back, err := r.Dashboards.Insights.Update(ctx, scope, "5cbeac24-d7a3-48ee-b228-04d2f2ba1619", bodyOf(t, `{"deleted":false}`))
 			expectMembers(t, "one that was deleted", request("back", back, err), `{"id":3,"short_id":"YejwwhXD","deleted":false}`)
 			board, err := r.Dashboards.Get(ctx, scope, "1")
-			expectMembers(t, "the first tile", string(management.Encode(board.Tiles[0])), `{"id":1}`)
+			expectMembers(t, "the first tile", encode(t, board.Tiles[0]), `{"id":1}`)
 			expectMembers(t, "its insight", request("board", board.Tiles[0].Insight, err), `{"id":1,"short_id":"BOtR7RVz"}`)
 			a, err := r.Dashboards.Annotations.Get(ctx, scope, "1")
 			expectMembers(t, "an annotation", request("annotation", a, err), `{"dashboard_item":1,"insight_short_id":"BOtR7RVz"}`)
@@ -141,4 +141,14 @@ func expectMembers(t *testing.T, what, answer, want string) {
 	if diff := cmp.Diff(wantMembers, got); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
+}
+
+// encode returns the JSON of a value.
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -7,7 +7,7 @@ type Decision string
 
 // The decisions.
 const (
-	Wait     Decision = "wait"
+	wait     Decision = "wait"
 	Hold     Decision = "hold"
 	Advance  Decision = "advance"
 	Complete Decision = "complete" // the last step has ended

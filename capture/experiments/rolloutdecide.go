@@ -34,7 +34,7 @@ var conditions = []condition{
 		return s.Settled && (hasError(e.Guardrails) || hasError(e.Signals))
 	}},
 	{"flag_inactive", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagInactive && !s.FlagDeleted }},
-	{"", Wait, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return !s.DwellOver }},
+	{"", wait, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return !s.DwellOver }},
 	{"ingestion_lag", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.DwellOver && s.IngestionBehind }},
 	{"too_few_exposures", Hold, func(r *Rollout, e *Evaluation, s *Situation) bool {
 		return s.DwellOver && min(e.Matured.Treatment, e.Matured.Control) < r.MinimumExposures

@@ -39,16 +39,14 @@ type Reader struct {
 	Spans bool
 	// Scratch is the buffer for strings with escapes; the Reader replaces it when it must grow.
 	Scratch []byte
-	// Budget reserves memory for texts with many members. If nil, no memory is reserved.
-	Budget Budget
+	// Budget reserves n bytes of memory for texts with many members. If it returns an error, reading
+	// ends. If nil, no memory is reserved.
+	Budget interface{ Reserve(n int64) error }
 	Fault  *Fault
 
 	depth   int
 	members int
 }
-
-// Budget reserves n bytes of memory. If it returns an error, reading ends.
-type Budget interface{ Reserve(n int64) error }
 
 // Peek returns the byte at the current position, or 0 at the end of the text. A NUL byte in the
 // text needs no distinction: it is a fault wherever Peek is used.

@@ -8,7 +8,7 @@ import (
 )
 
 // ages are the greatest ages of a result that may be returned although new events have
-// arrived since (§5.2). lazy applies to the mode LazyAsync.
+// arrived since (§5.2). lazy applies to the mode lazyAsync.
 type ages struct{ usual, lazy time.Duration }
 
 // These are the limits of the cache, in bytes (§5.2): in total, for one project, and for one

@@ -39,7 +39,7 @@ func (d *Service) respond(ctx context.Context, r Request, q *insights.Query, now
 	if old != nil && !a.matches(old) {
 		old = nil
 	}
-	isFresh := old != nil && a.isFresh(old, r.Mode == LazyAsync)
+	isFresh := old != nil && a.isFresh(old, r.Mode == lazyAsync)
 	d.stats.countLookup(old != nil, isFresh, r.Mode)
 	switch wait := r.isBlocking(old != nil); {
 	case r.Mode == CacheOnly && old == nil:

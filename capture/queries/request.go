@@ -15,14 +15,14 @@ const (
 	Blocking         Mode = "blocking"
 	ForceBlocking    Mode = "force_blocking"
 	Async            Mode = "async"
-	LazyAsync        Mode = "lazy_async"
+	lazyAsync        Mode = "lazy_async"
 	ForceAsync       Mode = "force_async"
-	AsyncExceptFirst Mode = "async_except_on_cache_miss"
+	asyncExceptFirst Mode = "async_except_on_cache_miss"
 	CacheOnly        Mode = "force_cache"
 )
 
 // Modes is the list of all modes.
-var Modes = []Mode{Blocking, ForceBlocking, Async, LazyAsync, ForceAsync, AsyncExceptFirst, CacheOnly}
+var Modes = []Mode{Blocking, ForceBlocking, Async, lazyAsync, ForceAsync, asyncExceptFirst, CacheOnly}
 
 // Request is a query to execute.
 type Request struct {
@@ -60,7 +60,7 @@ func (r *Request) isForced() bool { return r.Mode == ForceBlocking || r.Mode == 
 // isBlocking reports whether the caller waits for the computation. old reports whether there
 // is a cached result.
 func (r *Request) isBlocking(old bool) bool {
-	return r.Mode == Blocking || r.Mode == ForceBlocking || r.Mode == AsyncExceptFirst && !old
+	return r.Mode == Blocking || r.Mode == ForceBlocking || r.Mode == asyncExceptFirst && !old
 }
 
 // Status is the status of a run (§1.5).

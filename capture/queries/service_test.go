@@ -136,7 +136,7 @@ func TestInsights_1_6_Fresh(t *testing.T) {
 		"events came, within ten times the cost": {time.Second, 8 * time.Second, func(s *State) { s.Events++ }, Blocking, true},
 		"events came, beyond":                    {time.Second, 11 * time.Second, func(s *State) { s.Events++ }, Blocking, false},
 		"events came, of little cost":            {time.Millisecond, time.Second, func(s *State) { s.Events++ }, Blocking, false},
-		"events came, lazily":                    {time.Second, time.Hour, func(s *State) { s.Events++ }, LazyAsync, true},
+		"events came, lazily":                    {time.Second, time.Hour, func(s *State) { s.Events++ }, lazyAsync, true},
 		"a merge":                                {time.Second, time.Second, func(s *State) { s.Rewritten++ }, Blocking, false},
 		"a setting":                              {time.Second, time.Second, func(s *State) { s.Revision++ }, Blocking, false},
 	} {

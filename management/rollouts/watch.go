@@ -13,11 +13,11 @@ import (
 // evaluationFailed is the decision under which failed evaluations are counted.
 const evaluationFailed = "failed"
 
-// evaluationSeconds are the bounds of Stats.Within.
+// evaluationSeconds are the bounds of totals.Within.
 var evaluationSeconds = []float64{0.01, 0.05, 0.1, 0.5, 1, 2, 6, 15, 30, 60}
 
-// Stats are the totals of a Service since its start (experiments.md §4.15).
-type Stats struct {
+// totals are those of a Service since its start (experiments.md §4.15).
+type totals struct {
 	// Evaluations are counted by decision, or failed. Steps are the changes of flags, by action.
 	Evaluations, Steps map[string]uint64
 	// Seconds is the duration of all evaluations, and Within the number of those that took at most a
@@ -31,7 +31,7 @@ type Stats struct {
 // counts are the totals of a Service. It is safe for concurrent use.
 type counts struct {
 	mu sync.Mutex
-	Stats
+	totals
 }
 
 func newCounts() *counts {
@@ -39,7 +39,7 @@ func newCounts() *counts {
 	for _, bound := range evaluationSeconds {
 		within[bound] = 0
 	}
-	return &counts{Stats: Stats{Evaluations: map[string]uint64{}, Steps: map[string]uint64{}, Within: within}}
+	return &counts{totals: totals{Evaluations: map[string]uint64{}, Steps: map[string]uint64{}, Within: within}}
 }
 
 func (c *counts) addEvaluation(decision string, took time.Duration) {
@@ -69,16 +69,16 @@ func (c *counts) setBlind(is bool) {
 }
 
 // Stats returns the totals since the start.
-func (s Service) Stats() Stats {
+func (s Service) Stats() totals {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
-	out := s.counts.Stats
+	out := s.counts.totals
 	out.Evaluations, out.Steps, out.Within = maps.Clone(out.Evaluations), maps.Clone(out.Steps), maps.Clone(out.Within)
 	return out
 }
 
-// Watched is the state of the live rollouts of all projects.
-type Watched struct {
+// watched is the state of the live rollouts of all projects.
+type watched struct {
 	// Live is the number of rollouts by status: running or holding.
 	Live map[string]int
 	// Lag is the age of the oldest evaluation that is due.
@@ -96,17 +96,17 @@ type failingRollout struct {
 	Reason      string
 }
 
-// maxFailing limits Watched.Failing.
+// maxFailing limits watched.Failing.
 const maxFailing = 5
 
 // Watched returns the state of the live rollouts.
-func (s Service) Watched(ctx context.Context) (*Watched, error) {
-	return management.Read(ctx, &s.Env, func(tx storeTx) (*Watched, error) {
+func (s Service) Watched(ctx context.Context) (*watched, error) {
+	return management.Read(ctx, &s.Env, func(tx storeTx) (*watched, error) {
 		now, err := s.Env.StoreNow(tx)
 		if err != nil {
 			return nil, err
 		}
-		out := &Watched{Live: map[string]int{string(rolloutRunning): 0, string(rolloutHolding): 0}}
+		out := &watched{Live: map[string]int{string(rolloutRunning): 0, string(rolloutHolding): 0}}
 		tasks, _, err := tx.List(management.Query{Kind: kindRolloutTask})
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s Service) Watched(ctx context.Context) (*Watched, error) {
 }
 
 // add adds a task. Tasks come in the order of the time at which they are due.
-func (w *Watched) add(r *management.Record, now time.Time) {
+func (w *watched) add(r *management.Record, now time.Time) {
 	if due, err := strconv.ParseInt(r.Sort, 10, 64); err == nil {
 		w.Lag = max(w.Lag, now.Sub(time.UnixMicro(due)))
 	}
