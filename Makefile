@@ -15,7 +15,7 @@ house: ## sizes, tests, exports and references, and what they are held to
 bench: ## our speed beside other engines
 	cd bench && go run ./report
 
-pictures: ## of the console, for its page; wants Chromium
+pictures: ## of the console, for its page and README.md; wants Chromium
 	mkdir -p adapters/console/pictures
 	CONSOLE_KEEP=$(CURDIR)/adapters/console/pictures go test -C adapters/console/browsertest -count=1 -run TestPictures ./...
 
