@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
 )
 
 // createFlags creates the flags flag-0001 and so on, with documents of a thousand flags.
@@ -25,11 +26,14 @@ func (s *server) createFlags(n int) {
 }
 
 // scrollScript scrolls the list in small and large steps. It returns the maximum number of rows at any
-// time, the maximum number that one step created, the longest task meanwhile in milliseconds, and the
-// time from the response to the first paint of the page, as a measure of the machine.
+// time, the maximum number that one step created or moved, the number of different rows with flags, the
+// longest task meanwhile in milliseconds, and the time from the response to the first paint of the page,
+// as a measure of the machine.
 const scrollScript = `(async () => {
 	const next = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
 	let most = 0, step = 0, made = 0, task = 0;
+	const rows = new Set();
+	const see = () => document.querySelectorAll("tbody tr:not(.spacer, .missing)").forEach(r => rows.add(r));
 	const tasks = new PerformanceObserver(l => l.getEntries().forEach(e => task = Math.max(task, e.duration)));
 	tasks.observe({entryTypes: ["longtask"]});
 	new MutationObserver(all => made += all.reduce((n, m) => n + [...m.addedNodes].filter(x => x.nodeName === "TR").length, 0)).observe(document.querySelector("tbody"), {childList: true});
@@ -38,18 +42,20 @@ const scrollScript = `(async () => {
 		made = 0;
 		scrollBy(0, 240);
 		await next();
+		see();
 		step = Math.max(step, made);
 		most = Math.max(most, document.querySelectorAll("tbody tr").length);
 	}
 	for (let y = 0; y < document.documentElement.scrollHeight; y += 3000) {
 		scrollTo(0, y);
 		await next();
+		see();
 		most = Math.max(most, document.querySelectorAll("tbody tr").length);
 	}
 	scrollTo(0, document.documentElement.scrollHeight);
 	await next();
 	const start = performance.getEntriesByName("first-contentful-paint")[0]?.startTime - performance.getEntriesByType("navigation")[0].responseEnd;
-	return {most, step, task: Math.round(task), start: Math.round(start), focus: document.activeElement.closest("main") ? "in the page" : document.activeElement.nodeName};
+	return {most, step, rows: rows.size, task: Math.round(task), start: Math.round(start), focus: document.activeElement.closest("main") ? "in the page" : document.activeElement.nodeName};
 })()`
 
 // T20 (console.md §6.5, §6.6, §7): opening a list of thousands of flags requests one page of 200 and its
@@ -83,12 +89,17 @@ func TestFlags_Thousands(t *testing.T) {
 
 	// The browser's accessibility tree costs more than the page itself.
 	call(p, accessibility.Disable, cdp.Empty{})
+	before := p.countLayouts()
 	got := js[struct {
-		Most, Step, Task, Start int
-		Focus                   string
+		Most, Step, Rows, Task, Start int
+		Focus                         string
 	}](p, scrollScript)
-	if got.Most > 120 || got.Step > 30 || got.Focus != "in the page" {
-		t.Errorf("%+v: at most 120 rows at once, 30 made by a step of a wheel, and the focus in the page", got)
+	if got.Most > 120 || got.Step > 30 || got.Rows > 120 || got.Focus != "in the page" {
+		t.Errorf("%+v: want at most 120 rows at once, 30 made by a step of a wheel, 120 rows made in all, which are used again, and the focus in the page", got)
+	}
+	// A step takes two frames, and a frame computes the layout once.
+	if layouts, steps := p.countLayouts()-before, 40+n*40/3000; layouts > 3*steps {
+		t.Errorf("%d steps of scrolling computed the layout %d times, want at most %d", steps, layouts, 3*steps)
 	}
 	t.Logf("scrolling %d flags: the longest task took %d ms (0: none above 50 ms), on a machine where the start of the page takes %d ms", n, got.Task, got.Start)
 	eventually(t, "the last flag", func() bool {
@@ -99,6 +110,19 @@ func TestFlags_Thousands(t *testing.T) {
 	}
 	call(p, accessibility.Enable, cdp.Empty{})
 	p.searchThousands(n)
+}
+
+// countLayouts returns how many times the page has computed its layout.
+func (p *page) countLayouts() int {
+	p.t.Helper()
+	call(p, performance.Enable, performance.EnableParams{})
+	for _, m := range call(p, performance.GetMetrics, cdp.Empty{}).Metrics {
+		if m.Name == "LayoutCount" {
+			return int(m.Value)
+		}
+	}
+	p.t.Fatal("the browser does not count layouts")
+	return 0
 }
 
 // thousands formats a number as the console does.

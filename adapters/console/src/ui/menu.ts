@@ -13,7 +13,7 @@ export interface Item {
   available?: boolean;
 }
 
-export function menu(name: string, face: Child, items: () => Item[], cls = "button quiet"): HTMLElement {
+export function menu(name: string | (() => string), face: Child, items: () => Item[], cls = "button quiet"): HTMLElement {
   const open = signal(false);
   const button = h(
     "button",
@@ -33,7 +33,7 @@ export function menu(name: string, face: Child, items: () => Item[], cls = "butt
     },
     face,
   );
-  const box = h("div", { class: "menu-box" }, button, () => (open() ? list(name, items(), () => (open.set(false), button.focus())) : null));
+  const box = h("div", { class: "menu-box" }, button, () => (open() ? list(typeof name === "function" ? name() : name, items(), () => (open.set(false), button.focus())) : null));
   const outside = (e: Event) => open.peek() && !box.contains(e.target as Node) && open.set(false);
   document.addEventListener("pointerdown", outside);
   box.addEventListener("focusout", (e) => e.relatedTarget && outside({ target: e.relatedTarget } as unknown as Event));

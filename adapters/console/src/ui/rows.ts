@@ -1,11 +1,12 @@
 // Virtual rows of a long table: only the visible rows and some around them are in the document. Spacer
-// rows above and below take the space of the others. A row is a placeholder until its item is loaded and a
+// rows above and below take the space of the others. Rows that leave are used again for those that come,
+// because a new row costs several times as much. A row is a placeholder until its item is loaded and a
 // frame has time for it.
-import { batch, each, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
+import { batch, detachedScope, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 import { words } from "../words";
 
 const around = 20;
-const frameTime = 6; // milliseconds that one frame renders rows
+const frameTime = 6; // milliseconds that one frame fills rows
 
 /** A list of which some items may not be loaded. */
 export interface SparseList<T> {
@@ -16,97 +17,132 @@ export interface SparseList<T> {
   inSight: (from: number, to: number) => void;
 }
 
-/** Stands for an item that is not loaded or not rendered yet. */
-class Missing {
-  constructor(readonly index: number) {}
+interface Row<T> {
+  node: HTMLElement;
+  item: Signal<T>;
+  index: Signal<number>;
+  close: () => void;
 }
 
-/** Fills a table body. All rows must have the height of the first one. */
+/** Fills a table body. All rows must have the height of the first one. render is called for few items: a row can show other items later. */
 export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, key: (item: T) => string | number, render: (item: Signal<T>, index: () => number) => HTMLElement, columns: number): void {
   const range = signal({ from: 0, to: 60 });
-  let height = 36;
+  let height = 36; // of a row
   const spacer = () => h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns }));
   const [above, below] = [spacer(), spacer()];
+  body.append(above, below);
   const measure = () => {
     const n = list.length();
-    const first = body.querySelector<HTMLElement>("tr:not(.spacer, .missing)");
-    if (first?.offsetHeight) height = first.offsetHeight;
+    height = body.querySelector<HTMLElement>("tr:not(.spacer, .missing)")?.offsetHeight || height;
     const top = -body.getBoundingClientRect().top;
     const from = Math.max(0, Math.min(n, Math.floor(top / height) - around));
     const to = Math.min(n, Math.ceil((top + innerHeight) / height) + around);
     const r = range.peek();
     if (Math.abs(r.from - from) >= around / 2 || Math.abs(r.to - to) >= around / 2 || (from === 0 && r.from) || (to === n && r.to < n)) range.set({ from, to });
   };
-  const frames = signal(0); // counts the frames that render more rows
+  const frames = signal(0); // counts the frames that fill more rows
   let frameRequest = 0;
   let isComplete = true; // no row waits for another frame
-  // A frame measures before it renders, so that it computes the layout once.
+  let filled = 0; // rows since the start of the frame
+  let cost = 1; // of filling a row, in milliseconds
+  // A frame reads the layout before it changes rows, so that the layout is computed once.
   const scheduleMeasure = () => {
     frameRequest ||= requestAnimationFrame(() => {
-      frameRequest = 0;
+      frameRequest = filled = 0;
+      const start = performance.now();
       batch(() => {
         untracked(measure);
         if (!isComplete) frames.update((n) => n + 1);
       });
+      if (filled) cost = 0.8 * cost + (0.2 * (performance.now() - start)) / filled;
     });
   };
   addEventListener("scroll", scheduleMeasure, { passive: true });
   addEventListener("resize", scheduleMeasure, { passive: true });
+  const shown = new Map<string | number, Row<T>>();
+  const spare: Row<T>[] = [];
+  const placeholders = new Map<number, HTMLElement>();
   onEnd(() => {
     removeEventListener("scroll", scheduleMeasure);
     removeEventListener("resize", scheduleMeasure);
     cancelAnimationFrame(frameRequest);
+    for (const row of [...shown.values(), ...spare]) row.close();
   });
   const bounds = () => {
     const { from, to } = range();
     const n = list.length();
     return { from: Math.min(from, n), to: Math.min(n, Math.max(to, from + 40)), n };
   };
-  const keyOf = (x: T | Missing) => (x instanceof Missing ? `missing ${x.index}` : key(x));
-  const positions = new Map<string | number, Signal<number>>();
-  let cost = 1; // of rendering a row, in milliseconds
-  const renderRow = (x: Signal<T>, index: () => number) => {
-    const start = performance.now();
-    const row = render(x, index);
-    cost = 0.8 * cost + 0.2 * (performance.now() - start);
-    return row;
-  };
-  const visibleRows = () => {
-    keepFocus(body);
-    frames();
-    const { from, to } = bounds();
-    const first = from === 0 ? 0 : Math.min(to, from + around); // the first row that can be seen
-    const part: (T | Missing)[] = [];
-    let left = Math.max(1, Math.floor(frameTime / cost));
-    for (let k = 0; k < to - from; k++) {
-      const i = from + ((first - from + k) % (to - from));
-      const x = list.at(i);
-      part[i - from] = x && (positions.has(key(x)) || left-- > 0) ? x : new Missing(i);
+  /** Returns a row for an item: one that is not shown any more, or a new one. */
+  const fill = (item: T, index: number): Row<T> => {
+    filled++;
+    const row = spare.pop();
+    if (row) {
+      row.index.set(index);
+      row.item.set(item);
+      return row;
     }
-    isComplete = left >= 0;
-    if (!isComplete) scheduleMeasure();
-    const keys = new Set(part.map(keyOf));
-    positions.forEach((_, k) => keys.has(k) || positions.delete(k));
-    part.forEach((x, i) => {
-      const p = positions.get(keyOf(x));
-      if (p) p.set(from + i);
-      else positions.set(keyOf(x), signal(from + i));
-    });
-    return part;
+    const [itemSignal, indexSignal] = [signal(item), signal(index)];
+    const [node, close] = detachedScope(() => render(itemSignal, indexSignal));
+    return { node, item: itemSignal, index: indexSignal, close };
   };
   const placeholder = (index: number) => {
-    const cell = h("td", { role: "cell", colspan: columns, class: "meta" }, () => (list.at(index) ? "" : words.loading));
-    cell.style.height = `${height}px`;
-    return h("tr", { role: "row", class: "missing", tabindex: 0, "aria-rowindex": index + 2 }, cell);
+    let row = placeholders.get(index);
+    if (!row) {
+      const cell = h("td", { role: "cell", colspan: columns, class: "meta" }, list.at(index) ? "" : words.loading);
+      cell.style.height = `${height}px`;
+      placeholders.set(index, (row = h("tr", { role: "row", class: "missing", tabindex: 0, "aria-rowindex": index + 2 }, cell)));
+    }
+    return row;
   };
-  body.append(above);
-  body.append(
-    each<T | Missing>(visibleRows, keyOf, (item) => {
-      const x = item.peek();
-      return x instanceof Missing ? placeholder(x.index) : renderRow(item as Signal<T>, positions.get(key(x))!);
-    }) as Node,
-  );
-  body.append(below);
+  /** Takes the rows out of use whose items are no longer in the range. */
+  const release = (wanted: ReadonlySet<string | number>) => {
+    for (const [k, row] of shown) {
+      if (wanted.has(k)) continue;
+      shown.delete(k);
+      row.node.remove();
+      if (row.node.querySelector("[aria-expanded=true]")) row.close(); // its open menu is of its item
+      else spare.push(row);
+    }
+  };
+  /** Puts the rows of the range into the document, those that can be seen first. */
+  const place = (items: readonly (T | undefined)[], from: number) => {
+    const first = from === 0 ? 0 : Math.min(items.length, around);
+    let left = Math.max(1, Math.floor(frameTime / cost));
+    for (let j = 0; j < items.length; j++) {
+      const i = (first + j) % items.length;
+      const item = items[i];
+      const known = item && shown.get(key(item));
+      if (known) {
+        known.index.set(from + i);
+        known.item.set(item);
+      } else if (item && left-- > 0) shown.set(key(item), fill(item, from + i));
+    }
+    isComplete = left >= 0;
+    const nodes = items.map((item, i) => (item && shown.get(key(item))?.node) ?? placeholder(from + i));
+    const used = new Set<HTMLElement>(nodes);
+    for (const [i, node] of placeholders) {
+      if (used.has(node)) continue;
+      node.remove();
+      placeholders.delete(i);
+    }
+    let next: Node = below;
+    for (const node of nodes.reverse()) {
+      if (node.nextSibling !== next) body.insertBefore(node, next);
+      next = node;
+    }
+    if (!isComplete) scheduleMeasure();
+  };
+  effect(() => {
+    frames();
+    const { from, to } = bounds();
+    const items = Array.from({ length: to - from }, (_, i) => list.at(from + i));
+    untracked(() => {
+      keepFocus(body, shown);
+      release(new Set(items.flatMap((x) => (x ? [key(x)] : []))));
+      place(items, from);
+    });
+  });
   effect(() => {
     const { from, to, n } = bounds();
     above.hidden = from === 0;
@@ -118,13 +154,15 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   });
 }
 
-/** Keeps the focus in the table if its row is about to be removed: it moves to the new row in its place, or else to the box that scrolls. */
-function keepFocus(body: HTMLElement): void {
-  const row = body.contains(document.activeElement) ? document.activeElement!.closest("tr") : null;
+/** Keeps the focus in the table if its row is about to show another item: it moves to the row in its place, or else to the box that scrolls. */
+function keepFocus<T>(body: HTMLElement, shown: ReadonlyMap<string | number, Row<T>>): void {
+  const row = body.contains(document.activeElement) ? document.activeElement!.closest<HTMLElement>("tr") : null;
   if (!row) return;
+  const index = row.getAttribute("aria-rowindex");
+  const item = [...shown].find(([, r]) => r.node === row)?.[0];
   queueMicrotask(() => {
-    if (row.isConnected) return;
-    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${row.getAttribute("aria-rowindex")}"]`);
+    if (row.isConnected && (item === undefined || shown.get(item)?.node === row)) return;
+    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]`);
     const target = next?.querySelector<HTMLElement>("input:not(:disabled), a, button:not(:disabled)") ?? next ?? body.closest<HTMLElement>("[tabindex]");
     target?.focus({ preventScroll: true });
   });

@@ -42,7 +42,7 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
     h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : words.dash)),
     h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
     h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), disabledReason)),
-    h("td", { role: "cell", class: "tight" }, menu(words.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
+    h("td", { role: "cell", class: "tight" }, menu(() => words.moreAbout(f().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
   );
 }
 
