@@ -285,6 +285,7 @@ export const words = {
   anyContext: "One of them",
   allContexts: "All of them",
   effect: "Effect",
+  effectFaulty: "Correct the faults to see which people would get another value.",
   effectWaits: "Change the flag to see which people would get another value.",
   nobodyChanges: "Nobody changes value.",
   changesOf: (n: number, total: number) => `${number(n)} of ${number(total)} people ${n === 1 ? "changes" : "change"} value.`,

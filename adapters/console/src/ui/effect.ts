@@ -27,34 +27,42 @@ export function effectSentence(a: Pick<EffectResponse, "changed" | "of" | "exact
   return a.exact || !a.sample ? words.changesOf(a.changed, a.of) : words.aboutChangesOf(a.changed, a.of, a.sample);
 }
 
+interface EffectOptions {
+  /** Reports whether the body may be sent. Until then the last effect stays. */
+  isReady?: () => boolean;
+  /** Returns the text while there is no effect. */
+  hint?: () => string;
+}
+
 /** Returns the region Effect for a change to a flag. While body returns null, nothing is requested. */
-export function effectRegion(flag: number, body: () => object | null, delay = 0): HTMLElement {
+export function effectRegion(flag: number, body: () => object | null, { isReady = () => true, hint = () => words.effectWaits }: EffectOptions = {}): HTMLElement {
   const got = signal<EffectResponse | null>(null);
   const fault = signal("");
   const people = signal(false);
   const busy = signal(false);
-  let timer = 0;
   let cancel: AbortController | undefined;
-  onEnd(() => (clearTimeout(timer), cancel?.abort()));
+  onEnd(() => cancel?.abort());
   effect(() => {
     const b = body();
-    clearTimeout(timer);
+    const ready = isReady();
     cancel?.abort();
     if (!b) return got.set(null), fault.set(""), busy.set(false);
     busy.set(true);
-    timer = setTimeout(() => {
-      const mine = (cancel = new AbortController());
+    if (!ready) return;
+    const mine = (cancel = new AbortController());
+    queueMicrotask(() => { // one request for several changes at once
+      if (mine.signal.aborted) return;
       send<EffectResponse>("POST", projectPath(`feature_flags/${flag}/who/`), { ...b, changed: true, limit: 50 }, mine.signal).then(
         (a) => (got.set(a), fault.set(""), busy.set(false)),
         (e: unknown) => mine.signal.aborted || (got.set(null), busy.set(false), fault.set(e instanceof ApiError && e.status !== 404 ? e.detail : words.effectUnknown)),
       );
-    }, delay);
+    });
   });
   return h(
     "section",
     { class: "effect", "aria-label": words.effect, "aria-busy": busy },
     h("h3", null, words.effect),
-    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, fault() || words.effectWaits)),
+    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, () => fault() || hint())),
   );
 }
 

@@ -1,5 +1,5 @@
 // The server's check of a flag that is not saved yet (console.md N9).
-import { effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
+import { batch, effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { send } from "../../api/client";
 import { projectPath } from "../../session";
 
@@ -8,9 +8,17 @@ export type FaultsByPlace = Record<string, string>;
 
 const checkDelay = 400; // milliseconds after the last change
 
-/** Returns the faults of a body, as the server checks it. While body returns null, there are none. */
-export function serverFaults(body: () => object | null): Signal<FaultsByPlace> {
+/** The check of a body: its faults, and whether they are those of the body as it is now. */
+export interface Check {
+  places: Signal<FaultsByPlace>;
+  isCurrent: Signal<boolean>;
+}
+
+/** Lets the server check a body. While body returns null, it has no faults. */
+export function serverCheck(body: () => object | null): Check {
   const places = signal<FaultsByPlace>({});
+  const isCurrent = signal(true);
+  const put = (faults: FaultsByPlace) => batch(() => (places.set(faults), isCurrent.set(true)));
   let timer = 0;
   let cancel: AbortController | undefined;
   onEnd(() => (clearTimeout(timer), cancel?.abort()));
@@ -18,16 +26,17 @@ export function serverFaults(body: () => object | null): Signal<FaultsByPlace> {
     const b = body();
     clearTimeout(timer);
     cancel?.abort();
-    if (!b) return places.set({});
+    if (!b) return put({});
+    isCurrent.set(false);
     timer = setTimeout(() => {
       const mine = (cancel = new AbortController());
       send<{ faults: { attr: string | null; detail: string }[] }>("POST", projectPath("feature_flags/check/"), b, mine.signal).then(
-        (a) => mine.signal.aborted || places.set(Object.fromEntries(a.faults.map((f) => [f.attr ?? "", f.detail]))),
-        () => mine.signal.aborted || places.set({}), // saving shows the error
+        (a) => mine.signal.aborted || put(Object.fromEntries(a.faults.map((f) => [f.attr ?? "", f.detail]))),
+        () => mine.signal.aborted || put({}), // saving shows the error
       );
     }, checkDelay);
   });
-  return places;
+  return { places, isCurrent };
 }
 
 /** Returns the faults at a place and inside it. */

@@ -9,7 +9,7 @@ import type { Flag } from "../../api/flags";
 import { projectPath } from "../../session";
 import { words } from "../../words";
 import { conditionList } from "./conditions";
-import { serverFaults, faultsIn, otherFaults, type FaultsByPlace } from "./faults";
+import { serverCheck, faultsIn, otherFaults, type FaultsByPlace } from "./faults";
 import { more } from "./more";
 import { usedBy } from "./usedby";
 
@@ -33,6 +33,9 @@ export function jsonFault(text: string): string {
   }
 }
 
+/** The places of faults that do not concern the values of people. */
+const texts = /^(key|name|tags)$/;
+
 export const shareSum = (d: Draft) => Math.round(d.variants.reduce((sum, v) => sum + (Number(v.share) || 0), 0) * 1e6) / 1e6;
 
 /** Returns the faults that can be found without the server. */
@@ -47,7 +50,9 @@ export function check(d: Draft): Record<string, string> {
 
 export function rules(form: Form): HTMLElement {
   const { draft, faults, locked } = form;
-  const places = serverFaults(savedBody(form));
+  const { places, isCurrent } = serverCheck(savedBody(form));
+  const isFaulty = computed(() => Object.keys(places()).some((p) => !texts.test(p)));
+  const changed = changedBody(form);
   const faultOf = (name: string) => ({ fault: () => faults()[name] ?? (name !== "key" || draft().key.trim() ? faultsIn(places(), name)[0] : undefined) });
   const put = (change: Partial<Draft>) => draft.update((d) => ({ ...d, ...change }));
   const text = (name: "key" | "name" | "tags", props: Record<string, string | boolean> = {}) => {
@@ -74,7 +79,7 @@ export function rules(form: Form): HTMLElement {
       more(draft, put, locked, places),
       () => otherFaults(places()),
     ),
-    h("aside", { class: "side", "aria-label": words.effect }, effectRegion(form.flag()?.id ?? 0, changedBody(form), 600), () => (form.flag() ? untracked(() => usedBy(form.flag()!)) : null)),
+    h("aside", { class: "side", "aria-label": words.effect }, effectRegion(form.flag()?.id ?? 0, () => (isFaulty() ? null : changed()), { isReady: isCurrent, hint: () => (isFaulty() ? words.effectFaulty : words.effectWaits) }), () => (form.flag() ? untracked(() => usedBy(form.flag()!)) : null)),
   );
 }
 
