@@ -45,6 +45,7 @@ func TestApprovals(t *testing.T) {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "new-checkout", "filters": half}, nil)
 	ben := s.acceptInvite("ben@example.com")
 	p := s.open(t, "p/1/settings")
+	p.expect("400 PATCH /api/projects/1/")
 	p.fill("9", "region", "Approvals", "spinbutton", "Approvals needed")
 	p.click("region", "Approvals", "button", "Save approvals")
 	p.node("region", "Approvals", "alert", "")
@@ -192,6 +193,7 @@ func disabled(p *page, name string) bool {
 func TestProjectSettings(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/settings")
+	p.expect("400 PATCH /api/projects/1/")
 	p.node("heading", "Project settings")
 	p.accessible()
 	p.fill("Shop", "region", "General", "textbox", "Name")
@@ -274,5 +276,9 @@ func TestProjectSettings(t *testing.T) {
 	p.fill("Shop", "alertdialog", "Delete Shop?", "textbox", "Type Shop to confirm")
 	p.click("alertdialog", "Delete Shop?", "button", "Delete project")
 	p.waitAnnounced("Deleted Shop")
-	eventually(t, "the project is gone", func() bool { return js[int](p, "fetch('/api/projects/1/').then(r => r.status)") == http.StatusNotFound })
+	var left struct{ Results []struct{ Name string } }
+	s.api("GET", "/api/projects/", nil, &left)
+	if len(left.Results) != 1 || left.Results[0].Name != "Second" {
+		t.Errorf("the projects are %v, want only Second", left.Results)
+	}
 }

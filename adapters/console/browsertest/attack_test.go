@@ -47,6 +47,7 @@ func TestAttack_StoredTexts(t *testing.T) {
 		p.checkUnharmed(path, true)
 	}
 	p.checkUnharmed("p/"+attack+"/flags", false)
+	p.expect("404 GET /api/projects/1/error_tracking/issues/")
 	p.checkUnharmed("p/1/errors/"+attack, false)
 }
 

@@ -22,6 +22,7 @@ func TestConflict_Flag(t *testing.T) {
 	const flag = "/api/projects/1/feature_flags/1/"
 	theirs := func(patch map[string]any) { ben.api("PATCH", flag, patch, nil) }
 	p := s.open(t, "p/1/flags/1")
+	p.expect("409 PATCH /api/projects/1/feature_flags/1/", "404 POST /api/projects/1/feature_flags/1/who/") // it is deleted during the edit
 	p.fill("Mine", "textbox", "Description")
 	theirs(map[string]any{"name": "By ben"})
 	p.saveReviewed()
@@ -100,6 +101,7 @@ func TestConflict_Records(t *testing.T) {
 	}
 	issue := s.onlyIssue()
 	p := s.open(t, "p/1")
+	p.expect("404 GET /api/projects/1/early_access_feature/") // it is deleted during the edit
 	p.confirmLeaving()
 	for _, r := range []struct{ at, api, id, tab, label, member, other string }{
 		{"early-access", "early_access_feature", create("early_access_feature", map[string]any{"name": "Was", "stage": "beta"}), "", "Name", "name", "description"},

@@ -21,6 +21,7 @@ func TestExports(t *testing.T) {
 	p.click("button", "New export")
 	p.node("heading", "New export")
 	p.choose("Day", "combobox", "Every")
+	p.expect("400 POST /api/projects/1/batch_exports/run_test_step_new/")
 	p.fill("../out", "textbox", "Folder")
 	p.click("button", "Test destination")
 	eventually(t, "a step that fails", func() bool {

@@ -160,6 +160,7 @@ func filterPeople(p *page) {
 	p.node("table", "People", "link", "ben@example.com")
 	p.waitRemoved("link", "ana@example.com")
 	p.choose("matches regex", "group", "Filter 1", "combobox", "Operator")
+	p.expect("400 GET /api/projects/1/persons/")
 	p.fill("(", "group", "Filter 1", "combobox", "Value")
 	p.enter()
 	eventually(p.t, "a fault at the filter", func() bool { return js[bool](p, "!!document.querySelector('[aria-label=\"Filter 1\"] .fault')") })

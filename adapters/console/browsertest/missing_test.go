@@ -8,10 +8,11 @@ func TestRecords_NotThere(t *testing.T) {
 	s := serve(t)
 	const uuid = "0191f0a2-5b1c-7d3e-8f40-0000000000ff"
 	p := s.open(t, "p/1")
+	p.expect("404 GET /api/projects/1/", "400 GET /api/projects/1/persons/nobody/")
 	for i, r := range [][2]string{
 		{"flags/99", "Flags"}, {"people/" + uuid, "People"}, {"cohorts/99", "Cohorts"}, {"dashboards/99", "Dashboards"}, {"insights/99", "Insights"}, {"experiments/99", "Experiments"},
 		{"surveys/" + uuid, "Surveys"}, {"surveys/" + uuid + "/answers", "Surveys"}, {"approvals/99", "Approvals"}, {"exports/" + uuid, "Exports"}, {"errors/" + uuid, "Errors"}, {"groups/0/nobody", "Groups"}, {"early-access/" + uuid, "Early access"},
-		{"flags/99/history", "Flags"}, {"flags/none", "Flags"}, {"people/nobody/flags", "People"}, {"experiments/none/setup", "Experiments"}, {"exports/none/settings", "Exports"},
+		{"flags/99/history", "Flags"}, {"flags/none", "Flags"}, {"people/nobody/flags", "People"}, {"experiments/none/setup", "Experiments"}, {"exports/none/settings", "Exports"}, {"surveys/none/answers", "Surveys"},
 	} {
 		p.visit("p/1/" + r[0])
 		p.node("heading", "Not found")

@@ -32,6 +32,7 @@ func TestOrganization(t *testing.T) {
 	p.node("heading", "No domains yet")
 	p.accessible()
 	p.click("button", "Add domain")
+	p.expect("400 POST /api/organizations/@current/domains/")
 	p.fill("bad domain", "dialog", "Add domain", "textbox", "Domain")
 	p.click("dialog", "Add domain", "button", "Add")
 	p.fill("example.com", "dialog", "Add domain", "textbox", "Domain")

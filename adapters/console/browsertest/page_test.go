@@ -25,15 +25,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// page is a tab. The faults that §7 forbids fail the test: uncaught errors, console.error,
-// responses 5xx, policy violations, and requests to another origin.
+// page is a tab. The faults that §7 forbids fail the test: uncaught errors, console.error, policy
+// violations, requests to another origin, and responses of 400 and above that the test does not
+// announce with expect.
 type page struct {
-	t      *testing.T
-	ctx    context.Context
-	server *server
-	mu     sync.Mutex
-	faults []string
-	sent   []string // methods and addresses of requests other than GET
+	t        *testing.T
+	ctx      context.Context
+	server   *server
+	mu       sync.Mutex
+	faults   []string
+	sent     []string                     // methods and addresses of requests other than GET
+	requests map[network.RequestID]string // methods and addresses of all requests
+	expected map[string]bool              // announced failing requests, and whether they happened
 }
 
 // open creates a tab with a session of the key's user, and opens a path of the console. The session
@@ -61,16 +64,19 @@ func (s *server) openAnonymous(t *testing.T) *page {
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser)
 	ctx, late := context.WithTimeout(ctx, 5*patience)
-	p := &page{t: t, ctx: ctx, server: s}
+	p := &page{t: t, ctx: ctx, server: s, requests: map[network.RequestID]string{}, expected: map[string]bool{}}
 	err := chromedp.Listen(ctx, func(ev any) {
 		if fault := p.fault(ev); fault != "" {
 			p.mu.Lock()
 			p.faults = append(p.faults, fault)
 			p.mu.Unlock()
 		}
-		if e, is := ev.(*network.EventRequestWillBeSent); is && e.Request.Method != "GET" {
+		if e, is := ev.(*network.EventRequestWillBeSent); is {
 			p.mu.Lock()
-			p.sent = append(p.sent, e.Request.Method+" "+e.Request.URL)
+			p.requests[e.RequestID] = e.Request.Method + " " + strings.TrimPrefix(e.Request.URL, s.url)
+			if e.Request.Method != "GET" {
+				p.sent = append(p.sent, e.Request.Method+" "+e.Request.URL)
+			}
 			p.mu.Unlock()
 		}
 	})
@@ -87,6 +93,11 @@ func (s *server) openAnonymous(t *testing.T) *page {
 		defer p.mu.Unlock()
 		for _, f := range p.faults {
 			t.Error(f)
+		}
+		for request, happened := range p.expected {
+			if !happened {
+				t.Errorf("the test announces %q, but no request failed so", request)
+			}
 		}
 	})
 	call(p, network.Enable, network.EnableParams{})
@@ -110,9 +121,13 @@ func (p *page) fault(ev any) string {
 		if e.Entry.Source == "security" || e.Entry.Source == "violation" || strings.Contains(e.Entry.Text, "Content Security Policy") {
 			return "policy: " + e.Entry.Text
 		}
+		// Failing requests are faults below. Chromium logs that it does not ask before it leaves a page that nobody has touched.
+		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork && e.Entry.Source != log.EntrySourceIntervention {
+			return "logged: " + e.Entry.Text
+		}
 	case *network.EventResponseReceived:
-		if e.Response.Status >= 500 {
-			return fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL)
+		if e.Response.Status >= 400 {
+			return p.failed(e)
 		}
 	case *network.EventRequestWillBeSent:
 		isNavigation := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // a link, for example to a provider
@@ -121,6 +136,30 @@ func (p *page) fault(ev any) string {
 		}
 	}
 	return ""
+}
+
+// expect announces requests that fail because of what the test does, as beginnings of a status, a
+// method and a path, such as "401 POST /api/session/".
+func (p *page) expect(requests ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range requests {
+		p.expected[r] = p.expected[r]
+	}
+}
+
+// failed returns a failing request as a fault, unless the test announces it.
+func (p *page) failed(e *network.EventResponseReceived) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("%d %s", e.Response.Status, p.requests[e.RequestID])
+	for request := range p.expected {
+		if strings.HasPrefix(text, request) {
+			p.expected[request] = true
+			return ""
+		}
+	}
+	return "a request that failed: " + text
 }
 
 // call runs a command of the protocol.

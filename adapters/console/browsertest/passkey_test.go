@@ -35,6 +35,7 @@ func TestPasskey(t *testing.T) {
 	p.waitAnnounced("Removed laptop")
 	p.click("button", "Account menu")
 	p.click("menuitem", "Sign out")
+	p.expect("401 POST /api/session/")
 	p.click("button", "Sign in with a passkey")
 	p.node("alert", "")
 	if text := js[string](p, "document.querySelector('[role=alert]').innerText"); text != "This passkey is not registered on this server." {

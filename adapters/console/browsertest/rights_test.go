@@ -28,6 +28,7 @@ func TestRights_ReadOnly(t *testing.T) {
 		}
 	}
 	const write = `fetch("/api/projects/1/feature_flags/1/", {method: "PATCH", headers: {"Content-Type": "application/json"}, body: '{"name": "mine"}'}).then(r => r.json()).then(e => e.code)`
+	p.expect("403 PATCH /api/projects/1/feature_flags/1/")
 	if code := js[string](p, write); code != "read_only" {
 		t.Errorf("the API answers %q, want read_only", code)
 	}
@@ -89,6 +90,7 @@ func TestRights_Levels(t *testing.T) {
 			}
 		}
 		const remove = `fetch("/api/organizations/@current/", {method: "DELETE", headers: {"Content-Type": "application/json"}}).then(r => r.status)`
+		p.expect("403 DELETE /api/organizations/@current/")
 		if status := js[int](p, remove); status != 403 {
 			t.Errorf("level %d deletes the organization: %d, want 403", level, status)
 		}
@@ -116,6 +118,7 @@ func TestRights_DefinitionsFile(t *testing.T) {
 	}
 	p.accessible()
 	const write = `fetch("/api/projects/1/feature_flags/1/", {method: "PATCH", headers: {"Content-Type": "application/json"}, body: '{"name": "mine"}'}).then(r => r.status)`
+	p.expect("409 PATCH /api/projects/1/feature_flags/1/")
 	if status := js[int](p, write); status != 409 {
 		t.Errorf("the API answers %d, want 409", status)
 	}

@@ -33,6 +33,7 @@ func TestFirstRun_Link(t *testing.T) {
 	p.node("heading", "Sign in")
 	p.visit("p/1/flags")
 	p.node("heading", "Sign in")
+	p.expect("401 GET /api/users/@me/")
 	if got := js[int](p, "fetch('../../../api/users/@me/').then(r => r.status)"); got != http.StatusUnauthorized {
 		t.Errorf("after signing out the API answers %d, want 401", got)
 	}
@@ -48,6 +49,7 @@ func TestFirstRun_Link(t *testing.T) {
 func TestSignIn_WrongKey(t *testing.T) {
 	s := serve(t)
 	p := s.openAnonymous(t)
+	p.expect("401 POST /api/session/")
 	p.visit("sign-in")
 	p.node("button", "Sign in with key")
 	js[bool](p, "document.querySelector('input[type=password]').value = 'phx_wrong', true")

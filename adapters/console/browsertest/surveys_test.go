@@ -30,6 +30,7 @@ func (s *server) public(path string, answer any) {
 func TestEarlyAccess(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/early-access")
+	p.expect("400 POST /api/projects/1/early_access_feature/")
 	p.node("heading", "No features yet")
 	p.accessible()
 	p.click("button", "New feature")
@@ -84,6 +85,7 @@ func TestSurveys(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "menu"}, nil)
 	p := s.open(t, "p/1/surveys")
+	p.expect("400 POST /api/projects/1/surveys/")
 	p.node("heading", "No surveys yet")
 	p.accessible()
 	p.click("button", "New survey")

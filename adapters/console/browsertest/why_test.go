@@ -54,6 +54,7 @@ func TestWhy(t *testing.T) {
 	eventually(t, "that nobody has the id", func() bool {
 		return js[bool](p, "(document.body?.innerText ?? '').includes('No stored person has this id.')")
 	})
+	p.expect("404 POST /api/projects/1/feature_flags/none/explain/")
 	p.visit("p/1/why?person=ana&flag=none")
 	p.node("button", "Try again")
 	p.accessible()
