@@ -46,6 +46,15 @@ func TestExperiments_AllMetrics(t *testing.T) {
 	p.click("button", "Save")
 	p.waitAnnounced("Nothing has changed.")
 	readVector(s, p)
+	p.expect("400 PATCH /api/projects/1/experiments/1/")
+	p.click("navigation", "Experiment", "link", "Setup")
+	p.click("button", "Add secondary metric")
+	p.fill("refund", "group", "Secondary metric 4", "combobox", "Metric event")
+	p.click("button", "Save")
+	p.node("alert", "") // the project has events, and none with this name
+	p.click("checkbox", "Allow events that the project has never captured")
+	p.click("button", "Save")
+	p.waitAnnounced("Saved")
 }
 
 // fillExperiment fills the form of a new experiment.

@@ -133,6 +133,24 @@ func checkGuards(s *server) {
 	}
 }
 
+// changeNotices removes the webhook of rollout 1 in the dialog, and checks who follows the flag.
+func changeNotices(p *page) {
+	p.t.Helper()
+	p.click("button", "Notices")
+	p.accessible()
+	p.fill("", "dialog", "Notices", "textbox", "Webhook address")
+	p.click("dialog", "Notices", "button", "Save")
+	p.waitAnnounced("Saved")
+	p.waitRemoved("StaticText", "Notices are sent to https://hooks.example.com/bunting.")
+	var followers struct{ Following bool }
+	p.server.api("GET", "/api/projects/1/feature_flags/1/followers/", nil, &followers)
+	if !followers.Following {
+		p.t.Error("the owner does not follow the flag")
+	}
+	p.click("button", "Follow")
+	p.waitAnnounced("You no longer follow this flag.")
+}
+
 // Region "Guarded rollout" of console.md §3.7: a rollout is created, and then rolled back.
 func TestFlag_GuardedRollout(t *testing.T) {
 	s := serve(t)
@@ -142,6 +160,9 @@ func TestFlag_GuardedRollout(t *testing.T) {
 	}}, nil)
 	p := s.open(t, "p/1/flags/1/schedule")
 	p.node("region", "Guarded rollout", "StaticText", "This flag has no guarded rollout.")
+	p.click("region", "Guarded rollout", "button", "Follow")
+	p.node("region", "Guarded rollout", "StaticText", "1 user gets mails about the rollouts of this flag.")
+	p.expect("400 POST /api/projects/1/guarded_rollouts/")
 	p.click("button", "New guarded rollout")
 	p.accessible()
 	p.fill("lots", "dialog", "New guarded rollout", "textbox", "Steps")
@@ -162,15 +183,22 @@ func TestFlag_GuardedRollout(t *testing.T) {
 	p.choose("Sum per person", "group", "Guardrail 3", "combobox", "Metric kind")
 	p.fill("amount", "group", "Guardrail 3", "textbox", "Property")
 	p.choose("Hold the rollout", "group", "Guardrail 3", "combobox", "If it is harmed")
+	p.fill("https://hooks.example.com/bunting", "dialog", "New guarded rollout", "textbox", "Webhook address")
+	p.fill("short", "dialog", "New guarded rollout", "textbox", "Webhook secret")
 	p.accessible()
 	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
+	p.node("dialog", "New guarded rollout", "StaticText", "Give 16 to 400 characters.")
+	p.fill("a secret of 24 characters", "dialog", "New guarded rollout", "textbox", "Webhook secret")
+	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
 	p.waitAnnounced("Rollout created")
+	p.node("region", "Guarded rollout", "StaticText", "Notices are sent to https://hooks.example.com/bunting.")
 	p.node("table", "Steps", "cell", "10 %")
 	for _, name := range []string{"$exception", "order placed"} {
 		p.node("table", "Guardrails", "cell", name)
 	}
 	p.node("table", "Signals", "cell", "paid")
 	checkGuards(s)
+	changeNotices(p)
 	p.accessible()
 
 	p.click("button", "Start")

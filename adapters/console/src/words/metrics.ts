@@ -51,6 +51,8 @@ export const metricWords = {
   windowHint: "How long after the exposure events count; empty: until the end",
   unit: "Window unit",
   units: { second: "Seconds", minute: "Minutes", hour: "Hours", day: "Days", week: "Weeks", month: "Months" } as Record<string, string>,
+  unknownEvents: "Allow events that the project has never captured",
+  unknownEventsText: "For events that the change adds. Otherwise a metric with an unknown event is rejected, since its name may be misspelt.",
   filtered: "Its filters are kept.",
 
   // shared metrics

@@ -1,4 +1,6 @@
 // Texts for guarded rollouts.
+import { count } from "../words";
+
 export const rolloutWords = {
   title: "Guarded rollout",
   make: "New guarded rollout",
@@ -57,6 +59,18 @@ export const rolloutWords = {
   toleranceWrong: "Enter a number of at least 0.",
   goal: "Goal",
   goals: { decrease: "Decrease", increase: "Increase" } as Record<string, string>,
+  follow: "Follow",
+  followed: "You follow this flag.",
+  unfollowed: "You no longer follow this flag.",
+  followers: (n: number) => `${count(n, "user gets mails", "users get mails")} about the rollouts of this flag.`,
+  notices: "Notices",
+  noticesText: "The user who started the rollout and the followers of the flag get mails. A webhook gets the same notices.",
+  webhook: "Webhook address",
+  webhookHint: "Optional. It gets a signed POST request for each step, hold and rollback.",
+  webhookSecret: "Webhook secret",
+  webhookSecretHint: "At least 16 characters. It signs the requests and is not displayed again.",
+  webhookSecretKept: "Empty: the stored secret is kept. Another address needs a secret of at least 16 characters.",
+  noticesTo: (address: string) => `Notices are sent to ${address}.`,
   made: "Rollout created",
   blind: "A guardrail with the goal Decrease does not detect a treatment that stops clients from sending events. Add a guardrail with the goal Increase.",
 };

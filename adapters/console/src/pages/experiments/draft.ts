@@ -46,6 +46,8 @@ export interface ExperimentDraft {
   handling: string;
   testAccounts: boolean;
   holdout: string;
+  /** Whether metrics may use events that the project has never captured. It is not stored. */
+  unknownEvents: boolean;
 }
 
 let ids = Date.now(); // restored drafts have lower ids
@@ -53,7 +55,7 @@ export const newVariant = (key: string, share: number): VariantDraft => ({ id: +
 
 export const emptyExperiment = (): ExperimentDraft => ({
   name: "", flag: "", hypothesis: "", variants: [newVariant("control", 50), newVariant("test", 50)], primary: [newMetric()], secondary: [], sharedPrimary: [], sharedSecondary: [],
-  effect: "", size: null, days: null, method: "", level: "", difference: "RELATIVE", correction: "none", sequential: false, cuped: false, matured: false, exposureEvent: null, handling: "exclude", testAccounts: true, holdout: "",
+  effect: "", size: null, days: null, method: "", level: "", difference: "RELATIVE", correction: "none", sequential: false, cuped: false, matured: false, exposureEvent: null, handling: "exclude", testAccounts: true, holdout: "", unknownEvents: false,
 });
 
 const sharedOf = (list: SavedMetric[] | null, type: string): SharedDraft[] => (list ?? []).filter((s) => s.metadata.type === type).map((s) => ({ id: s.saved_metric, name: s.name }));
@@ -92,6 +94,7 @@ export function experimentDraft(e: Experiment): ExperimentDraft {
     handling: criteria.multiple_variant_handling ?? "exclude",
     testAccounts: criteria.filterTestAccounts ?? true,
     holdout: text(e.holdout_id),
+    unknownEvents: false,
   };
 }
 
@@ -157,7 +160,10 @@ function bodyOf(d: ExperimentDraft, e: Experiment | null): Record<string, unknow
 }
 
 /** Returns the body of a request that creates an experiment. */
-export const newBody = (d: ExperimentDraft): Record<string, unknown> => ({ ...bodyOf(d, null), feature_flag_key: d.flag.trim() });
+export const newBody = (d: ExperimentDraft): Record<string, unknown> => ({ ...bodyOf(d, null), feature_flag_key: d.flag.trim(), ...allowedEvents(d) });
+
+/** Returns the member of a request that allows metrics with events that were never captured. */
+export const allowedEvents = (d: ExperimentDraft): object => (d.unknownEvents ? { allow_unknown_events: true } : {});
 
 /** Returns the members that a draft changes. A draft with faults changes something. */
 export function patchOf(e: Experiment, d: ExperimentDraft): Record<string, unknown> {

@@ -50,6 +50,7 @@ export function experimentForm(f: ExperimentForm): Child {
     h("h2", null, metricWords.secondary),
     h("p", { class: "meta" }, metricWords.secondaryText),
     metrics(f, put, "secondary", "sharedSecondary"),
+    unknownEvents(f, put),
     h("h2", null, setupWords.plan),
     planFields(draft, f.faults, locked),
     h("h2", null, setupWords.statistics),
@@ -87,6 +88,12 @@ function metrics(f: ExperimentForm, put: (change: Partial<ExperimentDraft>) => v
       comboboxField({ label: first ? metricWords.addSharedPrimary : metricWords.addSharedSecondary, value: () => "", options: sharedMetrics, change: (name) => void addShared(name), many: true, disabled: locked }),
     ),
   ];
+}
+
+/** Returns the control that allows metrics with events that were never captured. */
+function unknownEvents({ draft, locked }: ExperimentForm, put: (change: Partial<ExperimentDraft>) => void): Child {
+  const box: HTMLInputElement = h("input", { type: "checkbox", checked: () => draft().unknownEvents === true, disabled: locked, onchange: () => put({ unknownEvents: box.checked }) });
+  return [h("label", { class: "check" }, box, metricWords.unknownEvents), h("p", { class: "meta" }, metricWords.unknownEventsText)];
 }
 
 /** Adds a variant and distributes the shares equally. */

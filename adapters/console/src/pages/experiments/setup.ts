@@ -12,7 +12,7 @@ import type { Params } from "../../routes";
 import { projectPath, hasScope } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
-import { experimentDraft, experimentFaults, hasFaults, noFaults, patchOf, type ExperimentDraft, type Faults } from "./draft";
+import { allowedEvents, experimentDraft, experimentFaults, hasFaults, noFaults, patchOf, type ExperimentDraft, type Faults } from "./draft";
 import { experimentForm } from "./form";
 import { experimentPage } from "./frame";
 
@@ -49,7 +49,8 @@ function setup(experiment: Signal<Experiment>): Child {
     if (hasFaults(faults.peek())) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     if (patch() === "{}") return announce(words.noChanges);
     try {
-      const got = await saveParts(projectPath(`experiments/${base.peek().id}/`), partsOf(base.peek(), patchOf(base.peek(), draft.peek()), labels));
+      const parts = partsOf(base.peek(), patchOf(base.peek(), draft.peek()), labels).map((p) => ({ ...p, body: { ...p.body, ...allowedEvents(draft.peek()) } }));
+      const got = await saveParts(projectPath(`experiments/${base.peek().id}/`), parts);
       if (!got) return;
       base.set(got);
       draft.set(experimentDraft(got));

@@ -13,6 +13,7 @@ import { number, percent, words } from "../../words";
 import { rolloutWords } from "../../words/rollouts";
 import { showRefusal } from "../flags/actions";
 import { lockReason } from "./locked";
+import { changeNotices, followLine, type Notify } from "./notices";
 import { newRollout } from "./rolloutnew";
 
 interface Step {
@@ -40,6 +41,7 @@ interface Rollout {
   state_version: number;
   guardrails: { name: string; goal: string }[];
   signals: { name: string; goal: string }[];
+  notify: Notify | null;
   last_evaluation: { guardrails: Harm[]; signals: Harm[]; matured: { treatment: number; control: number } } | null;
 }
 
@@ -76,21 +78,28 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
       again();
     }
   };
+  const setNotices = async (r: Rollout) => {
+    const changed = await changeNotices(r);
+    if (!changed) return;
+    list.data.set({ results: [changed] });
+    announce(words.saved);
+  };
   return h(
     "section",
     { "aria-label": rolloutWords.title, class: "gap-above" },
     h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { disabledReason: () => lockReason(flag()), run: () => make().catch(showRefusal) }))),
     h("p", { class: "meta" }, rolloutWords.text),
+    followLine(flag),
     showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, rolloutWords.none)),
-      when(() => data().results.length > 0, () => rolloutDetails(() => data().results[0]!, () => lockReason(flag()), (r, name) => act(r, name).catch(showRefusal))),
+      when(() => data().results.length > 0, () => rolloutDetails(() => data().results[0]!, () => lockReason(flag()), (r, name) => act(r, name).catch(showRefusal), (r) => setNotices(r).catch(showRefusal))),
     ]),
   );
 }
 
 const reasonsOf = (r: Rollout) => r.reasons.map((x) => rolloutWords.reasons[x] ?? x).join("; ");
 
-function rolloutDetails(r: () => Rollout, locked: () => string | null, act: (r: Rollout, name: string) => unknown): Child {
+function rolloutDetails(r: () => Rollout, locked: () => string | null, act: (r: Rollout, name: string) => unknown, setNotices: (r: Rollout) => unknown): Child {
   const shape: Record<string, string> = { running: "ok", completed: "ok", holding: "warn", rolled_back: "bad", failed: "bad" };
   const stepState = (i: number) => (r().step === null || i > r().step! ? (open(r()) ? "next" : "off") : i < r().step! || r().status === "completed" ? "done" : "now");
   return [
@@ -100,8 +109,9 @@ function rolloutDetails(r: () => Rollout, locked: () => string | null, act: (r: 
       h("p", null, h("span", { class: () => `state ${shape[r().status] ?? ""}` }, () => rolloutWords.statuses[r().status] ?? r().status), () => (r().reasons.length ? `: ${reasonsOf(r())}` : "")),
       h("div", { class: "actions" }, Object.keys(rolloutWords.actions).map((name) =>
         when(() => allowed[r().status]?.includes(name), () => button(rolloutWords.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", disabledReason: locked, run: () => act(r(), name) })),
-      )),
+      ), when(() => open(r()), () => button(rolloutWords.notices, { kind: "small", disabledReason: locked, run: () => setNotices(r()) }))),
     ),
+    () => (r().notify?.webhook ? h("p", { class: "meta" }, h("bdi", null, rolloutWords.noticesTo(r().notify!.webhook!.url))) : null),
     recordTable<Step & { i: number }>(
       rolloutWords.steps,
       [

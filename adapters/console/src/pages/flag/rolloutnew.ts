@@ -1,4 +1,4 @@
-// The dialog New guarded rollout: steps of equal length, guardrails and signals.
+// The dialog New guarded rollout: steps of equal length, guardrails and signals, and a webhook.
 import { h, signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { button, field, select } from "../../ui/parts";
@@ -6,6 +6,7 @@ import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { projectPath } from "../../session";
 import { rolloutWords } from "../../words/rollouts";
+import { noticeForm } from "./notices";
 import { guardFault, guardForms, guardOf, newGuard, type GuardFault } from "./guards";
 
 const settle = 300; // seconds, the server's default
@@ -22,6 +23,7 @@ export async function newRollout(flag: Flag): Promise<boolean> {
   const control = signal(variants.includes("control") ? "control" : (variants[0] ?? ""));
   const treatment = signal(variants.find((v) => v !== control.peek()) ?? "");
   const dwell = signal("86400");
+  const notices = noticeForm();
   const guards = signal([newGuard("$exception", "decrease")]);
   const faults = { steps: signal<string | undefined>(undefined), guards: signal<Record<number, GuardFault>>({}), other: signal("") };
   const steps: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: "5, 25, 50, 100" });
@@ -42,10 +44,11 @@ export async function newRollout(flag: Flag): Promise<boolean> {
           steps: percents.map((percent) => ({ percent, dwell_seconds: seconds })),
           guardrails: those(false),
           signals: those(true),
+          ...(notices.webhook() ? { notify: { webhook: notices.webhook() } } : {}),
         });
         d.close(true);
       } catch (e) {
-        faults.other.set(e instanceof ApiError ? e.detail : String(e));
+        if (!notices.place(e)) faults.other.set(e instanceof ApiError ? e.detail : String(e));
       }
     };
     const options = (list: readonly string[]) => () => list.map((v) => [v, v] as const);
@@ -58,6 +61,7 @@ export async function newRollout(flag: Flag): Promise<boolean> {
         field(steps, { label: rolloutWords.steps, hint: rolloutWords.stepsHint, fault: faults.steps }),
         field(select(dwell, () => Object.entries(rolloutWords.dwells), (v) => dwell.set(v)), { label: rolloutWords.dwell }),
         guardForms(guards, faults.guards),
+        notices.fields,
       ],
       buttons: button(rolloutWords.make, { kind: "primary", run }),
     };
