@@ -9,6 +9,7 @@ import (
 	"embed"
 	"html/template"
 	"io"
+	"iter"
 	"net/http"
 	"path"
 	"strconv"
@@ -22,7 +23,16 @@ import (
 //go:embed dist
 var dist embed.FS
 
-var shell = template.Must(template.ParseFS(dist, "dist/shell.html"))
+// shells are the documents by language. Each one loads the scripts with its texts.
+var shells = map[string]*template.Template{
+	defaultLanguage: template.Must(template.ParseFS(dist, "dist/shell.html")),
+	"de":            template.Must(template.ParseFS(dist, "dist/shell.de.html")),
+}
+
+const (
+	defaultLanguage = "en"
+	languageCookie  = "bunting-language" // the language that the account has chosen; pages set it
+)
 
 // shellHeaders are exactly the headers of the document (§5.3).
 var shellHeaders = [][2]string{
@@ -55,13 +65,13 @@ func New() http.Handler {
 		case path.Ext(below) != "":
 			serveAsset(w, r, path.Base(below))
 		default:
-			serveShell(w, below)
+			serveShell(w, shells[languageOf(r)], below)
 		}
 	})
 }
 
 // serveShell sends the document, with a base that leads back to /console/.
-func serveShell(w http.ResponseWriter, below string) {
+func serveShell(w http.ResponseWriter, shell *template.Template, below string) {
 	base := strings.Repeat("../", strings.Count(below, "/"))
 	if base == "" {
 		base = "./"
@@ -108,17 +118,47 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = io.Copy(w, unpacked)
 }
 
+// languageOf returns the language of the pages for a request: the one that the account has chosen, or
+// else the one that the browser prefers (RFC 9110 §12.5.4).
+func languageOf(r *http.Request) string {
+	if chosen, err := r.Cookie(languageCookie); err == nil && shells[chosen.Value] != nil {
+		return chosen.Value
+	}
+	best, most := defaultLanguage, 0.0
+	for tag, weight := range weights(r.Header.Values("Accept-Language")) {
+		primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+		if shells[primary] != nil && weight > most {
+			best, most = primary, weight
+		}
+	}
+	return best
+}
+
 // takesGzip reports whether Accept-Encoding includes gzip, and not with a weight of 0 (RFC 9110
 // §12.5.3).
 func takesGzip(accepted []string) bool {
-	for coding := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
-		name, weight, _ := strings.Cut(coding, ";")
-		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			continue
+	for coding, weight := range weights(accepted) {
+		if strings.EqualFold(coding, "gzip") {
+			return weight > 0
 		}
-		_, text, weighted := strings.Cut(weight, "=")
-		q, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		return !weighted || err != nil || q > 0
 	}
 	return false
+}
+
+// weights yields the values of an Accept header with their weights (RFC 9110 §12.4.2). A value
+// without a valid weight has the weight 1.
+func weights(accepted []string) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+			value, parameter, _ := strings.Cut(part, ";")
+			_, text, isWeighted := strings.Cut(parameter, "=")
+			weight, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if !isWeighted || err != nil {
+				weight = 1
+			}
+			if !yield(strings.TrimSpace(value), weight) {
+				return
+			}
+		}
+	}
 }

@@ -74,10 +74,50 @@ func TestConsole_Paths(t *testing.T) {
 	}
 }
 
+// The document has the language that the account has chosen, or else the one that the browser prefers
+// most (RFC 9110 §12.5.4); English is the default.
+func TestShell_Language(t *testing.T) {
+	for _, c := range []struct{ accepted, cookie, want string }{
+		{"", "", "en"},
+		{"de", "", "de"},
+		{"de-AT, de;q=0.9, en;q=0.8", "", "de"},
+		{"en-GB, de;q=0.9", "", "en"},
+		{"en;q=0.5, DE-ch;q=0.7", "", "de"},
+		{"fr, de;q=0.3", "", "de"},
+		{"fr, *;q=0.5", "", "en"},
+		{"de;q=0", "", "en"},
+		{"de;q=0, en;q=0.1", "", "en"},
+		{"den", "", "en"},
+		{"", "de", "de"},
+		{"de", "en", "en"},
+		{"de", "fr", "de"},
+		{"de", "../x", "de"},
+	} {
+		header := []string{"Accept-Language", c.accepted}
+		if c.cookie != "" {
+			header = append(header, "Cookie", "other=1; bunting-language="+c.cookie)
+		}
+		text, err := io.ReadAll(get(t, "/console/p/1", header...).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := regexp.MustCompile(`<html lang="(\w+)"`).FindSubmatch(text); got == nil || string(got[1]) != c.want {
+			t.Errorf("Accept-Language %q, cookie %q: %q, want %s", c.accepted, c.cookie, got, c.want)
+		}
+	}
+}
+
 // §5.3: assets are immutable, have their type, and are compressed for clients that accept it. The
 // document has no inline script and no inline style.
 func TestAssets(t *testing.T) {
-	shell, err := io.ReadAll(get(t, "/console/").Body)
+	for _, language := range []string{"en", "de"} {
+		t.Run(language, func(t *testing.T) { checkAssets(t, language) })
+	}
+}
+
+func checkAssets(t *testing.T, language string) {
+	t.Helper()
+	shell, err := io.ReadAll(get(t, "/console/", "Accept-Language", language).Body)
 	if err != nil {
 		t.Fatal(err)
 	}

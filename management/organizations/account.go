@@ -50,8 +50,10 @@ type Me struct {
 	// ScenePersonalisings is always empty.
 	ScenePersonalisings []any           `json:"scene_personalisation"`
 	ThemeMode           json.RawMessage `json:"theme_mode"`
-	Hedgehog            json.RawMessage `json:"hedgehog_config"`
-	Role                *string         `json:"role_at_organization"`
+	// Language is that of the console's pages, or null if it is that of the browser.
+	Language json.RawMessage `json:"language"`
+	Hedgehog json.RawMessage `json:"hedgehog_config"`
+	Role     *string         `json:"role_at_organization"`
 }
 
 // organizationBasic is the short form of an organization inside Me.
@@ -78,6 +80,7 @@ var AccountFields = management.Fields{
 	{Name: "events_column_config", Type: management.Object},
 	{Name: "has_seen_product_intro_for", Type: management.Object, Null: true},
 	{Name: "theme_mode", Type: management.Choice, Choices: []string{"light", "dark", "system"}, Null: true},
+	{Name: "language", Type: management.Choice, Choices: []string{"en", "de"}, Null: true, Help: "of the console's pages; null: that of the browser"},
 	{Name: "hedgehog_config", Type: management.Object, Null: true},
 	{Name: "role_at_organization", Type: management.Choice, Choices: RolesAtOrganization, Null: true},
 	{Name: "set_current_organization", Type: management.Text, Help: "id of an organization of the user"},
@@ -88,7 +91,12 @@ var AccountFields = management.Fields{
 // JSON.
 var userSettings = map[string]string{
 	"notification_settings": "{}", "anonymize_data": "false", "toolbar_mode": `"toolbar"`, "events_column_config": `{"active":"DEFAULT"}`,
-	"has_seen_product_intro_for": "null", "theme_mode": "null", "hedgehog_config": "null",
+	"has_seen_product_intro_for": "null", "theme_mode": "null", "language": "null", "hedgehog_config": "null",
+}
+
+// setting returns a stored setting of a user, or its default.
+func setting(u *management.User, name string) json.RawMessage {
+	return orDefault(u.Settings[name], userSettings[name])
 }
 
 // maxUserSettings is the greatest size of the JSON of all settings of a user, in bytes.
@@ -148,14 +156,12 @@ func (s Account) Me(ctx context.Context, scope *management.Scope) (*Me, error) {
 // exist any more.
 func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	u := c.User
-	// setting returns a stored setting or its default.
-	setting := func(name string) json.RawMessage { return orDefault(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
-		PendingEmail: pendingAddress(u, s.Env.Now()), EmailVerified: u.EmailVerified, Notifications: setting("notification_settings"), AnonymizeData: setting("anonymize_data"),
-		ToolbarMode: setting("toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting("events_column_config"),
-		SeenIntroductions: setting("has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting("theme_mode"),
-		Hedgehog: setting("hedgehog_config"), Role: u.Role,
+		PendingEmail: pendingAddress(u, s.Env.Now()), EmailVerified: u.EmailVerified, Notifications: setting(u, "notification_settings"), AnonymizeData: setting(u, "anonymize_data"),
+		ToolbarMode: setting(u, "toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting(u, "events_column_config"),
+		SeenIntroductions: setting(u, "has_seen_product_intro_for"), ScenePersonalisings: []any{}, ThemeMode: setting(u, "theme_mode"), Language: setting(u, "language"),
+		Hedgehog: setting(u, "hedgehog_config"), Role: u.Role,
 	}
 	var err error
 	if out.HasSocialAuth, err = hasIdentity(tx, u.UUID); err != nil {

@@ -288,7 +288,7 @@ var otherSessionRows = []ruletest.Row{
 // console.md N1: who the caller is and which projects the caller reaches.
 var whoamiRows = []ruletest.Row{
 	{"N1 a key", "bob", "whoami", ``, `{"user":{"email":"bob@example.com"},"method":"key","scopes":["*"],"organization":{"id":"` + ours + `","name":"Ours","level":1},
-		"projects":[{"id":1,"name":"P","level":1,"timezone":"UTC"}],"project":1,"proof_until":null,"expires_at":null}`},
+		"projects":[{"id":1,"name":"P","level":1,"timezone":"UTC"}],"project":1,"proof_until":null,"expires_at":null,"language":null}`},
 	{"N1 no project that is out of reach", "eve", "whoami", ``, `{"organization":{"name":"Ours"},"projects":[],"project":null}`},
 	{"N1 the time zone", "bob", "changeproject", `{"timezone":"Europe/Oslo"}`, `{"timezone":"Europe/Oslo"}`},
 	{"§5.9", "bob", "neworganization => other", `{"name":"Other"}`, `{"name":"Other"}`},

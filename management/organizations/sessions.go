@@ -2,6 +2,7 @@ package organizations
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -224,8 +225,10 @@ type Whoami struct {
 	// is not used any more. Both are null without a session.
 	ProofUntil management.Stamp `json:"proof_until"`
 	ExpiresAt  management.Stamp `json:"expires_at"`
-	Mode       string           `json:"mode"` // full or read_only
-	Version    string           `json:"version"`
+	// Language is the user's setting: that of the console's pages, or null for that of the browser.
+	Language json.RawMessage `json:"language"`
+	Mode     string          `json:"mode"` // full or read_only
+	Version  string          `json:"version"`
 }
 
 // whoamiOrganization is the caller's current organization.
@@ -248,7 +251,7 @@ type whoamiProject struct {
 // Whoami describes the caller. Mode and Version are not set: the server adds them.
 func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Whoami, error) {
-		out := &Whoami{User: c.User.View(), Method: "key", Scopes: c.Key.Scopes, Projects: []whoamiProject{}}
+		out := &Whoami{User: c.User.View(), Method: "key", Scopes: c.Key.Scopes, Projects: []whoamiProject{}, Language: setting(c.User, "language")}
 		if out.Scopes == nil {
 			out.Scopes = []string{allScopes}
 		}

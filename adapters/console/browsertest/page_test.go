@@ -60,9 +60,9 @@ func (s *server) open(t *testing.T, path string) *page {
 }
 
 // openAnonymous creates a tab without a session.
-func (s *server) openAnonymous(t *testing.T) *page {
+func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) *page {
 	t.Helper()
-	ctx, end := chromedp.NewContext(browser)
+	ctx, end := chromedp.NewContext(browser, options...)
 	ctx, late := context.WithTimeout(ctx, 5*patience)
 	p := &page{t: t, ctx: ctx, server: s, requests: map[network.RequestID]string{}, expected: map[string]bool{}}
 	err := chromedp.Listen(ctx, func(ev any) {

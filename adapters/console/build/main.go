@@ -15,15 +15,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
+// Without an argument the command writes the bundles of all languages. With pseudo DIR it writes that of
+// the pseudo-language to DIR.
 func main() {
-	files, err := bundle("../src")
+	dir, make := "../dist", bundle
+	if len(os.Args) == 3 && os.Args[1] == "pseudo" {
+		dir, make = os.Args[2], func(src string) (map[string][]byte, error) { return bundleLanguage(src, pseudoLanguage) }
+	}
+	files, err := make("../src")
 	if err == nil {
-		err = write("../dist", files)
+		err = write(dir, files)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -38,7 +45,7 @@ var pageGroups = map[string]string{
 	"home": mainScript, "flags": mainScript, "signin": mainScript, "notfound": mainScript,
 	"flag": "flag", "why": "flag", "approvals": "flag",
 	"people": "people", "groups": "people", "cohorts": "people", "events": "people",
-	"insights": "analysis", "dashboards": "analysis", "experiments": "analysis",
+	"insights": "analysis", "dashboards": "analysis", "experiments": "experiments",
 	"surveys": "records", "earlyaccess": "records", "errors": "records", "exports": "records",
 }
 
@@ -47,22 +54,45 @@ const (
 	otherPages = "manage"
 )
 
-// bundle returns the files of dist by name, uncompressed.
+// A language is one of the pages. Its bundle has the texts of its catalogue.
+type language struct {
+	code      string
+	shell     string // the name of its document
+	catalogue string // the folder with its texts; "" for those in words.ts and words
+}
+
+var languages = []language{{"en", "shell.html", ""}, {"de", "shell.de.html", "words/de"}}
+
+// bundle returns the files of dist by name, uncompressed. Each language has its own document and
+// scripts: a browser loads only the texts of its language, with no more requests than for another.
+func bundle(src string) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, l := range languages {
+		files, err := bundleLanguage(src, l)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, files)
+	}
+	return all, nil
+}
+
+// bundleLanguage returns the files of a language.
 //
 // esbuild makes a file of the modules that the same set of entry points needs, so pages that share
-// modules in different combinations become dozens of small files. bundle therefore loads pages in
+// modules in different combinations become dozens of small files. bundleLanguage therefore loads pages in
 // groups, puts every module that several groups need into the main script, and lets every group need
 // the whole main script: then there are one file for the main script and one for each group.
-func bundle(src string) (map[string][]byte, error) {
+func bundleLanguage(src string, l language) (map[string][]byte, error) {
 	src, err := filepath.Abs(src)
 	if err != nil {
 		return nil, err
 	}
-	_, modules, err := build(src, nil)
+	_, modules, err := build(src, l, nil)
 	if err != nil {
 		return nil, err
 	}
-	files, _, err := build(src, modules)
+	files, _, err := build(src, l, modules)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +116,7 @@ func bundle(src string) (map[string][]byte, error) {
 	}
 	iconName := fmt.Sprintf("icon-%X.svg", sha256.Sum256(icon))[:13] + ".svg"
 	files[iconName] = icon
-	files["shell.html"] = fmt.Appendf(nil, shell, iconName, style, script)
+	files[l.shell] = fmt.Appendf(nil, shell, l.code, iconName, style, script)
 	return files, nil
 }
 
@@ -95,7 +125,7 @@ var onlyImport = regexp.MustCompile(`^import"\./([\w-]+\.js)";\s*$`)
 
 // build bundles the sources. If modules has the modules of an earlier build, those that are shared are
 // in the main script.
-func build(src string, modules *graph) (map[string][]byte, *graph, error) {
+func build(src string, l language, modules *graph) (map[string][]byte, *graph, error) {
 	routes, err := os.ReadFile(filepath.Join(src, "routes.ts"))
 	if err != nil {
 		return nil, nil, err
@@ -113,8 +143,9 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 		EntryPoints: []string{"main.ts", "styles/main.css"}, AbsWorkingDir: src,
 		Bundle: true, Splitting: true, Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, Metafile: true,
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone,
+		Define:     map[string]string{"LANGUAGE": strconv.Quote(l.code)},
 		EntryNames: "[name]-[hash]", ChunkNames: "[name]-[hash]", Outdir: "dist", TsconfigRaw: `{"compilerOptions": {"strict": true}}`,
-		Plugins: []api.Plugin{{Name: "groups of pages", Setup: func(b api.PluginBuild) {
+		Plugins: []api.Plugin{{Name: "groups of pages and texts", Setup: func(b api.PluginBuild) {
 			b.OnResolve(api.OnResolveOptions{Filter: "^group:"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 				return api.OnResolveResult{Path: strings.TrimPrefix(a.Path, "group:"), Namespace: "group"}, nil
 			})
@@ -126,15 +157,21 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 				if module = filepath.ToSlash(module); err == nil && module == "routes.ts" {
 					return load(grouped, module, src), nil
 				}
-				if err != nil || len(additional[module]) == 0 {
+				file := l.fileOf(src, module)
+				if err != nil || file == a.Path && len(additional[module]) == 0 {
 					return out, err // esbuild loads it
 				}
-				text, err := os.ReadFile(a.Path)
+				if l.catalogue == pseudoCatalogue && isTexts(module) {
+					text, err := pseudoTexts(a.Path)
+					return load(text, module, filepath.Dir(a.Path)), err
+				}
+				text, err := os.ReadFile(file)
 				if err != nil {
 					return out, err
 				}
-				return load(string(text), module, filepath.Dir(a.Path)), nil
+				return load(string(text), module, filepath.Dir(file)), nil
 			})
+			loadEnglish(b)
 		}}},
 	})
 	if len(out.Errors) > 0 {
@@ -147,6 +184,17 @@ func build(src string, modules *graph) (map[string][]byte, *graph, error) {
 	var found graph
 	err = json.Unmarshal([]byte(out.Metafile), &found)
 	return files, &found, err
+}
+
+// isTexts reports whether a module has texts.
+func isTexts(module string) bool { return module == "words.ts" || path.Dir(module) == "words" }
+
+// fileOf returns the file of a module in a language.
+func (l language) fileOf(src, module string) string {
+	if l.catalogue != "" && isTexts(module) {
+		return filepath.Join(src, l.catalogue, path.Base(module))
+	}
+	return filepath.Join(src, module)
 }
 
 // pageImport matches how the table of routes loads a page.
@@ -198,7 +246,7 @@ func (g *graph) additionalImports() map[string][]string {
 	}
 	first := g.neededBy(main)
 	for _, module := range slices.Sorted(maps.Keys(users)) {
-		if users[module] > 1 && !first[module] {
+		if users[module] > 1 && !first[module] && !strings.HasPrefix(module, english) { // texts in English come with those that use them
 			imports[main] = append(imports[main], module)
 		}
 	}
@@ -237,9 +285,9 @@ func (g *graph) neededBy(module string) map[string]bool {
 	return found
 }
 
-// shell is the only HTML document. Scripts create the content of all pages.
+// shell is the HTML document of a language. Scripts create the content of all pages.
 const shell = `<!doctype html>
-<html lang="en" dir="ltr">
+<html lang="%s" dir="ltr">
 <head>
 <meta charset="utf-8">
 <base href="{{.}}">
@@ -263,7 +311,7 @@ func write(dir string, files map[string][]byte) error {
 		return err
 	}
 	for name, text := range files {
-		if name != "shell.html" {
+		if path.Ext(name) != ".html" {
 			var err error
 			if text, err = pack(text); err != nil {
 				return err

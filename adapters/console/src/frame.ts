@@ -7,7 +7,7 @@ import { menu } from "./ui/menu";
 import { forbidden, pendingResources, heading, problem } from "./ui/parts";
 import { arrival, go, href, mayLeave, place } from "./router";
 import { findRoute, routes, hasPage, scopeOf, type Page, type Route } from "./routes";
-import { homeProject, hasScope, project, session, signOut } from "./session";
+import { homeProject, hasOwnSession, hasScope, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { cancelRestore, restoreView } from "./ui/views";
 import { openSearch } from "./search";
@@ -78,7 +78,7 @@ function account(): HTMLElement {
     { ...themeItem("light", words.light), line: true },
     themeItem("dark", words.dark),
     themeItem("system", words.system),
-    { label: words.signOut, line: true, run: () => void mayLeave().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // the next person begins at Home
+    { label: words.signOut, line: true, available: hasOwnSession(), run: () => void mayLeave().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // the next person begins at Home
   ]);
 }
 

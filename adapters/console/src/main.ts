@@ -1,5 +1,6 @@
 // The entry point: loads the session, then shows the frame.
 import { startChanges } from "./changes";
+import { startLanguage } from "./chosenlanguage";
 import { frame } from "./frame";
 import { words } from "./words";
 import { startFocus } from "./ui/focus";
@@ -12,6 +13,7 @@ import { startSignIn } from "./signin";
 
 startReports();
 startTheme();
+startLanguage();
 startRouter();
 startSignIn();
 const main = frame();

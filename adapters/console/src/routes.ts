@@ -2,9 +2,6 @@
 import type { Child } from "./ui/dom";
 import type { Icon } from "./ui/icons";
 import { words } from "./words";
-import { connectWords } from "./words/connect";
-import { healthWords } from "./words/health";
-import { organizationWords } from "./words/organization";
 
 export type Params = Record<string, string>;
 export type Page = (params: Params) => Child;
@@ -40,7 +37,7 @@ export const routes: Route[] = [
   { path: "p/:project/flags/:id/history", title: words.tabs.history, page: () => import("./pages/flag/history"), within: words.flags },
   { path: "p/:project/flags/:id/code", title: words.code, page: () => import("./pages/flag/code"), within: words.flags },
   { path: "p/:project/why", title: words.why, page: () => import("./pages/why/why"), nav: words.why, icon: "why", scope: "feature_flag:read" },
-  { path: "connect", title: connectWords.title, page: () => import("./pages/connect") },
+  { path: "connect", title: words.connectProgram, page: () => import("./pages/connect") },
   { path: "account", title: words.account, page: () => import("./pages/account") },
   { path: "p/:project/experiments", title: words.experiments, page: () => import("./pages/experiments/list"), nav: words.experiments, icon: "flask", scope: "experiment:read" },
   { path: "p/:project/experiments/new", title: words.experiments, page: () => import("./pages/experiments/new"), within: words.experiments },
@@ -88,12 +85,12 @@ export const routes: Route[] = [
   { path: "p/:project/warnings", title: words.warnings, page: () => import("./pages/warnings"), nav: words.warnings, icon: "bell", scope: "project:read" },
   { path: "p/:project/settings", title: words.settings, page: () => import("./pages/settings/project"), nav: words.settings, icon: "gear", scope: "project:read" },
   { path: "p/:project/settings/access", title: words.access, page: () => import("./pages/access/project"), within: words.settings, scope: "access_control:read" },
-  { path: "p/:project/activity", title: organizationWords.activity, page: () => import("./pages/activity"), nav: organizationWords.activity, icon: "clock", scope: "activity_log:read" },
-  { path: "organization/members", title: organizationWords.members, page: () => import("./pages/organization/members"), nav: organizationWords.members, icon: "people", scope: "organization_member:read" },
-  { path: "organization/domains", title: organizationWords.domains, page: () => import("./pages/organization/domains"), nav: organizationWords.domains, icon: "globe", scope: "organization:read" },
-  { path: "organization/usage", title: organizationWords.usage, page: () => import("./pages/organization/usage"), nav: organizationWords.usage, icon: "meter", scope: "organization:read" },
-  { path: "organization/settings", title: organizationWords.settings, page: () => import("./pages/organization/settings") },
-  { path: "organization/health", title: healthWords.health, page: () => import("./pages/organization/health"), nav: healthWords.health, icon: "heart", scope: "organization:read" },
+  { path: "p/:project/activity", title: words.activity, page: () => import("./pages/activity"), nav: words.activity, icon: "clock", scope: "activity_log:read" },
+  { path: "organization/members", title: words.members, page: () => import("./pages/organization/members"), nav: words.members, icon: "people", scope: "organization_member:read" },
+  { path: "organization/domains", title: words.domains, page: () => import("./pages/organization/domains"), nav: words.domains, icon: "globe", scope: "organization:read" },
+  { path: "organization/usage", title: words.usage, page: () => import("./pages/organization/usage"), nav: words.usage, icon: "meter", scope: "organization:read" },
+  { path: "organization/settings", title: words.organizationSettings, page: () => import("./pages/organization/settings") },
+  { path: "organization/health", title: words.health, page: () => import("./pages/organization/health"), nav: words.health, icon: "heart", scope: "organization:read" },
 ];
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));

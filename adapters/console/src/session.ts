@@ -15,6 +15,10 @@ export interface Project {
 
 export interface Session {
   user: { id: number; uuid: string; email: string; first_name: string };
+  /** When the last proof of identity expires. It is null without a session of this server, as with the sign-in of a service that embeds it. */
+  proof_until: string | null;
+  /** The language that the account has chosen, or null if it is that of the browser. */
+  language: string | null;
   scopes: string[];
   organization: { id: string; name: string; level: number };
   projects: Project[];
@@ -50,6 +54,9 @@ export function hasScope(scope: string): boolean {
   if (action === "write" && s.mode === "read_only") return false;
   return s.scopes.some((x) => x === "*" || x === scope || (action === "read" && x === `${object}:write`));
 }
+
+/** Reports whether this server keeps the session. A service that embeds the server may have its own sign-in instead. */
+export const hasOwnSession = (): boolean => Boolean(session()?.proof_until);
 
 /** Reports whether the person is at least an administrator of the organization. */
 export const isAdministrator = (): boolean => (session()?.organization.level ?? 0) >= 8;

@@ -23,6 +23,9 @@ interface Methods {
 
 const methods = signal<Methods | null>(null);
 
+/** Reports whether people sign in with this server, and not with a service that embeds it. */
+const hasOwnSignIn = (m: Methods): boolean => m.link || m.key || m.oidc.length > 0;
+
 async function loadMethods(): Promise<void> {
   if (methods.peek()) return;
   methods.set(await get<Methods>("session/methods/").catch(() => ({ link: true, key: true, mail: false, passkey: false, oidc: [], secure: true })));
@@ -55,7 +58,8 @@ export function signInControls(o: { submit: string; path: string; next: string; 
   };
   const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(withKey)) }, field(key, { label: words.personalKey, hint: words.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
   return [
-    () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, words.needHTTPS) : null),
+    () => (methods() && hasOwnSignIn(methods()!) && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, words.needHTTPS) : null),
+    () => (methods() && !hasOwnSignIn(methods()!) ? h("p", null, words.signInElsewhere) : null),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
     () => (methods()?.key === false ? null : form),
     () => (methods()?.passkey && havePasskeys() ? button(passkeyWords.signIn, { kind: "wide", run: withPasskey }) : null),

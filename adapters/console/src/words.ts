@@ -1,20 +1,8 @@
-// The texts that several pages show, in English. A text with values in it is a function; Intl
-// formats the numbers. Pages contain no texts of their own.
+// The texts that several pages show, in English; words/de has them in German. A text with values in
+// it is a function; Intl formats the numbers. Pages contain no texts of their own.
+import { count, number, percent } from "./format";
 
-const numbers = new Intl.NumberFormat("en");
-const plural = new Intl.PluralRules("en");
-
-export const number = (n: number): string => numbers.format(n);
-
-/** "1 flag", "5,000 flags". */
-export const count = (n: number, one: string, many = one + "s"): string => `${number(n)} ${plural.select(n) === "one" ? one : many}`;
-
-const lists = new Intl.ListFormat("en", { type: "unit" });
-
-/** "a, b, c". */
-export const list = (items: readonly string[]): string => lists.format(items);
-
-export const percent = (n: number): string => `${numbers.format(n)} %`;
+export { count, list, number, percent } from "./format";
 
 export const words = {
   bunting: "Bunting",
@@ -56,6 +44,7 @@ export const words = {
   undo: "Undo",
   loading: "Loading",
   total: "Total",
+  nRows: (n: number) => count(n, "row"),
   dash: "–",
   title: (h1: string, project: string) => [h1, project, "Bunting"].filter(Boolean).join(" · "),
   offline: (s: number) => `No connection. Trying again in ${s} s.`,
@@ -100,9 +89,13 @@ export const words = {
   health: "Health",
   account: "Account",
   access: "Access",
+  organizationSettings: "Organization settings",
+  connectProgram: "Connect a program",
+  resources: { events: "Events", feature_flags: "Feature flags", exceptions: "Exceptions", recordings: "Recordings", surveys: "Surveys", llm_events: "LLM events" } as Record<string, string>,
 
   // sign in
   signIn: "Sign in",
+  signInElsewhere: "People sign in with the service that this server is part of. Sign in there, then open the console again.",
   signInAgain: "Sign in again",
   signInAgainText: "Your session has ended. Your unsaved changes are still here.",
   confirmYou: "Confirm it is you",

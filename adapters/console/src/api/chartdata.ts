@@ -1,7 +1,7 @@
 // The conversion of query responses to charts: lines over buckets, and a table of the numbers.
 import type { QueryResponse } from "./query";
 import { formatTime } from "../ui/time";
-import { count, percent, words } from "../words";
+import { percent, words } from "../words";
 import { insightWords } from "../words/insights";
 
 export interface Line {
@@ -250,4 +250,4 @@ export function toCSV(t: Table): string {
   return [t.columns, ...t.rows, ...(t.total ? [t.total] : [])].map((r) => r.map(cell).join(",") + "\r\n").join("");
 }
 
-export const rowsOf = (t: Table) => count(t.rows.length, "row");
+export const rowsOf = (t: Table) => words.nRows(t.rows.length);

@@ -49,7 +49,7 @@ export const flatFilters = (g: RuleGroup): RuleFilter[] | undefined => (g.values
 /** Describes a rule in one line. */
 export function ruleText(g: RuleGroup): string {
   const one = (x: RuleGroup | RuleFilter) =>
-    isGroup(x) ? `(${ruleText(x)})` : [(errorWords.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : valueTexts(x.value).join(", ")].filter(Boolean).join(" ");
+    isGroup(x) ? `(${ruleText(x)})` : [errorWords.inRule[x.type] ?? x.type, x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : valueTexts(x.value).join(", ")].filter(Boolean).join(" ");
   return g.values.map(one).join(g.type === "OR" ? errorWords.or : errorWords.and) || errorWords.everyError;
 }
 

@@ -1,5 +1,5 @@
 // Flags as the API represents them, and their summaries in lists.
-import { words, count } from "../words";
+import { percent, words } from "../words";
 
 export interface User {
   id: number;
@@ -102,9 +102,9 @@ export function rolloutText(f: Row): string {
   const variants = f.variants ?? f.filters?.multivariate?.variants.length ?? 0;
   const open = groups.length === 1 && !groups[0]!.properties?.length;
   const conditions = open ? words.everybody : words.nConditions(n);
-  if (variants) return `${count(variants, "variant")} · ${conditions}`;
+  if (variants) return `${words.nVariants(variants)} · ${conditions}`;
   const shares = groups.map((g) => g.rollout_percentage ?? 100);
   const same = shares.length > 0 && shares.every((s) => s === shares[0]);
   const share = f.rollout_percentage ?? (same ? shares[0] : shares.length ? Math.max(...shares) : null);
-  return [share === null || share === undefined ? "" : `${share} %`, conditions].filter(Boolean).join(" · ");
+  return [share === null || share === undefined ? "" : percent(share), conditions].filter(Boolean).join(" · ");
 }

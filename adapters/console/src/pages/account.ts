@@ -7,10 +7,11 @@ import { time } from "../ui/time";
 import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { comfortableRows, setComfortableRows, setTheme, theme, type Theme } from "../theme";
+import { hasOwnSession } from "../session";
 import { words } from "../words";
 import { accountWords } from "../words/account";
 import { ownPasskeys } from "./ownpasskeys";
-import { ownProfile, timesField } from "./ownprofile";
+import { languageField, ownProfile, timesField } from "./ownprofile";
 import { scopeChooser, objects } from "./scopes";
 
 interface Key {
@@ -39,7 +40,7 @@ const rights: [string, string, (chosen: string[]) => string[]][] = [
 ];
 
 export default function account(): Child {
-  return [heading(words.account), ownProfile(), lookSection(), keys(), sessions(), ownPasskeys()];
+  return [heading(words.account), ownProfile(), lookSection(), keys(), hasOwnSession() ? [sessions(), ownPasskeys()] : null];
 }
 
 function lookSection(): HTMLElement {
@@ -51,6 +52,7 @@ function lookSection(): HTMLElement {
     { class: "card", "aria-label": words.look },
     h("h2", null, words.look),
     h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
+    languageField(),
     timesField(),
     h("label", { class: "check" }, rows, accountWords.comfortable),
     h("label", { class: "check" }, letters, words.letterShortcuts),

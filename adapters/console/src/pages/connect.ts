@@ -4,6 +4,7 @@ import { button, field, heading, select } from "../ui/parts";
 import { ApiError, send } from "../api/client";
 import { param } from "../router";
 import { homeProject, session } from "../session";
+import { words } from "../words";
 import { connectWords } from "../words/connect";
 
 interface Program {
@@ -61,7 +62,7 @@ export default function connect(): Child {
     );
   const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void loadProgram()) }, field(code, { label: connectWords.code, hint: connectWords.codeHint, fault }), button(connectWords.next, { kind: "primary", submit: true }));
   return [
-    heading(connectWords.title),
+    heading(words.connectProgram),
     () => {
       if (notes().length) return h("section", { class: "card", role: "status" }, notes().map((t) => h("p", null, t)));
       const p = program();

@@ -8,7 +8,6 @@ import { projectPath, hasScope, project, session } from "../session";
 import { percent, words } from "../words";
 import { approvalWords } from "../words/approvals";
 import { homeWords } from "../words/home";
-import { organizationWords } from "../words/organization";
 
 type Used = { usage: number; todays_usage: number; limit: number | null };
 
@@ -48,7 +47,7 @@ export function needs(): Child {
     if (dropped?.results.length) add(at("warnings"), homeWords.dropped(dropped.results.length, dropped.next !== null));
     for (const [name, u] of Object.entries(usage.data() ?? {})) {
       const share = u && u.limit ? (u.usage + u.todays_usage) / u.limit : 0;
-      if (share >= nearLimit) add(`organization/usage?resource=${name}`, homeWords.nearLimit(organizationWords.resources[name] ?? name), percent(Math.floor(share * 100)));
+      if (share >= nearLimit) add(`organization/usage?resource=${name}`, homeWords.nearLimit(words.resources[name] ?? name), percent(Math.floor(share * 100)));
     }
     return out;
   });

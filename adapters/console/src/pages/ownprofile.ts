@@ -48,6 +48,22 @@ function form(me: () => Me, reload: () => void): HTMLElement {
   );
 }
 
+/** Returns the select of the language of the pages, which the account keeps. Another language loads the page again. */
+export function languageField(): HTMLElement {
+  const fault = signal<string | undefined>(undefined);
+  const chosen = () => session()?.language ?? "";
+  const choose = async (to: string) => {
+    fault.set(undefined);
+    try {
+      await send("PATCH", "users/@me/", { language: to || null });
+      session.update((s) => s && { ...s, language: to || null });
+    } catch (e) {
+      fault.set(e instanceof ApiError ? e.detail : String(e));
+    }
+  };
+  return field(select(chosen, () => Object.entries(accountWords.languages), (to) => void choose(to)), { label: accountWords.language, fault });
+}
+
 /** Returns the select of the time zone in which times are shown. */
 export function timesField(): HTMLElement {
   return field(select(times, () => Object.entries(accountWords.times), (t) => setTimes(t as Times)), { label: accountWords.timesIn });

@@ -10,7 +10,6 @@ import { invalidate } from "../api/cache";
 import { ApiError, get, send } from "../api/client";
 import type { Flag, User } from "../api/flags";
 import { projectPath } from "../session";
-import { flagTabWords } from "../words/flagtabs";
 import { pinWords } from "../words/pins";
 import { personChoice, suggestFlags } from "./suggest";
 
@@ -57,7 +56,7 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
     const run = async () => {
       const at = until.value.trim() && parseLocalTime(until.value, zone);
       const id = who.peek().trim();
-      faults.until.set(at === undefined ? flagTabWords.whenWanted : "");
+      faults.until.set(at === undefined ? pinWords.untilWrong : "");
       faults.who.set(!id ? pinWords.whoWanted : !flag.peek() ? pinWords.flagWanted : "");
       if (at === undefined || faults.who.peek()) return;
       const text = value.peek();

@@ -2,12 +2,13 @@
 import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
 import { scroller } from "./table";
 import { change, toCSV, type Cell, type Line, type ChartData, type Table } from "../api/chartdata";
+import { language } from "../language";
 import { number, percent, words } from "../words";
 import { insightWords } from "../words/insights";
 
 const maxLines = 6;
 const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
-const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const brief = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
 
 /** A line with the number of its color and pattern. Lines of the same in both periods share it. */
 interface DrawnLine extends Line {
@@ -73,7 +74,7 @@ function grid(p: ChartData, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
   const short = (label: string) => (label.length > 12 ? label.replace(/ \d{4}(?= |$)/, "") : label).slice(0, 14);
   return [
-    k.ticks.map((v) => [s("line", { class: v === 0 ? "base" : "grid", x1: axis.left, x2: k.width - axis.right, y1: k.y(v), y2: k.y(v) }), s("text", { class: "tick-text end", x: axis.left - 6, y: k.y(v) + 4 }, p.percent ? `${v} %` : brief.format(v))]),
+    k.ticks.map((v) => [s("line", { class: v === 0 ? "base" : "grid", x1: axis.left, x2: k.width - axis.right, y1: k.y(v), y2: k.y(v) }), s("text", { class: "tick-text end", x: axis.left - 6, y: k.y(v) + 4 }, p.percent ? percent(v) : brief.format(v))]),
     p.labels.map((label, i) => (i % each ? null : s("text", { class: "tick-text middle", x: k.x(i), y: k.height - 6 }, short(label)))),
   ];
 }

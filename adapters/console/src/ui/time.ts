@@ -1,5 +1,6 @@
 // Times. They are shown relative to now up to a week, then as a date, with the full time as the title.
 import { h, signal } from "./dom";
+import { dateLanguage, language } from "../language";
 import { homeProject, project, session } from "../session";
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -7,7 +8,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ["hour", 3_600],
   ["minute", 60],
 ];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "narrow" });
 type Format = Intl.DateTimeFormatOptions;
 const day: Format = { day: "numeric", month: "short", year: "numeric" };
 const full: Format = { dateStyle: "medium", timeStyle: "long" };
@@ -42,7 +43,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 export function formatTime(at: string | number, how: Format, where = displayZone()): string {
   const key = where + JSON.stringify(how);
   let f = formats.get(key);
-  if (!f) formats.set(key, (f = new Intl.DateTimeFormat("en-GB", { ...how, timeZone: where })));
+  if (!f) formats.set(key, (f = new Intl.DateTimeFormat(dateLanguage, { ...how, timeZone: where })));
   return f.format(new Date(at));
 }
 

@@ -1,6 +1,5 @@
 // Texts of the page Connect a program.
 export const connectWords = {
-  title: "Connect a program",
   text: "A program that signs in shows a code. Allow access only if you started the program yourself and it shows this code.",
   code: "Code",
   codeHint: "Such as BCDF-GHJK",

@@ -43,6 +43,8 @@ export const errorWords = {
   any: "Any",
   of: "Filter by",
   kinds: { event: "Event", person: "Person", error_tracking_issue: "Error", feature: "Flag" } as Record<string, string>,
+  /** The same kinds inside the text of a rule. */
+  inRule: { event: "event", person: "person", error_tracking_issue: "error", feature: "flag" } as Record<string, string>,
   everyError: "every error",
   and: " and ",
   or: " or ",

@@ -1,5 +1,5 @@
 // Texts of the pages for an organization and of the page Activity.
-import { number } from "../words";
+import { count, number } from "../words";
 
 export const organizationWords = {
   ownersOnly: "Only owners of the organization may do this.",
@@ -38,6 +38,7 @@ export const organizationWords = {
   noRoles: "There are no roles.",
   membersOf: (role: string) => `Members of ${role}`,
   noMembers: "Nobody has this role.",
+  nMembers: (n: number) => count(n, "member"),
   member: "Member",
   noMember: (email: string) => `No member has the address ${email}.`,
   addMember: "Add",
@@ -82,7 +83,6 @@ export const organizationWords = {
 
   usage: "Usage",
   resource: "Resource",
-  resources: { events: "Events", feature_flags: "Feature flags", exceptions: "Exceptions", recordings: "Recordings", surveys: "Surveys", llm_events: "LLM events" } as Record<string, string>,
   thisMonth: (resource: string) => `${resource} this month`,
   used: (n: number, total: number | null) => (total === null ? `${number(n)}, without a limit` : `${number(n)} of ${number(total)}`),
   reachedOn: (day: string) => `At this rate the limit is reached on ${day}.`,
@@ -99,7 +99,6 @@ export const organizationWords = {
   saveLimits: "Save limits",
   nothingUsed: "There is no usage this month.",
 
-  settings: "Organization settings",
   general: "General",
   name: "Name",
   membersInvite: "Members may invite",

@@ -22,6 +22,7 @@ export const pinWords = {
   groupOf: (type: string, key: string) => `${type} ${key}`,
   pinned: (value: string, who: string) => `Pinned ${value} for ${who}`,
   unpinned: (who: string) => `Unpinned ${who}`,
+  untilWrong: "This is not a valid time. Use the format 2026-12-01 09:00.",
   whoWanted: "Choose a person.",
   flagWanted: "Choose a flag.",
 };

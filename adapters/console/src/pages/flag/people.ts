@@ -9,7 +9,7 @@ import type { Flag } from "../../api/flags";
 import { href, param, setParams } from "../../router";
 import { hasPage, type Params } from "../../routes";
 import { projectPath, project } from "../../session";
-import { count, number, words } from "../../words";
+import { number, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
 import { flagPage } from "./frame";
 import { pins } from "./pins";
@@ -48,7 +48,7 @@ function people(flag: Signal<Flag>): Child {
       got.set(a);
       fault.set(undefined);
       const n = value ? (a.after[value] ?? 0) : a.of;
-      if (!cursor && !search) announce(count(n, "person", "people"));
+      if (!cursor && !search) announce(words.nPeople(n));
     } catch (e) {
       if (!mine.signal.aborted) fault.set(e);
     }

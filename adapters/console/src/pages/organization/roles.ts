@@ -11,7 +11,7 @@ import { toggle } from "../../ui/toggle";
 import type { Member, Role, RoleMember } from "../../api/access";
 import { ApiError, get, send } from "../../api/client";
 import { hasScope, isAdministrator } from "../../session";
-import { count, words } from "../../words";
+import { words } from "../../words";
 import { organizationWords } from "../../words/organization";
 import { showRefusal } from "../flags/actions";
 
@@ -36,7 +36,7 @@ export function rolesSection(list: Pages<Role>, again: () => void): Child {
         organizationWords.roles,
         [
           { label: organizationWords.role, cell: (r) => h("bdi", null, () => r().name) },
-          { label: organizationWords.members, cell: (r) => () => count(r().members.length, "member"), class: "meta" },
+          { label: organizationWords.members, cell: (r) => () => organizationWords.nMembers(r().members.length), class: "meta" },
           { label: organizationWords.newMembers, cell: (r) => toggle(() => organizationWords.newMembersGet(r().name), () => r().is_default, ask(() => setDefault(r.peek())), () => (hasScope(scope) ? disabledReason() : words.needs(scope))) },
           { label: "", cell: tools, class: "tight" },
         ],

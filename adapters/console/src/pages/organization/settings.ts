@@ -23,7 +23,7 @@ const write = "organization:write";
 
 export default function organizationPage(): Child {
   const got = resource<Organization>(() => ({ path: at }));
-  return [heading(organizationWords.settings, button(organizationWords.newProject, { scope: "project:write", run: newProject })), showResource(got, (data) => {
+  return [heading(words.organizationSettings, button(organizationWords.newProject, { scope: "project:write", run: newProject })), showResource(got, (data) => {
     const o = signal(data());
     return [general(o), danger(o)];
   })];

@@ -33,10 +33,10 @@ const used = (r: Resource) => r.usage + r.todays_usage;
 
 export default function usagePage(): Child {
   const got = resource<Usage>(() => ({ path: "organizations/@current/usage/" }));
-  const chosen = () => (param("resource") in organizationWords.resources ? param("resource") : "events");
+  const chosen = () => (param("resource") in words.resources ? param("resource") : "events");
   return [
     heading(organizationWords.usage),
-    h("div", { class: "filters low" }, field(select(chosen, () => Object.entries(organizationWords.resources), (v) => setParams({ resource: v })), { label: organizationWords.resource })),
+    h("div", { class: "filters low" }, field(select(chosen, () => Object.entries(words.resources), (v) => setParams({ resource: v })), { label: organizationWords.resource })),
     showResource(got, (data) => [() => month(data(), chosen()), () => limits(data(), () => (invalidate("usage"), got.reload()))]),
   ];
 }
@@ -50,7 +50,7 @@ export function limitDay(r: Resource, from: string, to: string, now = Date.now()
 
 function month(u: Usage, name: string): Child {
   const r = u[name]!;
-  const label = organizationWords.resources[name]!;
+  const label = words.resources[name]!;
   const days = [...new Set(r.days.map((d) => d.day))].sort();
   const usedOn = (day: string) => r.days.filter((d) => d.day === day).reduce((a, d) => a + d.count, 0);
   const line = { label: label, data: days.map(usedOn) };
@@ -78,12 +78,12 @@ function month(u: Usage, name: string): Child {
 
 /** Returns the form of the limits, which owners can change. */
 function limits(u: Usage, again: () => void): Child {
-  const texts = signal<Record<string, string>>(Object.fromEntries(Object.keys(organizationWords.resources).map((name) => [name, u[name]?.limit?.toString() ?? ""])));
+  const texts = signal<Record<string, string>>(Object.fromEntries(Object.keys(words.resources).map((name) => [name, u[name]?.limit?.toString() ?? ""])));
   const fault = signal("");
   const owner = () => (session()?.organization.level ?? 0) >= 15;
   const one = (name: string) => {
     const el: HTMLInputElement = h("input", { type: "number", min: 0, step: 1, value: texts.peek()[name]!, disabled: () => !owner(), oninput: () => texts.update((t) => ({ ...t, [name]: el.value })) });
-    return field(el, { label: organizationWords.limitOf(organizationWords.resources[name]!) });
+    return field(el, { label: organizationWords.limitOf(words.resources[name]!) });
   };
   const save = async () => {
     fault.set("");
@@ -99,7 +99,7 @@ function limits(u: Usage, again: () => void): Child {
     h("h2", null, organizationWords.limits),
     h("p", { class: "meta" }, organizationWords.limitsText),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    Object.keys(organizationWords.resources).map(one),
+    Object.keys(words.resources).map(one),
     button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabledReason: () => (owner() ? null : organizationWords.ownersOnly), run: save }),
   ]);
 }

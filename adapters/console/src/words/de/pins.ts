@@ -1,0 +1,30 @@
+// Texts for pinned values, in German.
+import type { pinWords as English } from "../pins";
+
+export const pinWords: typeof English = {
+  pins: "Fixierte Werte",
+  pin: "Einen Wert fixieren",
+  pinButton: "Fixieren",
+  pinKey: (key: string) => `${key} fixieren`,
+  unpin: "Fixierung aufheben",
+  unpinOf: (who: string) => `Fixierung für ${who} aufheben`,
+  unpinAsk: (who: string) => `Fixierung für ${who} aufheben?`,
+  unpinText: "Danach gelten wieder die Bedingungen des Flags.",
+  text: "Ein fixierter Wert gilt für eine Person oder Gruppe anstelle der Bedingungen. SDKs mit lokaler Auswertung überlassen Flags mit fixierten Werten dem Server.",
+  none: "Kein Wert ist fixiert.",
+  person: "Person",
+  flag: "Flag",
+  value: "Wert",
+  until: "Bis",
+  untilHint: (zone: string) => `Zum Beispiel 2026-12-01 09:00, in der Zeitzone ${zone}. Leer lassen für kein Ende.`,
+  note: "Notiz",
+  by: "Von",
+  never: "Kein Ende",
+  erased: "Gelöscht",
+  groupOf: (type: string, key: string) => `${type} ${key}`,
+  pinned: (value: string, who: string) => `${value} für ${who} fixiert`,
+  unpinned: (who: string) => `Fixierung für ${who} aufgehoben`,
+  untilWrong: "Das ist keine gültige Zeit. Das Format ist 2026-12-01 09:00.",
+  whoWanted: "Bitte eine Person auswählen.",
+  flagWanted: "Bitte ein Flag auswählen.",
+};

@@ -1,0 +1,60 @@
+// Texts of the page Why?, in German.
+import type { differences as Differences, outcomes as Outcomes, whyWords as English } from "../why";
+
+export const whyWords: typeof English = {
+  text: "Für eine Person und ein Flag zeigt die Seite den Wert, den die Regeln jetzt ergeben, die Bedingung, die ihn entschieden hat, und den Wert, der der Person zuletzt zugeteilt wurde.",
+  example: "Zum Beispiel: Person ana@example.com, Flag new-checkout.",
+  ask: "Einen Wert erklären",
+  answer: "Antwort",
+  groups: "Gruppen",
+  groupsHint: "Als Typ:Schlüssel, durch Kommas getrennt, zum Beispiel company:acme",
+  is: (flag: string, value: string, person: string) => `${flag} ist ${value} für ${person}`,
+  undecided: "unentschieden",
+  unknownPerson: "Keine gespeicherte Person hat diese ID.",
+  off: "Das Flag ist aus, daher erhalten alle den Wert false. Die Erklärung zeigt, was die Bedingungen ergäben, wenn es an wäre.",
+  sources: "Simuliert und zugeteilt",
+  source: "Quelle",
+  simulated: "Jetzt simuliert",
+  assigned: "Zuletzt zugeteilt",
+  differ: (why: string) => `Die Werte unterscheiden sich: ${why}`,
+  explanation: "Erklärung",
+  copyText: "Als Text kopieren",
+  earlyAccess: "Early Access",
+  holdout: "Holdout",
+  conditionIs: (n: number, outcome: string) => `Bedingung ${n}: ${outcome}`,
+  flagIs: (key: string, value: string) => `Flag ${key}: ${value}`,
+  notReached: "nicht erreicht",
+  noRules: "Es hat keine Bedingungen.",
+  rollout: "Rollout",
+  variant: "Variante",
+  cohort: (id: number) => `Kohorte ${id}`,
+  saw: (value: string, source: string) => `gesehen: ${value} (${source})`,
+  missing: "sie fehlt",
+  noHash: "kein Hash nötig",
+  bucketOf: (bucket: number, hash: string, input: string) => `Bucket ${bucket} von ${hash}("${input}")`,
+  allOf: "Alle von",
+  anyOf: "Mindestens eins von",
+  negated: "negiert",
+  whatIf: "Was wäre, wenn",
+  whatIfText: "Diese Eigenschaften ersetzen bei dieser Auswertung die gespeicherten. Nichts wird gespeichert.",
+  nth: (n: number) => `Eigenschaft ${n}`,
+  addProperty: "Eigenschaft hinzufügen",
+  try: "Ausprobieren",
+  withThis: (sentence: string) => `Damit: ${sentence}`,
+};
+
+export const outcomes: typeof Outcomes = {
+  condition_match: "trifft zu",
+  no_condition_match: "trifft nicht zu",
+  out_of_rollout_bound: "außerhalb des Rollouts",
+  no_group_type: "keine solche Gruppe",
+};
+
+export const differences: typeof Differences = {
+  pinned: "Der Wert ist fixiert.",
+  flag_changed: "Das Flag wurde geändert.",
+  other_id: "Er wurde unter einer anderen Distinct-ID zugeteilt.",
+  person_changed: "Die Person hat sich geändert.",
+  supplied: "Die Anfrage enthielt Eigenschaften.",
+  unknown: "Der Grund ist unbekannt.",
+};
