@@ -96,6 +96,9 @@ var steps = []step{
 		standalone.env = []string{"GOWORK=off"}
 		r.run(in("", "go build ./geoip ./capture ./management"), standalone)
 	}},
+	{name: "noconsole", about: "the program without the console serves everything else", needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTest("", "-tags=no_console", "-run=NoConsole", "./cmd/bunting")
+	}},
 	{name: "noalloc", about: "benchmarks named NoAlloc do not allocate; other engines answer alike", needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("bench", "./...")
 		r.run(in("bench", "go run ./report -bench NoAlloc -count 1 -benchtime 2000x"))
