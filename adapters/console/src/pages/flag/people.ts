@@ -11,6 +11,7 @@ import { hasPage, type Params } from "../../routes";
 import { projectPath, project } from "../../session";
 import { number, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
+import { outcomes } from "../../words/why";
 import { flagPage } from "./frame";
 import { pins } from "./pins";
 
@@ -79,7 +80,7 @@ function table(flag: Signal<Flag>, rows: () => Row[]): HTMLElement {
     [
       { label: words.person, cell: (r) => h("bdi", null, () => link(r())) },
       { label: flagTabWords.value, cell: (r) => h("bdi", null, () => r().after) },
-      { label: words.reason, cell: (r) => () => r().reason, class: "meta" },
+      { label: words.reason, cell: (r) => () => outcomes[r().reason] ?? r().reason, class: "meta" },
       { label: "", cell: (r) => () => why(r()), class: "tight" },
     ],
     rows,
