@@ -1,5 +1,5 @@
 // Texts for guarded rollouts.
-import { count } from "../words";
+import { count } from "../format";
 
 export const rolloutWords = {
   title: "Guarded rollout",

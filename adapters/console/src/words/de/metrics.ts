@@ -53,6 +53,8 @@ export const metricWords: typeof English = {
   windowHint: "Wie lange Ereignisse nach der Exposure zählen; leer: bis zum Ende",
   unit: "Einheit des Fensters",
   units: { second: "Sekunden", minute: "Minuten", hour: "Stunden", day: "Tage", week: "Wochen", month: "Monate" },
+  unknownEvents: "Ereignisse zulassen, die das Projekt noch nie erfasst hat",
+  unknownEventsText: "Für Ereignisse, die erst mit der Änderung dazukommen. Sonst wird eine Metrik mit einem unbekannten Ereignis abgelehnt, da der Name falsch geschrieben sein kann.",
   filtered: "Ihre Filter bleiben erhalten.",
 
   // shared metrics

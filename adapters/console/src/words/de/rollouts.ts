@@ -1,4 +1,5 @@
 // Texts for guarded rollouts, in German.
+import { number } from "../../format";
 import type { rolloutWords as English } from "../rollouts";
 
 export const rolloutWords: typeof English = {
@@ -60,5 +61,17 @@ export const rolloutWords: typeof English = {
   goal: "Ziel",
   goals: { decrease: "Verringern", increase: "Erhöhen" },
   made: "Rollout angelegt",
+  follow: "Folgen",
+  followed: "Änderungen an den Rollouts dieses Flags werden per E-Mail gemeldet.",
+  unfollowed: "Änderungen an den Rollouts dieses Flags werden nicht mehr gemeldet.",
+  followers: (n: number) => `${number(n)} ${n === 1 ? "Benutzer erhält" : "Benutzer erhalten"} E-Mails über die Rollouts dieses Flags.`,
+  notices: "Meldungen",
+  noticesText: "Wer den Rollout gestartet hat und wer dem Flag folgt, erhält E-Mails. Ein Webhook erhält dieselben Meldungen.",
+  webhook: "Adresse des Webhooks",
+  webhookHint: "Optional. Sie erhält bei jedem Schritt, jedem Halt und jedem Zurückrollen eine signierte POST-Anfrage.",
+  webhookSecret: "Geheimnis des Webhooks",
+  webhookSecretHint: "Mindestens 16 Zeichen. Es signiert die Anfragen und wird nicht wieder angezeigt.",
+  webhookSecretKept: "Leer: Das gespeicherte Geheimnis bleibt. Eine andere Adresse braucht ein Geheimnis mit mindestens 16 Zeichen.",
+  noticesTo: (address: string) => `Meldungen gehen an ${address}.`,
   blind: "Eine Leitplanke mit dem Ziel „Verringern“ erkennt nicht, wenn die Behandlung Clients davon abhält, Ereignisse zu senden. Dagegen hilft eine Leitplanke mit dem Ziel „Erhöhen“.",
 };

@@ -277,6 +277,7 @@ export const words: typeof EnglishWords = {
   anyContext: "Einer davon",
   allContexts: "Alle davon",
   effect: "Auswirkung",
+  effectFaulty: "Sobald die Fehler behoben sind, steht hier, welche Personen einen anderen Wert erhalten würden.",
   effectWaits: "Sobald das Flag geändert ist, steht hier, welche Personen einen anderen Wert erhalten würden.",
   nobodyChanges: "Niemand erhält einen anderen Wert.",
   changesOf: (n: number, total: number) => (n === 1 ? `${number(n)} von ${number(total)} Personen erhält einen anderen Wert.` : `${number(n)} von ${number(total)} Personen erhalten einen anderen Wert.`),
