@@ -39,7 +39,7 @@ var mostExported = map[string]int{
 	"flags/flagstest":          16,
 	"flags/wire":               31,
 	"geoip":                    21,
-	"management":               270,
+	"management":               238,
 	"management/batchexports":  58,
 	"management/dashboards":    73,
 	"management/errortracking": 21,
