@@ -23,7 +23,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// shells are the documents by language. Each one loads the scripts with its texts.
+// shells are the documents by language. Each one loads the scripts of its language.
 var shells = map[string]*template.Template{
 	defaultLanguage: template.Must(template.ParseFS(dist, "dist/shell.html")),
 	"de":            template.Must(template.ParseFS(dist, "dist/shell.de.html")),
@@ -118,11 +118,11 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = io.Copy(w, unpacked)
 }
 
-// languageOf returns the language of the pages for a request: the one that the account has chosen, or
-// else the one that the browser prefers (RFC 9110 §12.5.4).
+// languageOf returns the language of the pages for a request: the language of the account, or the
+// language that the browser prefers (RFC 9110 §12.5.4).
 func languageOf(r *http.Request) string {
-	if chosen, err := r.Cookie(languageCookie); err == nil && shells[chosen.Value] != nil {
-		return chosen.Value
+	if cookie, err := r.Cookie(languageCookie); err == nil && shells[cookie.Value] != nil {
+		return cookie.Value
 	}
 	best, most := defaultLanguage, 0.0
 	for tag, weight := range weights(r.Header.Values("Accept-Language")) {

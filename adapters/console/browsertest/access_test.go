@@ -25,6 +25,7 @@ func TestOrganization_Roles(t *testing.T) {
 	s := serve(t)
 	s.acceptInvite("ben@example.com")
 	p := s.open(t, "organization/members")
+	p.expect("403 GET /api/projects/1/feature_flags/1/")
 	p.expect("400 POST /api/organizations/@current/roles/")
 	p.click("button", "New role")
 	p.fill("Engineers", "dialog", "New role", "textbox", "Name")

@@ -115,7 +115,7 @@ func (p *page) forgetLanguage() {
 // The pages have the language that the browser prefers, until the account chooses one, which then holds
 // in every browser of that account. Numbers and dates follow the language.
 func TestLanguage_OfBrowserAndAccount(t *testing.T) {
-	s := serve(t)
+	s := (&server{t: t, data: t.TempDir()}).start() // no other test runs at the same time
 	s.api("PATCH", "/api/organizations/@current/", map[string]any{"quotas": map[string]any{"events": 12480}}, nil)
 	p := s.openAnonymous(t, chromedp.WithNewBrowserContext()) // other tests share the cookies of one browser
 	p.prefers("de-AT,de;q=0.9,en;q=0.8")

@@ -144,7 +144,7 @@ func (p *page) expect(requests ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range requests {
-		p.expected[r] = p.expected[r]
+		p.expected[r] = false
 	}
 }
 

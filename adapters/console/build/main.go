@@ -24,11 +24,11 @@ import (
 // Without an argument the command writes the bundles of all languages. With pseudo DIR it writes that of
 // the pseudo-language to DIR.
 func main() {
-	dir, make := "../dist", bundle
+	dir, run := "../dist", bundle
 	if len(os.Args) == 3 && os.Args[1] == "pseudo" {
-		dir, make = os.Args[2], func(src string) (map[string][]byte, error) { return bundleLanguage(src, pseudoLanguage) }
+		dir, run = os.Args[2], func(src string) (map[string][]byte, error) { return bundleLanguage(src, pseudoLanguage) }
 	}
-	files, err := make("../src")
+	files, err := run("../src")
 	if err == nil {
 		err = write(dir, files)
 	}
@@ -39,7 +39,7 @@ func main() {
 }
 
 // pageGroups are the groups in which pages are loaded, by the first part of their path in src/pages.
-// Pages of the group mainScript are in the main script; those that are not named here are in the
+// Pages of the group mainScript are in the main script; pages without a row are in the
 // group otherPages. A request costs more than the pages of a group that are not opened.
 var pageGroups = map[string]string{
 	"home": mainScript, "flags": mainScript, "signin": mainScript, "notfound": mainScript,
@@ -54,17 +54,17 @@ const (
 	otherPages = "manage"
 )
 
-// A language is one of the pages. Its bundle has the texts of its catalogue.
+// A language is one of the pages. Its bundle has the messages of its catalogue.
 type language struct {
 	code      string
 	shell     string // the name of its document
-	catalogue string // the folder with its texts; "" for those in words.ts and words
+	catalogue string // the folder with its messages; "" for words.ts and words
 }
 
 var languages = []language{{"en", "shell.html", ""}, {"de", "shell.de.html", "words/de"}}
 
 // bundle returns the files of dist by name, uncompressed. Each language has its own document and
-// scripts: a browser loads only the texts of its language, with no more requests than for another.
+// scripts: a browser loads only the messages of its language, with no more requests than for another.
 func bundle(src string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for _, l := range languages {
@@ -79,7 +79,7 @@ func bundle(src string) (map[string][]byte, error) {
 
 // bundleLanguage returns the files of a language.
 //
-// esbuild makes a file of the modules that the same set of entry points needs, so pages that share
+// esbuild writes a file with the modules that the same set of entry points needs, so pages that share
 // modules in different combinations become dozens of small files. bundleLanguage therefore loads pages in
 // groups, puts every module that several groups need into the main script, and lets every group need
 // the whole main script: then there are one file for the main script and one for each group.
@@ -123,7 +123,7 @@ func bundleLanguage(src string, l language) (map[string][]byte, error) {
 // onlyImport matches a file that only imports another one.
 var onlyImport = regexp.MustCompile(`^import"\./([\w-]+\.js)";\s*$`)
 
-// build bundles the sources. If modules has the modules of an earlier build, those that are shared are
+// build bundles the sources. If modules has the modules of an earlier build, shared modules are
 // in the main script.
 func build(src string, l language, modules *graph) (map[string][]byte, *graph, error) {
 	routes, err := os.ReadFile(filepath.Join(src, "routes.ts"))
@@ -186,7 +186,7 @@ func build(src string, l language, modules *graph) (map[string][]byte, *graph, e
 	return files, &found, err
 }
 
-// isTexts reports whether a module has texts.
+// isTexts reports whether a module has messages.
 func isTexts(module string) bool { return module == "words.ts" || path.Dir(module) == "words" }
 
 // fileOf returns the file of a module in a language.
@@ -230,7 +230,7 @@ type graph struct {
 }
 
 // additionalImports returns the imports with which the main script contains all modules that several
-// groups need, and every group needs the main script. Of no graph there are none.
+// groups need, and every group needs the main script. Without a graph the result is empty.
 func (g *graph) additionalImports() map[string][]string {
 	imports := map[string][]string{}
 	if g == nil {
@@ -246,7 +246,7 @@ func (g *graph) additionalImports() map[string][]string {
 	}
 	first := g.neededBy(main)
 	for _, module := range slices.Sorted(maps.Keys(users)) {
-		if users[module] > 1 && !first[module] && !strings.HasPrefix(module, english) { // texts in English come with those that use them
+		if users[module] > 1 && !first[module] && !strings.HasPrefix(module, english) { // messages in English are loaded with their users
 			imports[main] = append(imports[main], module)
 		}
 	}

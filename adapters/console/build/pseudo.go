@@ -10,20 +10,20 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// pseudoLanguage is for tests. Its texts are the English ones in brackets, with accents and 40 % longer,
-// so that a page shows which of its texts are not in the catalogue and which layouts have no room. Its
+// pseudoLanguage is for tests. Its messages are the English messages in brackets, with accents and 40 % longer,
+// so that a page shows which of its messages are not in the catalogue and which layouts have no room. Its
 // numbers and dates are Greek, so that they have no Latin letters.
 var pseudoLanguage = language{"el", "shell.html", pseudoCatalogue}
 
 const (
 	pseudoCatalogue = "pseudo"
-	english         = "english:" // before the path of the English texts that pseudo texts are made from
+	english         = "english:" // before the path of the English messages that pseudo messages are generated from
 )
 
-// exportedTexts matches the names of tables of texts.
+// exportedTexts matches the names of tables of messages.
 var exportedTexts = regexp.MustCompile(`(?m)^export const (\w+)(?:: [^=]+)? = \{`)
 
-// pseudoTexts returns a module with the texts of a file in the pseudo-language.
+// pseudoTexts returns a module with the messages of a file in the pseudo-language.
 func pseudoTexts(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -37,7 +37,7 @@ func pseudoTexts(file string) (string, error) {
 	return out, nil
 }
 
-// loadEnglish lets the modules of pseudoTexts import the English ones.
+// loadEnglish lets the modules of pseudoTexts import the English modules.
 func loadEnglish(b api.PluginBuild) {
 	b.OnResolve(api.OnResolveOptions{Filter: "^" + english}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Path: strings.TrimPrefix(a.Path, english), Namespace: "english"}, nil
