@@ -136,8 +136,10 @@ func Connect(ctx context.Context, c Config) (*Stream, error) {
 	return s, nil
 }
 
-// retry retries do until it succeeds or a retry cannot help: a broker may just be starting.
+// retry retries do until it succeeds or a retry cannot help: a broker may just be starting. If the
+// last attempt is cut off by ctx, the error of the attempt before it is returned, which says more.
 func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) error {
+	var before error
 	for {
 		// The brokers never respond to a request that they receive while they have no leader.
 		once, cancel := context.WithTimeout(ctx, request)
@@ -146,6 +148,10 @@ func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) 
 		if err == nil || isFinal(err) {
 			return err
 		}
+		if ctx.Err() != nil && before != nil {
+			return before
+		}
+		before = err
 		select {
 		case <-ctx.Done():
 			return err

@@ -250,10 +250,10 @@ func TestConnect_Errors(t *testing.T) {
 		want string
 	}{
 		"nobody there":  {natsstream.Config{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", freePort(t)), Patience: time.Second}, "check that the broker is running"},
-		"no JetStream":  {natsstream.Config{URL: plain.ClientURL(), Patience: time.Second}, "nats-server -js -sd DIR"},
+		"no JetStream":  {natsstream.Config{URL: plain.ClientURL(), Patience: 5 * time.Second}, "nats-server -js -sd DIR"},
 		"no password":   {natsstream.Config{URL: locked.ClientURL()}, "user and password"},
 		"no room":       {natsstream.Config{URL: full.ClientURL(), MaxBytes: 1 << 40}, "choose a smaller stream"},
-		"too few of it": {natsstream.Config{URL: full.ClientURL(), Replicas: 3, MaxBytes: 1 << 20, Patience: time.Second}, "replicas"},
+		"too few of it": {natsstream.Config{URL: full.ClientURL(), Replicas: 3, MaxBytes: 1 << 20, Patience: 5 * time.Second}, "replicas"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := natsstream.Connect(t.Context(), tt.c)
