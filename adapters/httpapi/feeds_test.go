@@ -20,7 +20,7 @@ const (
 // feedServer serves an office's feeds, with a configurable length of a second.
 func (o *office) feedServer(t *testing.T, second time.Duration, change func(*httpapi.Config)) *httptest.Server {
 	t.Helper()
-	s, h := o.streamServer(t, longTime, longTime, longTime, change)
+	s, h := streamServer(t, o, longTime, longTime, longTime, change)
 	h.SetFeedTiming(second, 5*time.Millisecond)
 	return s
 }

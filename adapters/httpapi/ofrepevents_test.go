@@ -51,7 +51,7 @@ func (l *listener) greeted(t testing.TB) string {
 // that of the definitions; the messages are not counted (§10.1).
 func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	w := streamWorld(t, `{"id": 1, "key": "secret-name"}`)
-	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
+	s, h := streamServer(t, w, longTime, longTime, longTime, nil)
 	version := func() string {
 		got := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", ownerKey...).Response)
 		return strings.Trim(strings.TrimPrefix(got.Header().Get("ETag"), "W/"), `"`)
@@ -105,7 +105,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 // A change by another server is found by polling; before that only comments are sent.
 func TestOFREPEvents_KeepAlive(t *testing.T) {
 	w := streamWorld(t)
-	s, h := w.streamServer(t, 10*time.Millisecond, longTime, 5*time.Millisecond, nil)
+	s, h := streamServer(t, w, 10*time.Millisecond, longTime, 5*time.Millisecond, nil)
 	l := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1")
 	l.greeted(t)
 	for range 3 {

@@ -136,7 +136,7 @@ func TestOFREPEvents_HerdsAreSpread(t *testing.T) {
 		}
 	}
 	w := streamWorld(t)
-	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
+	s, h := streamServer(t, w, longTime, longTime, longTime, nil)
 	var all []*listener
 	for range 60 {
 		l := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1")

@@ -21,7 +21,7 @@ func bearerOf(key string) []string { return []string{"Authorization", "Bearer " 
 // billed requests (§10.1).
 func TestStream_ConnectAndResume(t *testing.T) {
 	w := streamWorld(t, `{"id": 1, "key": "a", "name": "two\nlines"}`)
-	s, h := w.streamServer(t, longTime, longTime, longTime, nil)
+	s, h := streamServer(t, w, longTime, longTime, longTime, nil)
 	key := ownerKey
 	headers := append(slices.Clone(key), "Origin", "https://app.example", "User-Agent", "posthog-node/5.0")
 	want := readAll(t, open(t, s.Client(), s.URL+"/flags/definitions?token=phc_1", key...).Response)
@@ -72,7 +72,7 @@ func TestStream_ConnectAndResume(t *testing.T) {
 // A change without a notification, for example by another server, is found by polling.
 func TestStream_ChangesOfOtherServers(t *testing.T) {
 	w := streamWorld(t, `{"id": 1, "key": "a"}`)
-	s, _ := w.streamServer(t, longTime, longTime, 5*time.Millisecond, nil)
+	s, _ := streamServer(t, w, longTime, longTime, 5*time.Millisecond, nil)
 	l := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	before := l.event(t, "definitions")
 	w.setFlags(t, `{"id": 1, "key": "a", "active": false}`)
@@ -82,7 +82,7 @@ func TestStream_ChangesOfOtherServers(t *testing.T) {
 }
 
 func TestStream_KeepAlive(t *testing.T) {
-	s, h := streamWorld(t).streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
+	s, h := streamServer(t, streamWorld(t), 10*time.Millisecond, longTime, longTime, nil)
 	l := listen(t, s.Client(), s.URL+streamPath, ownerKey...)
 	l.event(t, "definitions")
 	for range 5 {

@@ -17,7 +17,7 @@ import (
 // Keys are checked repeatedly: a key that is removed ends its streams, other streams remain.
 func TestStream_RemovedKeys(t *testing.T) {
 	w := streamWorld(t)
-	s, h := w.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
+	s, h := streamServer(t, w, 10*time.Millisecond, longTime, longTime, nil)
 	var leaving []*listener
 	for _, key := range []string{"phs_1", "phs_1", "phs_1", "phx_member"} {
 		leaving = append(leaving, listen(t, s.Client(), s.URL+streamPath, bearerOf(key)...))
@@ -101,7 +101,7 @@ func TestStream_StoreFails(t *testing.T) {
 
 // Streams above the limit are refused, with the time of a retry.
 func TestStream_TooMany(t *testing.T) {
-	s, h := streamWorld(t).streamServer(t, 10*time.Millisecond, longTime, longTime, func(c *httpapi.Config) { c.MaxStreams = 2 })
+	s, h := streamServer(t, streamWorld(t), 10*time.Millisecond, longTime, longTime, func(c *httpapi.Config) { c.MaxStreams = 2 })
 	key := ownerKey
 	first := listen(t, s.Client(), s.URL+streamPath, key...)
 	listen(t, s.Client(), s.URL+streamPath, key...).event(t, "definitions")

@@ -194,10 +194,15 @@ func (w *world) streamHandler(t testing.TB, keepAlive, write, look time.Duration
 	return h
 }
 
+// streamer is a world or an office.
+type streamer interface {
+	streamHandler(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) *httpapi.Handler
+}
+
 // streamServer serves a streamHandler.
-func (w *world) streamServer(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
+func streamServer(t testing.TB, of streamer, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
 	t.Helper()
-	h := w.streamHandler(t, keepAlive, write, look, change)
+	h := of.streamHandler(t, keepAlive, write, look, change)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s, h

@@ -36,15 +36,6 @@ func (o *office) streamHandler(t testing.TB, keepAlive, write, look time.Duratio
 	return h
 }
 
-// streamServer serves a streamHandler.
-func (o *office) streamServer(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) (*httptest.Server, *httpapi.Handler) {
-	t.Helper()
-	h := o.streamHandler(t, keepAlive, write, look, change)
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s, h
-}
-
 // api sends a request to the management API as the owner.
 func (o *office) api(t testing.TB, method, path, text string, status int) []byte {
 	t.Helper()
@@ -85,7 +76,7 @@ func (o *office) makeFlag(t testing.TB, text string) string {
 func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "a", "active": false}`)
-	s, _ := o.streamServer(t, longTime, longTime, longTime, nil)
+	s, _ := streamServer(t, o, longTime, longTime, longTime, nil)
 	l := listen(t, s.Client(), s.URL+streamPath, bearerOf(o.key(t, "owner"))...)
 	active := func(b block) bool {
 		var got struct{ Flags []struct{ Active bool } }
@@ -110,7 +101,7 @@ func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 // Keys are checked repeatedly: a revoked key ends its streams, other streams remain.
 func TestStream_RevokedKey(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
-	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
+	s, h := streamServer(t, o, 10*time.Millisecond, longTime, longTime, nil)
 	store := o.store.Management()
 	write := func(work func(tx rooms.Tx) error) {
 		t.Helper()
@@ -153,7 +144,7 @@ func TestStream_Decision5_StaticMembers(t *testing.T) {
 	var cohort struct{ ID int }
 	decodeJSON(t, o.api(t, "POST", "/api/projects/1/cohorts/", `{"name": "friends", "is_static": true}`, 201), &cohort)
 	o.makeFlag(t, fmt.Sprintf(`{"key": "a", "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": %d}]}]}}`, cohort.ID))
-	s, _ := o.streamServer(t, longTime, longTime, 5*time.Millisecond, nil)
+	s, _ := streamServer(t, o, longTime, longTime, 5*time.Millisecond, nil)
 	key := bearerOf(o.key(t, "owner"))
 	members := func(data string) string {
 		t.Helper()

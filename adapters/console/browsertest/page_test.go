@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -64,8 +65,12 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser, options...)
 	ctx, late := context.WithTimeout(ctx, 5*patience)
+	ctx, stop := context.WithCancel(ctx)
 	p := &page{t: t, ctx: ctx, server: s, requests: map[network.RequestID]string{}, expected: map[string]bool{}}
 	err := chromedp.Listen(ctx, func(ev any) {
+		if _, is := ev.(*inspector.EventTargetCrashed); is {
+			stop() // the tab never responds again
+		}
 		if fault := p.fault(ev); fault != "" {
 			p.mu.Lock()
 			p.faults = append(p.faults, fault)
@@ -87,6 +92,7 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 		if t.Failed() {
 			p.savePicture(strings.ReplaceAll(t.Name(), "/", "_") + "-failed")
 		}
+		stop()
 		late()
 		end()
 		p.mu.Lock()
@@ -109,6 +115,8 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 
 func (p *page) fault(ev any) string {
 	switch e := ev.(type) {
+	case *inspector.EventTargetCrashed:
+		return "the tab crashed"
 	case *runtime.EventExceptionThrown:
 		text, _ := json.Marshal(e.ExceptionDetails)
 		return "uncaught: " + string(text)
@@ -239,7 +247,7 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	p.t.Helper()
 	var within cdp.BackendNodeID
 	found := 0
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end) && p.ctx.Err() == nil; time.Sleep(25 * time.Millisecond) {
 		within = 0
 		for i := 0; i < len(roleName); i += 2 {
 			nodes := p.all(within, roleName[i], roleName[i+1])
