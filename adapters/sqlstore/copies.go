@@ -51,8 +51,8 @@ func Move(ctx context.Context, from, to string, progress func(what string, done,
 }
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. If quick is true, it does not compare indexes with tables, which may take
-// long. PostgreSQL is responsible for its own files; of such a database only the
+// uses it. If quick is true, it does not compare indexes with tables and does not decode
+// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
 // contents of this product's tables are examined.
 func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	return copies.Examine(ctx, url, quick)

@@ -11,7 +11,7 @@ import (
 // ErasePerson implements capture.Tx. The person's cache entries for flags are dropped
 // after the commit.
 func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
-	found, events, err = t.store.erasePerson(t.Ctx, t.SQL, projectID, uuid, withEvents)
+	found, events, err = t.store.erasePerson(&t.Tx, projectID, uuid, withEvents)
 	if err == nil && found && withEvents {
 		err = t.Count(projectID, database.CounterErasures, 1)
 	}
@@ -30,7 +30,7 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 
 // EraseEvents implements capture.Tx.
 func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error) {
-	events, err := t.store.events.EraseEventsOf(t.Ctx, t.SQL, projectID, uuid)
+	events, err := t.store.events.EraseEventsOf(&t.Tx, projectID, uuid)
 	if err == nil {
 		err = t.Count(projectID, database.CounterErasures, 1)
 	}
@@ -46,13 +46,14 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error
 
 // erasePerson implements ErasePerson in a transaction that holds the lock of the
 // project.
-func (s *Store) erasePerson(ctx context.Context, q database.Querier, projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
+func (s *Store) erasePerson(t *database.Tx, projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
+	ctx, q := t.Ctx, t.SQL
 	versions, err := database.Column[int64](ctx, q, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
 	if err != nil || len(versions) == 0 {
 		return false, 0, err
 	}
 	if withEvents {
-		if events, err = s.events.EraseEventsOf(ctx, q, projectID, uuid); err != nil {
+		if events, err = s.events.EraseEventsOf(t, projectID, uuid); err != nil {
 			return true, events, fmt.Errorf("erasing events: %w", err)
 		}
 	}

@@ -101,16 +101,16 @@ func (t *ledgerTx) invalidateCache() {
 	}
 }
 
-// Index implements capture.Indexer. It indexes the next events, at most 2,048, in a
-// transaction of its own, or builds the blocks of an epoch, and reports whether there
-// is more to do. Unless idle is true it indexes only if there are that many events. On
-// PostgreSQL it does nothing.
+// Index implements capture.Indexer. It puts the next events, at most 2,048, into blocks,
+// or merges small blocks, in a transaction of its own, and reports whether there is more
+// to do. Unless idle is true it waits until there are that many events. On PostgreSQL it
+// does nothing while another server does it.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	return s.events.Index(ctx, idle)
 }
 
 // DeleteEventsBefore deletes events that arrived before a time, with their duplicate
-// keys and index rows, from the oldest on and at most limit of them, and returns their
+// keys and from their blocks, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
 // events.
 func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {

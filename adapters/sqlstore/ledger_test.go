@@ -94,69 +94,40 @@ func TestLedger_IDsGrow(t *testing.T) {
 	}
 }
 
-// The indexes contain exactly the events of a full scan.
+// A block is built of a chunk of events, or of fewer when the server is idle.
 func TestLedger_Index(t *testing.T) {
-	const total = 2*events.IndexChunk + 300 + 1<<events.EpochBits
-	const blocks = 2 // calls: one builds the only complete epoch, the next finds no further one
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
 			s, ctx := open(t), context.Background()
-			for first := 0; first < total; first += 700 {
-				if err := commitEvents(s, first, min(700, total-first)); err != nil {
+			if more, err := s.Index(ctx, true); more || err != nil {
+				t.Errorf("nothing to do: %t, %v", more, err)
+			}
+			commit := func(first, n int) {
+				t.Helper()
+				if err := commitEvents(s, first, n); err != nil {
 					t.Fatal(err)
 				}
 			}
-			calls := 0
-			for more := true; more; calls++ {
-				var err error
-				if more, err = s.Index(ctx, true); err != nil {
-					t.Fatal(err)
+			expect := func(when string, idle, want bool, inBlocks int) {
+				t.Helper()
+				more, err := s.Index(ctx, idle)
+				var n int
+				err = errors.Join(err, s.db.Read.QueryRow(`SELECT COALESCE(SUM(events), 0) FROM event_blocks`).Scan(&n))
+				if more != want || err != nil || n != inBlocks {
+					t.Errorf("%s: %t, %v, %d events in blocks; want %t and %d", when, more, err, n, want, inBlocks)
 				}
 			}
-			if want := (total+events.IndexChunk-1)/events.IndexChunk + blocks; s.db.Dialect.IndexesLater && calls != want {
-				t.Errorf("%d calls of Index, want %d", calls, want)
-			}
-			for table, key := range map[string]string{
-				"events_by_time": "timestamp", "events_by_name": "event, timestamp", "events_by_distinct_id": "distinct_id, timestamp",
-			} {
-				var scanned, indexed, differing int
-				// Rows of one table without a row of the other.
-				err := s.db.Read.QueryRow(fmt.Sprintf(`SELECT (SELECT COUNT(*) FROM events), (SELECT COUNT(*) FROM %[1]s), (SELECT COUNT(*) FROM
-					(SELECT id >> %[3]d, project_id, %[2]s, id FROM events EXCEPT SELECT epoch, project_id, %[2]s, id FROM %[1]s) x)`,
-					table, key, events.EpochBits)).Scan(&scanned, &indexed, &differing)
-				if err != nil || scanned != total || indexed != total || differing != 0 {
-					t.Errorf("%s: %d rows for %d events, %d differ, %v; want %d", table, indexed, scanned, differing, err, total)
-				}
-			}
-			var differing int
-			err := s.db.Read.QueryRow(fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT project_id, id >> %d, MIN(timestamp), MAX(timestamp) FROM events GROUP BY 1, 2
-				EXCEPT SELECT project_id, epoch, first_time, last_time FROM event_epochs) x`, events.EpochBits)).Scan(&differing)
-			if err != nil || differing != 0 || countRows(t, s, "event_epochs") != 2 {
-				t.Errorf("%d epochs differ, %v, of %d; want 0 of 2", differing, err, countRows(t, s, "event_epochs"))
-			}
+			commit(0, 10)
+			expect("a few", true, false, 0)
+			commit(10, events.IndexChunk-11)
+			expect("less than a chunk", false, true, 0)
+			commit(events.IndexChunk, 2)
+			expect("a chunk", false, true, events.IndexChunk)
+			expect("too few", true, false, events.IndexChunk)
+			commit(events.IndexChunk+2, 100)
+			expect("idle", true, true, events.IndexChunk+101)
+			expect("all is done", true, false, events.IndexChunk+101)
 		})
-	}
-}
-
-func TestLedger_IndexWaitsForAChunk(t *testing.T) {
-	s, ctx := sqliteStores["memory"](t), context.Background()
-	if more, err := s.Index(ctx, true); more || err != nil {
-		t.Errorf("nothing to do: %t, %v", more, err)
-	}
-	if err := commitEvents(s, 0, events.IndexChunk-1); err != nil {
-		t.Fatal(err)
-	}
-	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != 0 {
-		t.Errorf("too few: %t, %v, %d rows; want more and none yet", more, err, countRows(t, s, "events_by_time"))
-	}
-	if err := commitEvents(s, events.IndexChunk, 2); err != nil {
-		t.Fatal(err)
-	}
-	if more, err := s.Index(ctx, false); !more || err != nil || countRows(t, s, "events_by_time") != events.IndexChunk {
-		t.Errorf("a chunk: %t, %v, %d rows; want more and %d", more, err, countRows(t, s, "events_by_time"), events.IndexChunk)
-	}
-	if more, err := s.Index(ctx, true); more || err != nil || countRows(t, s, "events_by_time") != events.IndexChunk+1 {
-		t.Errorf("the rest: %t, %v, %d rows; want all", more, err, countRows(t, s, "events_by_time"))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
@@ -96,7 +95,7 @@ func (s exportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time
 	if err != nil {
 		return time.Time{}, false, s.Store.db.ReadError("events", err)
 	}
-	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_epochs WHERE project_id = $1
+	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_blocks WHERE project_id = $1
 		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
 }
 
@@ -120,63 +119,37 @@ type exportReader struct {
 	store   *Store
 	project int64
 	span    *batchexports.Span
-	mark    int64 // events with greater ids are not indexed
 	columns string
 	visit   func(*batchexports.Event) error
 	// page is reusable memory.
 	page []batchexports.Event
 }
 
-// Events implements batchexports.Rows. Without time bounds it reads events by id. With
-// them it reads the index of times, epoch by epoch, then the events that are not
-// indexed yet.
+// Events implements batchexports.Rows. It reads the ranges of ids of the blocks whose
+// times overlap the span, then the events that have no block yet. Within a range it reads
+// all rows, also those of other times.
 func (s exportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
-	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
-	if err != nil {
-		return s.Store.db.ReadError("events", err)
-	}
-	r := &exportReader{store: s.Store, project: projectID, span: &span, mark: mark, visit: visit}
+	r := &exportReader{store: s.Store, project: projectID, span: &span, visit: visit}
 	person := `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`
 	if span.Light {
 		person = `'{}'`
 	}
 	r.columns = `e.id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at, e.person_uuid, ` + person
-	if span.From.IsZero() && span.To.IsZero() {
-		return r.byID(ctx, span.After)
-	}
-	if err := r.byTime(ctx); err != nil {
-		return err
-	}
-	return r.byID(ctx, max(span.After, min(mark, span.UpTo)))
-}
-
-// byID reads the events after an id, in the order of ids. Epochs without events of the
-// project are skipped.
-func (r *exportReader) byID(ctx context.Context, after int64) error {
 	from, to := r.times()
-	for after < r.span.UpTo {
-		upTo := r.span.UpTo
-		// Indexed events are read by epoch, so that epochs without events of the
-		// project cost nothing.
-		if after < r.mark {
-			epoch, err := r.store.events.NextEpoch(ctx, r.project, (after+1)>>events.EpochBits)
+	ranges, err := s.Store.events.Ranges(ctx, projectID, span.After, span.UpTo, from, to)
+	if err != nil {
+		return s.Store.db.ReadError("events", err)
+	}
+	for _, ids := range ranges {
+		for after := ids[0] - 1; after < ids[1]; {
+			last, err := r.read(ctx, ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
+				ORDER BY e.id`, after, ids[1], projectID, from, to)
 			if err != nil {
-				return r.store.db.ReadError("events", err)
+				return err
 			}
-			if !epoch.Valid || epoch.Int64<<events.EpochBits > r.mark {
-				after = r.mark
-				continue
+			if after = ids[1]; last != nil {
+				after = last.ID
 			}
-			after = max(after, epoch.Int64<<events.EpochBits-1)
-			upTo = min(upTo, (epoch.Int64+1)<<events.EpochBits-1, r.mark)
-		}
-		last, err := r.read(ctx, ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
-			ORDER BY e.id`, after, upTo, r.project, from, to)
-		if err != nil {
-			return err
-		}
-		if after = upTo; last != nil {
-			after = last.ID
 		}
 	}
 	return nil
@@ -192,33 +165,6 @@ func (r *exportReader) times() (from, to int64) {
 		to = database.Micros(r.span.To)
 	}
 	return from, to
-}
-
-// byTime reads the indexed events, epoch by epoch, in the order of times within each.
-func (r *exportReader) byTime(ctx context.Context) error {
-	from, to := r.times()
-	epochs, err := database.Column[int64](ctx, r.store.db.Read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
-	if err != nil {
-		return r.store.db.ReadError("events", err)
-	}
-	upTo := min(r.mark, r.span.UpTo)
-	for _, epoch := range epochs {
-		// Pages continue after the time and the id of their last event.
-		t, id := from, int64(-1)
-		for {
-			last, err := r.read(ctx, ` FROM events_by_time i CROSS JOIN events e WHERE e.id = i.id AND i.epoch = $1 AND i.project_id = $2
-				AND i.timestamp >= $3 AND (i.timestamp > $3 OR i.id > $4) AND i.timestamp < $5 AND i.id > $6 AND i.id <= $7
-				ORDER BY i.timestamp, i.id`, epoch, r.project, t, id, to, r.span.After, upTo)
-			if err != nil {
-				return err
-			}
-			if last == nil {
-				break
-			}
-			t, id = database.Micros(last.Timestamp), last.ID
-		}
-	}
-	return nil
 }
 
 // read visits the first page of a query and returns its last event, or nil if the query

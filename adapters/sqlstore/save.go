@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -171,14 +170,14 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err != nil {
 		return err
 	}
-	first, last := t.claimed[0], t.claimed[len(t.claimed)-1]
+	last := t.claimed[len(t.claimed)-1]
 	t.claimed = nil
 	if err := t.countEvents(c.Events); err != nil {
 		return err
 	}
-	if t.store.db.Dialect.IndexesLater {
-		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
-		return err
+	if !t.store.db.Dialect.SingleWriter { // a sequence has the last id
+		return nil
 	}
-	return events.IndexProjects(&t.Tx, c.Events, first, last)
+	_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
+	return err
 }

@@ -198,7 +198,7 @@ func TestServers_RetainTogether(t *testing.T) {
 		}
 		return fmt.Errorf("there are still %d events", countRows(t, stores[0], "events"))
 	})
-	for _, table := range []string{"events", "event_keys", "events_by_time"} {
+	for _, table := range []string{"events", "event_keys"} {
 		if n := countRows(t, stores[0], table); n != events/2 {
 			t.Errorf("%s: %d rows, want %d", table, n, events/2)
 		}

@@ -132,7 +132,6 @@ func (s *Store) start(ctx context.Context) error {
 // depend on it: it is durable after a crash too.
 func (s *Store) Close() error {
 	s.listener.Close()
-	s.events.Close()
 	return s.db.Close()
 }
 

@@ -48,7 +48,7 @@ func TestAudit_FindsDamage(t *testing.T) {
 		"a group is lost":           `DELETE FROM stored_groups WHERE key = (SELECT MAX(key) FROM stored_groups)`,
 		"a group type is renamed":   `UPDATE group_types SET name = 'x' WHERE type_index = 1`,
 		"reads of a flag are lost":  `UPDATE flag_calls SET calls = calls - 1`,
-		"an index has lost a row":   `DELETE FROM events_by_time WHERE id = 1`,
+		"a block is lost":           `DELETE FROM event_blocks`,
 		"the counter of persons":    `UPDATE counters SET n = n + 1 WHERE name = 'persons'`,
 		"an event nobody has asked": again + `zeroblob(16) FROM events WHERE id = 1`,
 	}

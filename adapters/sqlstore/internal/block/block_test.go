@@ -23,11 +23,7 @@ func decode(e *encoded) (out []madeEvent, err error) {
 		return nil, err
 	}
 	for i := range c.IDs {
-		m := madeEvent{Event: Event{
-			ID: c.IDs[i], Time: c.Times[i], Arrived: c.Arrived[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[c.DistinctIDOf[i]],
-			UUID: c.UUIDs[i], Person: c.Persons[c.PersonOf[i]], PersonCreated: c.PersonCreated[c.PersonOf[i]],
-		}}
-		m.Mode, m.Historical = c.Mode(i)
+		m := madeEvent{Event: c.Event(i)}
 		out = append(out, m)
 	}
 	at := 0

@@ -159,6 +159,16 @@ func (c *Columns) Mode(i int) (mode capture.PersonMode, historical bool) {
 	return capture.PersonMode(c.modes[i] &^ historicalMode), c.modes[i]&historicalMode != 0
 }
 
+// Event returns an event. All strings of the block must have been decoded.
+func (c *Columns) Event(i int) Event {
+	e := Event{
+		ID: c.IDs[i], Time: c.Times[i], Arrived: c.Arrived[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[c.DistinctIDOf[i]],
+		UUID: c.UUIDs[i], Person: c.Persons[c.PersonOf[i]], PersonCreated: c.PersonCreated[c.PersonOf[i]],
+	}
+	e.Mode, e.Historical = c.Mode(i)
+	return e
+}
+
 // DecodeNames decodes the string with names and reuses the memory of c. The other columns of c are
 // invalid until they are decoded. data must not be modified later.
 func (c *Columns) DecodeNames(data []byte) error {

@@ -56,8 +56,8 @@ func (s *endpoint) lastEventID(ctx context.Context) (last int64, err error) {
 
 // setLastEventID sets the last assigned id of an event.
 func (s *endpoint) setLastEventID(ctx context.Context, last int64) error {
-	if s.db.Dialect.SingleWriter { // all moved events are indexed
-		_, err := s.db.Write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+database.PositionEventID+`', '`+database.PositionIndexed+`')`, last)
+	if s.db.Dialect.SingleWriter {
+		_, err := s.db.Write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name = '`+database.PositionEventID+`'`, last)
 		return err
 	}
 	_, err := s.db.Write.ExecContext(ctx, `SELECT setval('event_ids', $1, $2)`, max(last, 1), last > 0)

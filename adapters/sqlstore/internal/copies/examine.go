@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 )
 
 // Examination is the result of Examine.
@@ -33,7 +34,7 @@ type Examination struct {
 	// Faults are descriptions of damage, at most ten.
 	Faults []string
 	// Events and Projects are the numbers of events and projects, Unindexed is the
-	// number of events that are not indexed yet.
+	// number of ids of events that are in no block yet.
 	Events, Projects, Unindexed int64
 	// Moving is true if the database is the target of an incomplete move.
 	Moving bool
@@ -43,8 +44,8 @@ type Examination struct {
 var ErrNoDatabase = errors.New("there is no database yet: the first bunting serve creates it")
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. If quick is true, it does not compare indexes with tables, which may take
-// long. PostgreSQL is responsible for its own files; of such a database only the
+// uses it. If quick is true, it does not compare indexes with tables and does not decode
+// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
 // contents of this product's tables are examined.
 func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != ":memory:" {
@@ -56,7 +57,7 @@ func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	}
 	e := Examination{URL: o.DisplayURL, Postgres: !o.Dialect.SingleWriter, NewestSchema: database.NewestSchema(), Free: -1}
 	defer func() { _, _, _ = o.Write.Close(), o.Quick.Close(), o.Unlock() }()
-	return e, o.Dialect.Explain(e.readCounts(ctx, o.Write, o.Dialect.SingleWriter))
+	return e, o.Dialect.Explain(e.readCounts(ctx, o.Write, o.Dialect.SingleWriter, quick))
 }
 
 // examineFile implements Examine for a SQLite file.
@@ -109,12 +110,12 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examination, e
 	if e.Faults, err = integrity(ctx, db, check); err != nil || len(e.Faults) > 0 {
 		return e, database.SQLite.Explain(err)
 	}
-	return e, database.SQLite.Explain(e.readCounts(ctx, db, true))
+	return e, database.SQLite.Explain(e.readCounts(ctx, db, true, quick))
 }
 
 // readCounts reads the fields that exist for both kinds of databases. The schema may be
 // older or newer than that of this binary, so the existence of tables is checked first.
-func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter bool) error {
+func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, quick bool) error {
 	existsQuery := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
 	if !singleWriter {
 		existsQuery = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
@@ -144,6 +145,14 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter b
 			return errors.Join(err, fmt.Errorf("the table %s is missing: restore a backup", n.table))
 		}
 		if err := db.QueryRowContext(ctx, n.text).Scan(n.to); err != nil {
+			return err
+		}
+	}
+	if ok, err := has("event_columns"); err != nil || ok && !quick {
+		if err == nil {
+			e.Faults, err = events.CheckBlocks(ctx, db, 10)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
 )
 
 // The bounds of a batch of a move, which is one transaction: its number of rows and its
@@ -107,16 +106,10 @@ func CheckNotMoving(ctx context.Context, db *database.DB) error {
 const moverName = "bunting move"
 
 // endpoint is an open database, the source or the target of a move.
-type endpoint struct {
-	db     *database.DB
-	events *events.Log
-}
+type endpoint struct{ db *database.DB }
 
 // Close closes the database.
-func (s *endpoint) Close() error {
-	s.events.Close()
-	return s.db.Close()
-}
+func (s *endpoint) Close() error { return s.db.Close() }
 
 // openForMove opens a database and migrates its schema to the newest version. It may be
 // the target of an incomplete move.
@@ -133,11 +126,8 @@ func openForMove(ctx context.Context, address string) (*endpoint, error) {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	db.Start(logger)
-	s := &endpoint{db, events.NewLog(db)}
-	if err = db.Migrate(ctx, logger); err == nil {
-		err = s.events.Start(ctx)
-	}
-	if err != nil {
+	s := &endpoint{db}
+	if err = db.Migrate(ctx, logger); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", db.DisplayURL, db.Dialect.Explain(err)), s.Close())
 	}
 	return s, nil
@@ -178,14 +168,6 @@ type mover struct {
 func (m *mover) begin(ctx context.Context) error {
 	if err := CheckNotMoving(ctx, m.from.db); err != nil {
 		return fmt.Errorf("database %s: %w", m.from.db.DisplayURL, err)
-	}
-	// Events that are not indexed yet are indexed now, because PostgreSQL has no
-	// indexing after the commit.
-	for more := true; more; {
-		var err error
-		if more, err = m.from.events.Index(ctx, true); err != nil {
-			return err
-		}
 	}
 	m.result.Tables = len(m.tables)
 	for i := range m.tables {

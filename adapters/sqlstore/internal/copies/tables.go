@@ -20,6 +20,8 @@ type Table struct {
 	// Kinds are the SQLite types of the columns: TEXT, BLOB, and other names for
 	// integers.
 	Kinds []string
+	// required are true for columns that cannot be NULL.
+	required []bool
 	// Key are the indexes in columns of the columns of the primary key, in the order of
 	// the key.
 	Key []int
@@ -34,11 +36,11 @@ type Table struct {
 
 // ExcludedTables are tables whose contents describe only their own database, or can be
 // computed from other tables.
-var ExcludedTables = []string{"goose_db_version", "moving", "query_runs", "event_blocks"}
+var ExcludedTables = []string{"goose_db_version", "moving", "query_runs"}
 
 // excludedRows are conditions by table for rows that have a meaning in one kind of
 // database only. The method mover.numbers transfers their contents.
-var excludedRows = map[string]string{"places": "name NOT IN ('" + database.PositionEventID + "', '" + database.PositionIndexed + "')"}
+var excludedRows = map[string]string{"places": "name <> '" + database.PositionEventID + "'"}
 
 // Tables returns all tables of the schema except ExcludedTables. It reads them
 // from a new database in memory, so that a table of a later migration cannot be
@@ -83,15 +85,16 @@ func (t *Table) describe(ctx context.Context, db *sql.DB) error {
 	err := database.Query(ctx, db, func(rows *sql.Rows) error {
 		var name, kind string
 		var rank int
-		if err := rows.Scan(&name, &kind, &rank); err != nil {
+		var required bool
+		if err := rows.Scan(&name, &kind, &required, &rank); err != nil {
 			return err
 		}
 		if rank > 0 {
 			columnsByRank[rank] = len(t.Columns)
 		}
-		t.Columns, t.Kinds = append(t.Columns, name), append(t.Kinds, kind)
+		t.Columns, t.Kinds, t.required = append(t.Columns, name), append(t.Kinds, kind), append(t.required, required)
 		return nil
-	}, `SELECT name, type, pk FROM pragma_table_info('`+t.Name+`') ORDER BY cid`)
+	}, `SELECT name, type, "notnull", pk FROM pragma_table_info('`+t.Name+`') ORDER BY cid`)
 	for rank := 1; rank <= len(columnsByRank); rank++ {
 		t.Key = append(t.Key, columnsByRank[rank])
 	}
@@ -168,8 +171,11 @@ func (t *Table) scan(rows *sql.Rows) (row []any, size int, err error) {
 				row[i], size = v.String, size+len(v.String)
 			}
 		case *[]byte:
-			if *v != nil {
+			switch {
+			case *v != nil:
 				row[i], size = *v, size+len(*v)
+			case t.required[i]: // SQLite's driver returns an empty value as nil
+				row[i] = []byte{}
 			}
 		case *sql.NullInt64:
 			if v.Valid {

@@ -12,9 +12,9 @@ const (
 	CounterSeen      = "seen_names_" // followed by the number of the kind
 )
 
-// The names of rows of the table places that the ledger maintains on SQLite: the
-// highest id that was assigned to an event, so that ids are not reused after the newest
-// events were erased, and the highest indexed id.
+// The names of rows of the table places that the ledger maintains: on SQLite the highest
+// id that was assigned to an event, so that ids are not reused after the newest events were
+// erased, and the id up to which events are in blocks.
 const (
 	PositionEventID = "event_id"
 	PositionIndexed = "event_index"

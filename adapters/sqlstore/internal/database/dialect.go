@@ -16,8 +16,6 @@ type Dialect struct {
 	words map[string]string
 	// SingleWriter is true if this process is the only one that writes to the database.
 	SingleWriter bool
-	// IndexesLater is true if the indexes of events are filled after the commit.
-	IndexesLater bool
 	// LockSchema prevents other processes from migrating until unlock is called.
 	LockSchema func(ctx context.Context, db *sql.DB) (unlock func(), err error)
 	// JSONRows is a table expression: the strings of the JSON array $2 as rows with a
@@ -37,7 +35,6 @@ var SQLite = Dialect{
 	},
 	JSONRows:     "json_each($2)",
 	SingleWriter: true,
-	IndexesLater: true,
 	LockSchema:   func(context.Context, *sql.DB) (func(), error) { return func() {}, nil },
 	hint:         sqliteHint,
 }

@@ -20,7 +20,7 @@ type readAhead struct {
 	read func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
 	// deliver processes events that were read. It may keep strings of the buffer, but
 	// not the buffer.
-	deliver func(ctx context.Context, u unit, e *columnBuffer) error
+	deliver func(ctx context.Context, e *columnBuffer) error
 
 	// mu guards next, the index of the next unit to read.
 	mu      sync.Mutex
@@ -31,18 +31,13 @@ type readAhead struct {
 	stopped chan struct{}      // closed when no more results are received
 }
 
-// unit is a range of ids that is read on its own: an epoch or a part of it.
+// unit is a range of ids that is read on its own: of a block, or of events without one.
 type unit struct{ first, last int64 }
-
-// epoch returns the epoch of the unit. A unit does not span several epochs if it is
-// indexed.
-func (u unit) epoch() int64 { return u.first >> EpochBits }
 
 // readResult is a result of the worker. If e is nil, the worker has ended.
 type readResult struct {
-	unit unit
-	e    *columnBuffer
-	err  error
+	e   *columnBuffer
+	err error
 }
 
 // aheadBuffers is the maximum number of buffers that the worker has filled in advance.
@@ -70,7 +65,7 @@ func (a *readAhead) run(ctx context.Context) error {
 		if a.filled == nil && a.spare != nil && a.spare() {
 			a.startWorker(ctx)
 		}
-		err := a.read(ctx, u, mine, func(e *columnBuffer) error { return a.deliver(ctx, u, e) })
+		err := a.read(ctx, u, mine, func(e *columnBuffer) error { return a.deliver(ctx, e) })
 		if err != nil {
 			return err
 		}
@@ -109,7 +104,7 @@ func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 			a.filled = nil
 			return nil
 		}
-		if err := a.deliver(ctx, h.unit, h.e); err != nil {
+		if err := a.deliver(ctx, h.e); err != nil {
 			return err
 		}
 		a.free <- h.e
@@ -146,7 +141,7 @@ func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, fre
 			case next := <-free:
 				// Hand over the filled memory, and continue with the empty memory.
 				*next, *e = *e, *next
-				filled <- readResult{unit: u, e: next}
+				filled <- readResult{e: next}
 				return nil
 			case <-a.stopped:
 				return context.Canceled

@@ -53,8 +53,8 @@ func TestReadAhead(t *testing.T) {
 				return nil
 			}
 			var got []int64
-			a.deliver = func(_ context.Context, u unit, e *columnBuffer) error {
-				if u.first == tt.undelivered {
+			a.deliver = func(_ context.Context, e *columnBuffer) error {
+				if e.time[0] == 2*tt.undelivered {
 					return broken
 				}
 				got = append(got, e.time...)

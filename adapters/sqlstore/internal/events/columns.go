@@ -2,7 +2,6 @@ package events
 
 import (
 	"database/sql/driver"
-	"fmt"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
@@ -28,19 +27,9 @@ type columnBuffer struct {
 
 	bytes int // total length of the strings
 
-	// Reusable memory, nil until it is needed.
-	join  *indexJoin
-	block *block.Columns
+	// Reusable memory.
+	block block.Columns
 	keep  []int32
-}
-
-// indexJoin is reusable memory for joining two indexes.
-type indexJoin struct {
-	// byName contains the columns from the index of names.
-	byName columnBuffer
-	// positions contains for each event of the epoch one plus its index in byName, or 0
-	// if it is not in byName.
-	positions [1 << EpochBits]uint16
 }
 
 // reset empties all columns and keeps their memory.
@@ -57,36 +46,6 @@ func (e *columnBuffer) reset() {
 // texts returns all columns of strings.
 func (e *columnBuffer) texts() []*[]string {
 	return []*[]string{&e.names, &e.ids, &e.elements, &e.properties, &e.personProperty}
-}
-
-// remove deletes the events for which a function returns true.
-func (e *columnBuffer) remove(shouldRemove func(i int) bool) {
-	keep := make([]int, 0, len(e.time))
-	for i := range e.time {
-		if !shouldRemove(i) {
-			keep = append(keep, i)
-		}
-	}
-	if len(keep) == len(e.time) {
-		return
-	}
-	e.id, e.time, e.created = pick(e.id, keep), pick(e.time, keep), pick(e.created, keep)
-	for _, texts := range e.texts() {
-		*texts = pick(*texts, keep)
-	}
-	e.uuid, e.stored, e.person, e.mode = pick(e.uuid, keep), pick(e.stored, keep), pick(e.person, keep), pick(e.mode, keep)
-}
-
-// pick moves some elements to the beginning of a column and returns them. An empty
-// column, which was not requested, stays empty.
-func pick[T any](column []T, keep []int) []T {
-	if len(column) == 0 {
-		return column
-	}
-	for to, from := range keep {
-		column[to] = column[from]
-	}
-	return column[:len(keep)]
 }
 
 // batch returns a range of the events with the requested columns. It shares the memory
@@ -159,32 +118,31 @@ func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, dri
 // alwaysRead marks the column that is read by every scan.
 const alwaysRead = ^port.Columns(0)
 
-// scanColumns are all columns. %s is the alias of the table: e for events, or i for an
-// index, which has some of the columns.
+// scanColumns are all columns.
 var scanColumns = []scanColumn{
-	{port.IDs, "%s.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
-	{alwaysRead, "%s.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
-	{port.Names, "%s.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
-	{port.DistinctIDs | port.People, "%s.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
-	{port.UUIDs, "%s.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
-	{port.CreatedAt, "%s.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
-	{port.PeopleAtEvent, "%s.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
-	{port.Modes, "%s.person_mode", func(e *columnBuffer, v driver.Value) error {
+	{port.IDs, "e.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
+	{alwaysRead, "e.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
+	{port.Names, "e.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
+	{port.DistinctIDs | port.People, "e.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
+	{port.UUIDs, "e.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
+	{port.CreatedAt, "e.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
+	{port.PeopleAtEvent, "e.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
+	{port.Modes, "e.person_mode", func(e *columnBuffer, v driver.Value) error {
 		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
 		return nil
 	}},
-	{port.Elements, "%s.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
-	{port.Properties, "%s.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
-	{port.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = %s.person_state), '{}')`,
+	{port.Elements, "e.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
+	{port.Properties, "e.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
+	{port.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`,
 		textColumn(func(e *columnBuffer) *[]string { return &e.personProperty })},
 }
 
-// columnTexts returns the SQL expressions for the requested columns of a table, and the
+// columnTexts returns the SQL expressions for the requested columns of a row, and the
 // functions that process their values.
-func columnTexts(columns port.Columns, table string) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
+func columnTexts(columns port.Columns) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
 	for i := range scanColumns {
 		if c := &scanColumns[i]; c.column == alwaysRead || columns&c.column != 0 {
-			texts, fill = append(texts, fmt.Sprintf(c.text, table)), append(fill, c.fill)
+			texts, fill = append(texts, c.text), append(fill, c.fill)
 		}
 	}
 	return texts, fill

@@ -16,7 +16,7 @@ type insightScan struct {
 	scan port.Scan
 	// from and to are the inclusive bounds of times, in microseconds.
 	from, to int64
-	// want are the columns to read from rows and indexes.
+	// want are the columns to read from rows and blocks.
 	want port.Columns
 }
 
@@ -29,57 +29,23 @@ func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 	if len(s.Names) == 1 { // all events have the same name
 		p.want &^= port.Names
 	}
-	if s.After > 0 {
-		p.want |= port.IDs
+	if s.Columns&port.People != 0 { // for events whose distinct id belongs to no person
+		p.want |= port.PeopleAtEvent
 	}
 	return p
 }
 
-// The indexes of events, each a table clustered by epoch.
-const (
-	timeIndex       = "events_by_time"
-	nameIndex       = "events_by_name"
-	distinctIDIndex = "events_by_distinct_id"
-)
-
-// nameIndexColumns and distinctIDIndexColumns are the columns that an index contains,
-// in addition to the time.
-const (
-	nameIndexColumns       = port.Names | port.IDs
-	distinctIDIndexColumns = port.DistinctIDs | port.People | port.PeopleCreated | port.IDs
-)
-
-// epochs returns the indexed epochs whose times overlap the bounds of the scan.
-func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
-	return database.Column[int64](ctx, p.store.db.Read, `SELECT epoch FROM event_epochs
-		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch >= $4 AND epoch <= $5 ORDER BY epoch`, p.project, p.from, p.to, p.scan.After>>EpochBits, p.mark>>EpochBits)
-}
-
-// Index selects the best index for the scan and adds the conditions on it to c: first
-// by the conditions of the scan, then by its columns.
-func (p *insightScan) index(c *conditions) (table string) {
-	switch {
-	case p.scan.DistinctIDs != nil:
-		table = distinctIDIndex
-		c.addOneOf("i.distinct_id", p.scan.DistinctIDs)
-	case p.scan.Names != nil:
-		table = nameIndex
-		c.addNames("i.event", p.scan.Names)
-	case p.want&port.Names != 0:
-		table = nameIndex
-	case p.want&distinctIDIndexColumns&^port.IDs != 0:
-		table = distinctIDIndex
-	default:
-		table = timeIndex
-	}
-	p.addTimeRange(c, "i")
-	return table
+// blocks returns the blocks that may contain events of the scan.
+func (p *insightScan) blocks(ctx context.Context) ([]storedBlock, error) {
+	return p.store.log.findBlocks(ctx, p.store.db.Read, &blockSearch{
+		project: p.project, after: p.scan.After, upTo: p.mark, from: p.from, to: p.to, names: p.scan.Names, distinctIDs: p.scan.DistinctIDs,
+	})
 }
 
 // addTimeRange adds the time bounds of the scan to c.
-func (p *insightScan) addTimeRange(c *conditions, table string) {
+func (p *insightScan) addTimeRange(c *conditions) {
 	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
-		fmt.Fprintf(&c.text, " AND %s.timestamp >= %s AND %s.timestamp <= %s", table, c.arg(p.from), table, c.arg(p.to))
+		fmt.Fprintf(&c.text, " AND e.timestamp >= %s AND e.timestamp <= %s", c.arg(p.from), c.arg(p.to))
 	}
 }
 
@@ -90,15 +56,4 @@ func (c *conditions) addNames(column string, names []string) {
 		values[i] = c.arg(database.CleanText(name))
 	}
 	c.text.WriteString(" AND " + column + " IN (" + strings.Join(values, ", ") + ")")
-}
-
-// covers reports whether an index contains everything that the scan needs.
-func (p *insightScan) covers(table string) bool {
-	switch {
-	case table == nameIndex:
-		return p.want&^nameIndexColumns == 0
-	case table == distinctIDIndex:
-		return p.want&^distinctIDIndexColumns == 0 && p.scan.Names == nil
-	}
-	return p.want&^port.IDs == 0
 }

@@ -1,101 +1,108 @@
 package events
 
 import (
-	"context"
+	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// eraseChunk is the number of events that are erased at a time.
-const eraseChunk = 500
+// erasedEvent is an event to delete, with its duplicate key.
+type erasedEvent struct {
+	id  int64
+	key capture.EventKey
+}
 
-// EraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then the
-// events that are not indexed yet, and returns their number.
-func (l *Log) EraseEventsOf(ctx context.Context, q database.Querier, projectID int64, uuid capture.UUID) (events int64, err error) {
-	epochs, err := database.Column[int64](ctx, q, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
+// EraseEventsOf erases the events of a person's distinct ids, block by block, then the
+// events that have no block yet, and returns their number.
+func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) (events int64, err error) {
+	ids, err := database.Column[string](t.Ctx, t.SQL, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	mark, err := l.LastIndexedID(t.Ctx, t.SQL)
 	if err != nil {
 		return 0, err
 	}
-	const indexed = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM distinct_ids d
-		CROSS JOIN events_by_distinct_id i JOIN events e ON e.id = i.id
-		WHERE d.project_id = $1 AND d.person_uuid = $2
-		AND i.epoch = $3 AND i.project_id = $1 AND i.distinct_id = d.distinct_id LIMIT $4`
-	for _, epoch := range epochs {
-		n, err := l.eraseAll(ctx, q, projectID, indexed, projectID, uuid[:], epoch, eraseChunk)
+	search := anyTime(projectID, 0, mark)
+	search.distinctIDs = ids
+	blocks, err := l.findBlocks(t.Ctx, t.SQL, &search)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range blocks {
+		n, err := l.eraseFromBlock(t, &b, ids)
 		if events += n; err != nil {
 			return events, err
 		}
 	}
-	mark, err := l.LastIndexedID(ctx, q)
-	if err != nil || !l.db.Dialect.IndexesLater {
+	rest, err := database.List(t.Ctx, t.SQL, func(e *erasedEvent) []any {
+		e.key.ProjectID = projectID
+		return []any{&e.id, database.ScanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID}
+	}, `SELECT e.id, e.uuid, e.event, e.distinct_id FROM events e WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
+		(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`, projectID, uuid[:], mark)
+	if err != nil {
 		return events, err
 	}
-	const rest = `SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp FROM events e
-		WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
-		(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2) LIMIT $4`
-	n, err := l.eraseAll(ctx, q, projectID, rest, projectID, uuid[:], mark, eraseChunk)
-	return events + n, err
+	return events + int64(len(rest)), eraseWithStates(t, rest)
 }
 
-// eraseAll erases the events that a query finds, in chunks until it finds no more, and
-// returns their number.
-func (l *Log) eraseAll(ctx context.Context, q database.Querier, projectID int64, text string, args ...any) (events int64, err error) {
-	for {
-		found, err := readErasedEvents(ctx, q, projectID, text, args...)
-		if err != nil || len(found) == 0 {
-			return events, err
+// eraseFromBlock erases the events of some distinct ids from a block and from all other
+// tables, and returns their number.
+func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, ids []string) (int64, error) {
+	encoded, err := l.readBlocks(t.Ctx, t.SQL, b.project, b.unit, withPeople|withOrigins)
+	if err != nil {
+		return 0, err
+	}
+	var found []erasedEvent
+	var c block.Columns
+	for i := range encoded {
+		if err := encoded[i].decode(&c); err != nil {
+			return 0, err
 		}
-		if err := l.deleteBlocks(ctx, q, found, false); err != nil {
-			return events, err
-		}
-		if err := eraseEvents(ctx, q, found); err != nil {
-			return events, err
-		}
-		events += int64(len(found))
-		for i := range found { // the properties of the first states belong to the person too
-			if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id = $1`, found[i].id); err != nil {
-				return events, err
+		for i, of := range c.DistinctIDOf {
+			if slices.Contains(ids, c.DistinctIDs[of]) {
+				found = append(found, erasedEvent{c.IDs[i], capture.EventKey{ProjectID: b.project, UUID: c.UUIDs[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[of]}})
 			}
 		}
 	}
+	if len(found) == 0 {
+		return 0, nil
+	}
+	err = l.rewriteBlocks(t, b.project, b.unit, b.level, func(c *block.Columns, i int) bool {
+		return slices.Contains(ids, c.DistinctIDs[c.DistinctIDOf[i]])
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(found)), eraseWithStates(t, found)
 }
 
-// erasedEvent contains the columns of an event that locate it in all tables.
-type erasedEvent struct {
-	id, timestamp int64
-	key           capture.EventKey
+// eraseWithStates erases events and the properties of persons that were stored first with
+// them, which belong to the person too.
+func eraseWithStates(t *database.Tx, events []erasedEvent) error {
+	if err := eraseEvents(t, events); err != nil {
+		return err
+	}
+	for i := range events {
+		if _, err := t.Exec(`DELETE FROM person_states WHERE event_id = $1`, events[i].id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// readErasedEvents runs a query for the columns of erasedEvent.
-func readErasedEvents(ctx context.Context, q database.Querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
-	return database.List(ctx, q, func(e *erasedEvent) []any {
-		e.key.ProjectID = projectID
-		return []any{&e.id, database.ScanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID, &e.timestamp}
-	}, text, args...)
-}
-
-// eraseEvents deletes events from all tables. Events that are not indexed yet have no
-// index rows, for which the statements delete no rows.
-func eraseEvents(ctx context.Context, q database.Querier, events []erasedEvent) error {
+// eraseEvents deletes the rows and the duplicate keys of events.
+func eraseEvents(t *database.Tx, events []erasedEvent) error {
 	var key, scratch []byte
 	for i := range events {
-		e := &events[i]
-		epoch, project := e.id>>EpochBits, e.key.ProjectID
-		key, scratch = AppendKey(key[:0], scratch, &e.key)
-		for _, step := range []struct {
-			text string
-			args []any
-		}{
-			{`DELETE FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND timestamp = $3 AND id = $4`, []any{epoch, project, e.timestamp, e.id}},
-			{`DELETE FROM events_by_name WHERE epoch = $1 AND project_id = $2 AND event = $3 AND timestamp = $4 AND id = $5`, []any{epoch, project, e.key.Name, e.timestamp, e.id}},
-			{`DELETE FROM events_by_distinct_id WHERE epoch = $1 AND project_id = $2 AND distinct_id = $3 AND timestamp = $4 AND id = $5`, []any{epoch, project, e.key.DistinctID, e.timestamp, e.id}},
-			{`DELETE FROM event_keys WHERE key = $1`, []any{key}},
-			{`DELETE FROM events WHERE id = $1`, []any{e.id}},
-		} {
-			if _, err := q.ExecContext(ctx, step.text, step.args...); err != nil {
-				return err
-			}
+		key, scratch = AppendKey(key[:0], scratch, &events[i].key)
+		if _, err := t.Exec(`DELETE FROM event_keys WHERE key = $1`, key); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`DELETE FROM events WHERE id = $1`, events[i].id); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -30,15 +30,13 @@ type horizons struct {
 // or will never be used.
 func (l *Log) Horizon(ctx context.Context) (int64, error) {
 	if l.db.Dialect.SingleWriter {
-		var id int64
-		err := l.db.Read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionEventID).Scan(&id)
-		return id, err
+		return l.lastID(ctx, l.db.Read)
 	}
 	h := &l.horizons
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var last int64
-	if err := l.db.Read.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&last); err != nil {
+	last, err := l.lastID(ctx, l.db.Read)
+	if err != nil {
 		return 0, err
 	}
 	// This must be read after the sequence: then each transaction that took an id of at

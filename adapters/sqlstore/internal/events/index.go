@@ -4,109 +4,130 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
+	"maps"
+	"slices"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/capture"
 )
 
 const (
-	// EpochBits is the number of low bits of an event's id that count within an epoch.
-	EpochBits = 14
-	// IndexChunk is the maximum number of events that one call of index processes.
+	// IndexChunk is the maximum number of ids whose events one call of Index puts into
+	// blocks.
 	IndexChunk = 2048
+	// minIndexed is the number of ids from which Index builds blocks when the server is
+	// idle. Fewer events are scanned as fast.
+	minIndexed = 64
 )
 
-// indexStatements index the events with $1 < id <= $2. Inserting sorted rows is far
-// cheaper than inserting them in the order of arrival.
-var indexStatements = newIndexStatements("")
-
-// projectIndexStatements index only the events of project $3.
-var projectIndexStatements = newIndexStatements("AND project_id = $3")
-
-// newIndexStatements returns the statements for the three indexes and for event_epochs,
-// the times of the first and the last event of each epoch and project.
-func newIndexStatements(condition string) (texts []string) {
-	epoch := fmt.Sprintf("id >> %d", EpochBits)
-	from := " FROM events WHERE id > $1 AND id <= $2 " + condition
-	for _, index := range []struct{ table, key string }{
-		{"events_by_time", "timestamp, id"},
-		{"events_by_name", "event, timestamp, id"},
-		{"events_by_distinct_id", "distinct_id, timestamp, id"},
-	} {
-		texts = append(texts, "INSERT INTO "+index.table+" (epoch, project_id, "+index.key+")"+
-			" SELECT "+epoch+", project_id, "+index.key+from+" ORDER BY "+epoch+", project_id, "+index.key)
+// Index puts the next events, at most 2,048, into blocks, or merges small blocks, in a
+// transaction of its own, and reports whether there is more to do. Unless idle is true
+// it waits until there are that many events. On PostgreSQL it does nothing while another
+// server does it.
+func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
+	waiting := l.Last.Load() - l.Indexed.Load()
+	if waiting < IndexChunk && (!idle || waiting < minIndexed) {
+		if l.unmerged.Load() {
+			err = l.inBlocks(ctx, func(t *database.Tx, mark int64) (int64, error) { return mark, l.mergeBlocks(t) })
+		}
+		return err == nil && l.unmerged.Load() || !idle && waiting >= minIndexed, err
 	}
-	return append(texts, `INSERT INTO event_epochs (epoch, project_id, first_time, last_time)
-		SELECT `+epoch+`, project_id, MIN(timestamp), MAX(timestamp)`+from+` GROUP BY `+epoch+`, project_id
-		ON CONFLICT (project_id, epoch) DO UPDATE SET
-		first_time = CASE WHEN excluded.first_time < event_epochs.first_time THEN excluded.first_time ELSE event_epochs.first_time END,
-		last_time = CASE WHEN excluded.last_time > event_epochs.last_time THEN excluded.last_time ELSE event_epochs.last_time END`)
+	upTo, err := l.Horizon(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = l.inBlocks(ctx, func(t *database.Tx, mark int64) (to int64, err error) {
+		to = min(mark+IndexChunk, upTo)
+		if more = to > mark; !more { // the next events are not final
+			return mark, nil
+		}
+		if err := l.buildBlocks(t, mark, to); err != nil {
+			return mark, fmt.Errorf("events %d to %d: %w", mark+1, to, err)
+		}
+		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionIndexed, to)
+		return to, err
+	})
+	if more {
+		l.unmerged.Store(true)
+	}
+	return more && err == nil, err
 }
 
-// Index indexes the next events, at most 2,048, in a
-// transaction of its own, or builds the blocks of an epoch, and reports whether there
-// is more to do. Unless idle is true it indexes only if there are that many events. On
-// PostgreSQL it does nothing.
-func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
-	if !l.db.Dialect.IndexesLater {
-		return false, nil
-	}
-	from, last := l.Indexed.Load(), l.Last.Load()
-	if last == from || last-from < IndexChunk && !idle {
-		more, err := l.makeBlocks(ctx, idle)
-		return more || last != from, err
-	}
+// inBlocks runs work in a transaction that may change blocks. work is called with the id
+// up to which events are in blocks, and returns the new one. inBlocks does nothing while
+// another server is in such a transaction.
+func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64) (int64, error)) error {
 	t := l.db.NewTx(ctx, nil)
-	to := min(from+IndexChunk, last)
-	err = l.db.InWrite(ctx, func(tx *sql.Tx) error {
+	text := `SELECT id FROM places WHERE name = $1`
+	if !l.db.Dialect.SingleWriter {
+		text += ` FOR UPDATE SKIP LOCKED`
+	}
+	var marks []int64
+	err := l.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
 		t.SQL = tx
-		for _, text := range indexStatements {
-			if _, err := t.Exec(text, from, to); err != nil {
-				return err
-			}
+		if marks, err = database.Column[int64](ctx, tx, text, database.PositionIndexed); err != nil || len(marks) == 0 {
+			return err
 		}
-		_, err := t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionIndexed, to)
+		marks[0], err = work(&t, marks[0])
 		return err
 	})
 	t.Prepare()
-	if err != nil {
-		return true, fmt.Errorf("events %d to %d: %w", from+1, to, err)
+	if err == nil && len(marks) > 0 {
+		l.Indexed.Store(marks[0]) // after the commit, so that it is never ahead of the database
 	}
-	// After the commit, so that indexed is never ahead of the database.
-	l.Indexed.Store(to)
-	// An epoch is complete, so its blocks can be built.
-	if from>>EpochBits != (to+1)>>EpochBits {
-		l.blocks.Store(true)
-	}
-	return to < l.Last.Load() || l.blocks.Load(), nil
+	return database.WrapError("blocks of events", err)
 }
 
-// IndexProjects indexes the events of a commit in its transaction. Their projects are
-// locked, so all events of these projects from first to last belong to the commit.
-func IndexProjects(t *database.Tx, events []capture.Record, first, last int64) error {
-	done := map[int64]bool{}
-	for i := range events {
-		project := events[i].ProjectID
-		if done[project] {
-			continue
+// shortColumns are the columns of events that blocks have.
+const shortColumns = `project_id, id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical`
+
+// buildBlocks builds the blocks of the events with after < id <= upTo, one for each of
+// their projects, which it locks: other transactions must not erase events meanwhile.
+func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
+	if !l.db.Dialect.SingleWriter {
+		projects, err := database.Column[int64](t.Ctx, t.SQL, `SELECT DISTINCT project_id FROM events WHERE id > $1 AND id <= $2 ORDER BY project_id`, after, upTo)
+		if err == nil {
+			err = l.db.LockProjects(t.Ctx, t.SQL, projects)
 		}
-		done[project] = true
-		for _, text := range projectIndexStatements {
-			if _, err := t.Exec(text, first-1, last, project); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+	}
+	writers := map[int64]*block.Writer{}
+	err := t.Each(func(rows *sql.Rows) error {
+		var e block.Event
+		var project int64
+		var uuid, person sql.RawBytes
+		err := rows.Scan(&project, &e.ID, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, &uuid, &person, &e.PersonCreated, &e.Mode, &e.Historical)
+		if err == nil {
+			e.UUID, err = database.UUIDOf(uuid)
+		}
+		if err == nil {
+			e.Person, err = database.UUIDOf(person)
+		}
+		if err != nil {
+			return err
+		}
+		if writers[project] == nil {
+			writers[project] = &block.Writer{}
+		}
+		writers[project].Add(&e)
+		return nil
+	}, `SELECT `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
+	if err != nil {
+		return err
+	}
+	for _, project := range slices.Sorted(maps.Keys(writers)) {
+		if err := insertBlock(t, project, 0, writers[project]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// LastIndexedID returns the id up to which events are in the indexes; later events must
-// be scanned. It must be called in the transaction that reads the indexes.
+// LastIndexedID returns the id up to which events are in blocks; later events must be
+// scanned. It must be read before the blocks.
 func (l *Log) LastIndexedID(ctx context.Context, q database.Querier) (id int64, err error) {
-	if !l.db.Dialect.IndexesLater {
-		return math.MaxInt64, nil
-	}
 	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionIndexed).Scan(&id)
 	return id, err
 }

@@ -9,48 +9,45 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 )
 
-// Log has the positions of the stored events, their indexes and their blocks. All
-// fields but horizons are used only on SQLite, where this process is the only writer.
+// Log has the positions of the stored events and maintains their blocks.
 type Log struct {
 	db *database.DB
-	// Last is the highest id that was assigned to an event, indexed the highest id that
-	// Index has processed.
+	// Last is the highest id that this process assigned to an event, Indexed the highest id
+	// whose event is in a block as far as this process knows.
 	Last, Indexed atomic.Int64
-	// blocks is true if there may be epochs without their blocks of events.
-	blocks atomic.Bool
-	// erasures counts transactions that erase events. It is incremented before they
-	// commit.
-	erasures atomic.Int64
-	// build is the work of building blocks, in the goroutine maker, nil if there is
-	// none. Only Index and Close access them.
-	build *blockBuild
-	maker *database.Background
-	// horizons is the state of horizon.
+	// unmerged is true if there may be blocks to merge.
+	unmerged atomic.Bool
+	// horizons is the state of Horizon.
 	horizons horizons
 }
 
 // NewLog returns the log of a database, before start.
 func NewLog(db *database.DB) *Log { return &Log{db: db} }
 
-// Start loads the stored positions. On PostgreSQL a sequence assigns ids, and
-// there is no state in memory.
-func (l *Log) Start(ctx context.Context) error {
-	if !l.db.Dialect.SingleWriter {
-		return nil
+// Start loads the stored positions.
+func (l *Log) Start(ctx context.Context) (err error) {
+	l.unmerged.Store(true)
+	last, err := l.lastID(ctx, l.db.Write)
+	if err != nil {
+		return fmt.Errorf("reading the last number of events: %w", err)
 	}
-	l.blocks.Store(true)
-	for name, to := range map[string]*atomic.Int64{database.PositionEventID: &l.Last, database.PositionIndexed: &l.Indexed} {
-		var id int64
-		if err := l.db.Write.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, name).Scan(&id); err != nil {
-			return fmt.Errorf("reading the place %s: %w", name, err)
-		}
-		to.Store(id)
+	mark, err := l.LastIndexedID(ctx, l.db.Write)
+	if err != nil {
+		return fmt.Errorf("reading the place %s: %w", database.PositionIndexed, err)
 	}
+	l.Last.Store(last)
+	l.Indexed.Store(mark)
 	return nil
 }
 
-// Close stops building blocks.
-func (l *Log) Close() { l.maker.Close() }
+// lastID returns the last id that was assigned to an event: on SQLite to an event that is
+// stored, on PostgreSQL to any.
+func (l *Log) lastID(ctx context.Context, q database.Querier) (id int64, err error) {
+	if l.db.Dialect.SingleWriter {
+		return id, q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionEventID).Scan(&id)
+	}
+	return id, q.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&id)
+}
 
 // NextIDs returns n new ids of events in ascending order. On SQLite they come from a
 // counter in memory, because this process is the only writer; on PostgreSQL from a
@@ -68,12 +65,8 @@ func (l *Log) NextIDs(t *database.Tx, n int) ([]int64, error) {
 		ids = append(ids, 0)
 		return rows.Scan(&ids[len(ids)-1])
 	}, `SELECT nextval('event_ids') FROM generate_series(1, $1::bigint)`, n)
+	if n > 0 && err == nil {
+		l.Last.Store(ids[n-1])
+	}
 	return ids, err
-}
-
-// NextEpoch returns the first epoch, starting at from, in which a project has events.
-// It is NULL if the project has no later events.
-func (l *Log) NextEpoch(ctx context.Context, projectID, from int64) (next sql.NullInt64, err error) {
-	err = l.db.Read.QueryRowContext(ctx, `SELECT MIN(epoch) FROM event_epochs WHERE project_id = $1 AND epoch >= $2`, projectID, from).Scan(&next)
-	return next, err
 }

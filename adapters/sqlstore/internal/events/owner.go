@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
@@ -21,56 +20,18 @@ const (
 	ownerEntrySize, personEntrySize = 64, 96
 )
 
-// errWithoutIDs is the error for events that were read without their ids although the
-// ids are needed.
-var errWithoutIDs = errors.New("the ids of events are needed")
-
 // attribute sets the persons of some events. An event whose distinct id belongs to no
-// person gets the person that it was stored with, which is read from its row if it is
-// not in the buffer.
+// person gets the person that it was stored with.
 func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.Scan) error {
 	r.owners.filling = true
 	if err := r.resolve(ctx, e, s); err != nil {
 		return err
 	}
 	r.owners.filling = false
-	var unresolved []int
 	for i, n := range e.person {
-		switch {
-		case n != noPerson:
-		case len(e.stored) == 0:
-			unresolved = append(unresolved, i)
-		default:
+		if n == noPerson {
 			e.person[i] = r.owners.number(port.Person{UUID: e.stored[i]})
 		}
-	}
-	if len(unresolved) > 0 && len(e.id) == 0 {
-		return errWithoutIDs
-	}
-	return r.attributeUnresolved(ctx, e, unresolved)
-}
-
-// attributeUnresolved reads the stored persons of some events from their rows, by the
-// ids of the events.
-func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer, unresolved []int) error {
-	indexByID := make(map[int64]int, min(len(unresolved), profileStep))
-	for chunk := range slices.Chunk(unresolved, profileStep) {
-		clear(indexByID)
-		for _, i := range chunk {
-			indexByID[e.id[i]] = i
-			e.person[i] = noPerson
-		}
-		err := plainRows(ctx, r.store.db.Read, func(row []driver.Value) error {
-			uuid, err := database.UUIDOf(row[1].([]byte))
-			e.person[indexByID[row[0].(int64)]] = r.owners.number(port.Person{UUID: uuid})
-			return err
-		}, `SELECT id, person_uuid FROM events WHERE id IN (`+database.JoinNumbers(chunk, func(i int) int64 { return e.id[i] })+`)`)
-		if err != nil {
-			return err
-		}
-	}
-	if len(unresolved) > 0 { // events that were erased in the meantime
-		e.remove(func(i int) bool { return e.person[i] == noPerson })
 	}
 	return nil
 }
@@ -83,7 +44,7 @@ func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *port.Sc
 	e.person = e.person[:0]
 	previous, n := "", uint32(0)
 	for i, id := range e.ids {
-		if i == 0 || id != previous { // indexes are sorted by distinct id
+		if i == 0 || id != previous {
 			var ok bool
 			if n, ok = r.numbers[id]; !ok {
 				n = pendingPerson

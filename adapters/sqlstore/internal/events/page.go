@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -37,10 +38,8 @@ func compareNewest(a, b eventPosition) int {
 
 // Events implements capture.History.
 //
-// The indexes of events are clustered by epoch, and event_epochs contains the times of
-// the first and the last event of each epoch. Epochs are searched from the newest to
-// the oldest, in groups of growing size, until no further epoch can contain an event
-// that is newer than the events of a full page. Events that are not indexed yet are
+// Blocks are searched in the order of their last events, until no further one can contain
+// an event that is newer than the events of a full page. Events that have no block yet are
 // scanned.
 func (s *Reader) Events(ctx context.Context, projectID int64, q capture.EventQuery) ([]capture.Record, error) {
 	if q.Limit <= 0 || q.DistinctIDs != nil && len(q.DistinctIDs) == 0 {
@@ -63,9 +62,10 @@ type eventPage struct {
 	// the cursor must have smaller ids than the cursor.
 	from, to int64
 	cursor   eventPosition
-	mark     int64 // events with greater ids are not indexed
+	mark     int64 // events with greater ids are in no block
 	// positions are the newest events found so far, at most a page.
 	positions []eventPosition
+	columns   block.Columns // reusable memory
 }
 
 // newEventPage returns an empty page with the bounds of the query.
@@ -85,35 +85,44 @@ func newEventPage(s *Reader, projectID int64, q capture.EventQuery) *eventPage {
 	return p
 }
 
-// epochGroup is the maximum number of epochs in one statement.
-const epochGroup = 128
-
-// find fills the positions: from the events that are not indexed, then from groups of
-// epochs.
+// find fills the positions: from the events that have no block, then from blocks.
 func (p *eventPage) find(ctx context.Context) (err error) {
 	if p.mark, err = p.store.log.LastIndexedID(ctx, p.store.db.Read); err != nil {
 		return err
 	}
-	if p.mark < math.MaxInt64 {
-		if err := p.scan(ctx); err != nil {
-			return err
-		}
+	if err := p.scan(ctx); err != nil {
+		return err
 	}
-	// Epochs with newer events come first; a page that is full with newer events than
-	// the rest ends the search.
-	epochs, err := p.epochs(ctx)
+	search := blockSearch{project: p.project, upTo: p.mark, from: p.from, to: p.to}
+	blocks, err := p.store.log.findBlocks(ctx, p.store.db.Read, &search)
 	if err != nil {
 		return err
 	}
-	for size := 1; len(epochs) > 0; size = min(2*size, epochGroup) {
-		// Begin with a single epoch, since the newest one often fills the page.
-		if oldest, full := p.lowerBound(); full && epochs[0].last < oldest {
-			return nil
+	// Blocks with newer events come first; a page that is full with newer events than the
+	// rest ends the search.
+	slices.SortFunc(blocks, func(a, b storedBlock) int {
+		return compareNewest(eventPosition{a.lastTime, a.last}, eventPosition{b.lastTime, b.last})
+	})
+	if p.query.Name != "" {
+		search.names = []string{p.query.Name}
+	}
+	search.distinctIDs = p.query.DistinctIDs
+	for size := 1; len(blocks) > 0; size = min(2*size, filterGroup) {
+		// Begin with a single block, since the newest one often fills the page.
+		group := blocks[:min(size, len(blocks))]
+		blocks = blocks[len(group):]
+		if search.names != nil || search.distinctIDs != nil {
+			if group, err = p.store.log.filterBlocks(ctx, p.store.db.Read, group, &search); err != nil {
+				return err
+			}
 		}
-		group := epochs[:min(size, len(epochs))]
-		epochs = epochs[len(group):]
-		if err := p.search(ctx, group); err != nil {
-			return err
+		for i := range group {
+			if oldest, full := p.lowerBound(); full && group[i].lastTime < oldest {
+				return nil
+			}
+			if err := p.search(ctx, &group[i], &search); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -128,23 +137,45 @@ func (p *eventPage) lowerBound() (int64, bool) {
 	return p.positions[len(p.positions)-1].timestamp, true
 }
 
-// read merges the results of a statement into the page.
-func (p *eventPage) read(ctx context.Context, text string, args []any) error {
-	found, err := database.List(ctx, p.store.db.Read, func(e *eventPosition) []any { return []any{&e.timestamp, &e.id} }, text, args...)
-	p.positions = append(p.positions, found...)
+// trim removes all positions but those of the newest events, a page.
+func (p *eventPage) trim() {
 	slices.SortFunc(p.positions, compareNewest)
 	p.positions = p.positions[:min(len(p.positions), p.query.Limit)]
-	return err
 }
 
-// eventEpoch is an epoch with the time of the project's last event in it.
-type eventEpoch struct{ epoch, last int64 }
+// untrimmed is the number of positions beyond a page from which they are trimmed.
+const untrimmed = 1000
 
-// epochs returns the epochs whose times overlap the bounds, newest first.
-func (p *eventPage) epochs(ctx context.Context) ([]eventEpoch, error) {
-	return database.List(ctx, p.store.db.Read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
-		`SELECT epoch, last_time FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3
-		ORDER BY last_time DESC, epoch DESC`, p.project, p.from, p.to)
+// search adds the events of a block to the page.
+func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) error {
+	var parts blockParts
+	if s.distinctIDs != nil {
+		parts = withPeople
+	}
+	blocks, err := p.store.log.readBlocks(ctx, p.store.db.Read, p.project, b.unit, parts)
+	if err != nil {
+		return err
+	}
+	c := &p.columns
+	for i := range blocks {
+		if err := blocks[i].decode(c); err != nil {
+			return err
+		}
+		m := newMatcher(c, s.names, s.distinctIDs)
+		oldest, _ := p.lowerBound()
+		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- { // from the newest, so that most others are older
+			e := eventPosition{c.Times[i], c.IDs[i]}
+			if e.timestamp < oldest || e.timestamp > p.to || e.id < b.first || e.id > b.last || !m.matches(i) || compareNewest(e, p.cursor) <= 0 {
+				continue
+			}
+			if p.positions = append(p.positions, e); len(p.positions) >= p.query.Limit+untrimmed {
+				p.trim()
+				oldest, _ = p.lowerBound()
+			}
+		}
+		p.trim()
+	}
+	return nil
 }
 
 // conditions are the additional conditions of a statement, with all arguments of the
@@ -172,63 +203,8 @@ func (c *conditions) addOneOf(column string, values []string) {
 	c.text.WriteString(")")
 }
 
-// Index returns the index table for the query and whether the statement also needs the
-// row of the event, and adds the query's conditions to c. In their text, i is the alias
-// of the index and e the alias of the event. times adds the conditions on times and
-// ids, which come last.
-func (p *eventPage) index(c *conditions, times func()) (table string, withRow bool) {
-	name := database.CleanText(p.query.Name)
-	switch {
-	case p.query.DistinctIDs != nil:
-		table, withRow = "events_by_distinct_id", name != ""
-		c.addOneOf("i.distinct_id", p.query.DistinctIDs)
-		if withRow {
-			c.text.WriteString(" AND e.event = " + c.arg(name))
-		}
-	case name != "":
-		table = "events_by_name"
-		c.text.WriteString(" AND i.event = " + c.arg(name))
-	default:
-		table = "events_by_time"
-	}
-	times()
-	return table, withRow
-}
-
-// search finds events in the indexes of some epochs. The first part of the statement
-// computes for each epoch the time of the last event that could get into the page, so
-// that the second part reads at most one page of each epoch.
-func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
-	c := &conditions{args: []any{p.project}}
-	oldest, _ := p.lowerBound()
-	lower := c.arg(oldest)
-	table, withRow := p.index(c, func() {
-		fmt.Fprintf(&c.text, " AND i.timestamp <= %s", c.arg(p.to))
-		if p.query.After != nil {
-			fmt.Fprintf(&c.text, " AND (i.timestamp < %s OR i.id < %s)", c.arg(p.cursor.timestamp), c.arg(p.cursor.id))
-		}
-		if p.mark < math.MaxInt64 {
-			fmt.Fprintf(&c.text, " AND i.id <= %s", c.arg(p.mark))
-		}
-	})
-	join := ""
-	if withRow {
-		join = " JOIN events e ON e.id = i.id"
-	}
-	limit := strconv.Itoa(p.query.Limit)
-	text := `WITH spans AS MATERIALIZED (SELECT x.epoch AS epoch, COALESCE((
-			SELECT i.timestamp FROM ` + table + ` i` + join + `
-			WHERE i.epoch = x.epoch AND i.project_id = $1 AND i.timestamp >= ` + lower + c.text.String() + `
-			ORDER BY i.timestamp DESC, i.id DESC LIMIT 1 OFFSET ` + strconv.Itoa(p.query.Limit-1) + `), ` + lower + `) AS oldest
-		FROM event_epochs x WHERE x.project_id = $1 AND x.epoch IN (` + database.JoinNumbers(epochs, func(e eventEpoch) int64 { return e.epoch }) + `))
-		SELECT i.timestamp, i.id FROM spans CROSS JOIN ` + table + ` i` + join + `
-		WHERE i.epoch = spans.epoch AND i.project_id = $1 AND i.timestamp >= spans.oldest` + c.text.String() + `
-		ORDER BY i.timestamp DESC, i.id DESC LIMIT ` + limit
-	return p.read(ctx, text, c.args)
-}
-
-// scan finds events among those that are not indexed yet.
-func (p *eventPage) scan(ctx context.Context) error {
+// scan finds events among those that have no block yet.
+func (p *eventPage) scan(ctx context.Context) (err error) {
 	c := &conditions{args: []any{p.project, p.mark, p.from, p.to}}
 	if p.query.DistinctIDs != nil {
 		c.addOneOf("distinct_id", p.query.DistinctIDs)
@@ -239,9 +215,10 @@ func (p *eventPage) scan(ctx context.Context) error {
 	if p.query.After != nil {
 		fmt.Fprintf(&c.text, " AND (timestamp < %s OR id < %s)", c.arg(p.cursor.timestamp), c.arg(p.cursor.id))
 	}
-	return p.read(ctx, `SELECT timestamp, id FROM events WHERE project_id = $1 AND id > $2
-		AND timestamp >= $3 AND timestamp <= $4`+c.text.String()+`
-		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args)
+	p.positions, err = database.List(ctx, p.store.db.Read, func(e *eventPosition) []any { return []any{&e.timestamp, &e.id} }, `SELECT timestamp, id FROM events
+		WHERE project_id = $1 AND id > $2 AND timestamp >= $3 AND timestamp <= $4`+c.text.String()+`
+		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args...)
+	return err
 }
 
 // readEvents reads the rows of the positions, in their order.
@@ -277,7 +254,8 @@ func (s *Reader) Event(ctx context.Context, projectID int64, id capture.UUID) (*
 	return database.FirstOrNil(found), s.db.ReadError("an event", err)
 }
 
-// Ledger implements capture.History. Epochs without events of the project are skipped.
+// Ledger implements capture.History. Ranges of ids without events of the project are
+// skipped.
 func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) ([]capture.Record, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -286,33 +264,34 @@ func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) 
 	return out, s.db.ReadError("events", err)
 }
 
-// ledgerAfter implements Ledger: it reads epoch by epoch, then the events that are not
-// indexed yet and may have no row in event_epochs.
+// ledgerAfter implements Ledger: it reads block by block, then the events that are in none.
 func (s *Reader) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
 	mark, err := s.log.LastIndexedID(ctx, s.db.Read)
 	if err != nil {
 		return nil, err
 	}
-	read := func(above, upTo int64) error {
+	read := func(after, upTo int64) error {
 		found, err := database.List(ctx, s.db.Read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`,
-			above, upTo, projectID, limit-len(out))
+			after, upTo, projectID, limit-len(out))
 		out = append(out, found...)
 		return err
 	}
-	for epoch := max(after, 0) >> EpochBits; len(out) < limit; epoch++ {
-		next, err := s.log.NextEpoch(ctx, projectID, epoch)
+	for after = max(after, 0); after < mark && len(out) < limit; {
+		search := anyTime(projectID, after, mark)
+		search.limit = 1
+		next, err := s.log.findBlocks(ctx, s.db.Read, &search)
 		if err != nil {
 			return nil, err
 		}
-		if !next.Valid {
+		if len(next) == 0 {
 			break
 		}
-		epoch = next.Int64
-		if err := read(max(after, epoch<<EpochBits-1), min((epoch+1)<<EpochBits-1, mark)); err != nil {
+		if err := read(next[0].first-1, next[0].last); err != nil {
 			return nil, err
 		}
+		after = next[0].last
 	}
-	if len(out) < limit && mark < math.MaxInt64 {
+	if len(out) < limit {
 		err = read(max(after, mark), math.MaxInt64)
 	}
 	return out, err

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,9 +14,9 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// Queries use the same rows and indexes as pages of events (page.go): epoch by epoch,
-// each with its own statements, whose rows are read to the end immediately, so that no
-// connection is in use while a batch of results is processed.
+// Queries use the same blocks and rows as pages of events (page.go), each with its own
+// statement, whose rows are read to the end immediately, so that no connection is in use
+// while a batch of results is processed.
 
 // Open implements port.Source.
 //
@@ -36,8 +37,7 @@ func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error)
 	if err != nil {
 		return nil, s.db.ReadError("the ledger's last id", err)
 	}
-	// On PostgreSQL all events are indexed, and mark would otherwise be greater than
-	// last.
+	// Events may have been added to blocks since the last id was read.
 	r.mark = min(r.mark, r.last)
 	r.owners = s.owners.take(projectID, rewritten)
 	r.numbers = r.owners.numbers
@@ -45,9 +45,10 @@ func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error)
 }
 
 // readLastID reads the id at which a snapshot ends.
-func (s *Reader) readLastID(ctx context.Context, projectID int64, last *int64) error {
+func (s *Reader) readLastID(ctx context.Context, projectID int64, last *int64) (err error) {
 	if s.db.Dialect.SingleWriter {
-		return s.db.Read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionEventID).Scan(last)
+		*last, err = s.log.lastID(ctx, s.db.Read)
+		return err
 	}
 	tx, err := s.db.Read.BeginTx(ctx, nil)
 	if err != nil {
@@ -57,74 +58,85 @@ func (s *Reader) readLastID(ctx context.Context, projectID int64, last *int64) e
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, database.ProjectLocks+projectID); err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(last)
+	*last, err = s.log.lastID(ctx, tx)
+	return err
 }
 
-// sampledEpochs is the approximate number of epochs that an estimate counts exactly.
-const sampledEpochs = 8
+// sampledBlocks is the approximate number of blocks that an estimate counts exactly.
+const sampledBlocks = 8
 
 // Count implements port.Reader. The result is an estimate: it counts the matching
-// events of some epochs and extrapolates, and includes all events that are not indexed
-// yet.
+// events of some blocks and extrapolates, and includes all events that have no block yet.
 func (r *insightReader) Count(ctx context.Context, s port.Scan) (int64, error) {
+	s.Columns, s.Pause = 0, func(context.Context) {}
 	p := newInsightScan(r, s)
-	epochs, err := p.epochs(ctx)
+	blocks, err := p.blocks(ctx)
 	if err != nil {
 		return 0, r.store.db.ReadError("the number of events", err)
 	}
-	step := max(len(epochs)/sampledEpochs, 1)
+	step := max(len(blocks)/sampledBlocks, 1)
 	var n, sampled int64
-	for i := 0; i < len(epochs); i += step {
-		c := &conditions{args: []any{epochs[i], r.project}}
-		table := p.index(c)
-		var found int64
-		if err := r.store.db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` i WHERE i.epoch = $1 AND i.project_id = $2`+c.text.String(), c.args...).Scan(&found); err != nil {
+	e := &columnBuffer{}
+	for i := 0; i < len(blocks); i += step {
+		u := &unitScan{insightScan: p, unit: blocks[i].unit, e: e}
+		err := u.eachBlock(ctx, func(keep []int32) error {
+			n += int64(len(keep))
+			return nil
+		})
+		if err != nil {
 			return 0, r.store.db.ReadError("the number of events", err)
 		}
-		n, sampled = n+found, sampled+1
+		sampled++
 	}
 	if sampled > 0 {
-		n = n * int64(len(epochs)) / sampled
+		n = n * int64(len(blocks)) / sampled
 	}
 	return n + r.last - r.mark, nil
 }
 
-// Earliest implements port.Reader. It searches epochs in the order of the times of
-// their first events. These times may be too early, because they are not updated when
-// events are erased, so each epoch is searched in its index.
+// Earliest implements port.Reader.
 func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool, error) {
 	best, found, err := r.earliest(ctx, since)
 	return best, found, r.store.db.ReadError("the first event", err)
 }
 
-// earliest implements Earliest: events that are not indexed first, then epochs, until
-// no further one can contain an earlier event.
+// earliest implements Earliest: events that have no block first, then blocks in the order
+// of their first events, until no further one can contain an earlier event.
 func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, found bool, err error) {
 	best = math.MaxInt64
-	consider := func(text string, args ...any) error {
-		var t sql.NullInt64
-		err := r.store.db.Read.QueryRowContext(ctx, text, args...).Scan(&t)
-		if t.Valid {
-			best, found = min(best, t.Int64), true
-		}
-		return err
-	}
 	if r.mark < r.last {
-		if err := consider(`SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since); err != nil {
+		var t sql.NullInt64
+		err := r.store.db.Read.QueryRowContext(ctx, `SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since).Scan(&t)
+		if err != nil {
+			return 0, false, err
+		}
+		if t.Valid {
+			best, found = t.Int64, true
+		}
+	}
+	p := newInsightScan(r, port.Scan{From: since, To: math.MaxInt64, Pause: func(context.Context) {}})
+	blocks, err := p.blocks(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	slices.SortFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.firstTime, b.firstTime) })
+	e := &columnBuffer{}
+	for _, b := range blocks {
+		if b.firstTime >= best {
+			break
+		}
+		u := &unitScan{insightScan: p, unit: b.unit, e: e}
+		err := u.eachBlock(ctx, func(keep []int32) error {
+			for _, i := range keep {
+				best, found = min(best, e.block.Times[i]), true
+			}
+			return nil
+		})
+		if err != nil {
 			return 0, false, err
 		}
 	}
-	epochs, err := database.List(ctx, r.store.db.Read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
-		`SELECT epoch, first_time FROM event_epochs WHERE project_id = $1 AND epoch <= $2 AND last_time >= $3 ORDER BY first_time, epoch`, r.project, r.mark>>EpochBits, since)
-	for _, e := range epochs {
-		// Epochs are sorted by their first time, so none of the remaining ones can
-		// contain an earlier event.
-		if e.last >= best || err != nil {
-			break
-		}
-		err = consider(`SELECT MIN(timestamp) FROM events_by_time WHERE epoch = $1 AND project_id = $2 AND id <= $3 AND timestamp >= $4`, e.epoch, r.project, r.mark, since)
-	}
-	return best, found, err
+	return best, found, nil
 }
 
 // Profiles implements port.Reader.

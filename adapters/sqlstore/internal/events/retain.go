@@ -7,16 +7,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
 
 // retainChunk is the number of events that one transaction deletes. It is small because
 // other writers wait meanwhile.
-const retainChunk = 200
+const retainChunk = 1000
 
 // DeleteBefore deletes events that arrived before a time, with their duplicate
-// keys and index rows, from the oldest on and at most limit of them, and returns their
+// keys and from their blocks, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
 // events.
 func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
@@ -62,7 +63,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 		var e erasedEvent
 		var uuid sql.RawBytes
 		var created int64
-		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp, &created); err != nil {
+		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &created); err != nil {
 			return err
 		}
 		// Ids ascend only roughly with the time of arrival; everything after the first
@@ -73,7 +74,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 		e.key.UUID = capture.UUID(uuid)
 		old = append(old, e)
 		return nil
-	}, `SELECT id, project_id, uuid, event, distinct_id, timestamp, created_at FROM events ORDER BY id LIMIT $1`, limit)
+	}, `SELECT id, project_id, uuid, event, distinct_id, created_at FROM events ORDER BY id LIMIT $1`, limit)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
@@ -94,10 +95,14 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 			return 0, err
 		}
 	}
-	if err := l.deleteBlocks(ctx, q, old, true); err != nil {
+	ids := make(map[int64]bool, len(old))
+	for i := range old {
+		ids[old[i].id] = true
+	}
+	if err := l.deleteFromBlocks(&t, projects, old[len(old)-1].id, ids); err != nil {
 		return 0, err
 	}
-	if err := eraseEvents(ctx, q, old); err != nil {
+	if err := eraseEvents(&t, old); err != nil {
 		return 0, err
 	}
 	// Later events refer only to states within StateReach, so older states are unused.
@@ -109,13 +114,25 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
 		return 0, err
 	}
-	// The epochs before the last deleted event are empty now.
-	for _, table := range []string{"event_epochs", "event_blocks"} {
-		if _, err := q.ExecContext(ctx, `DELETE FROM `+table+` WHERE epoch < $1`, last>>EpochBits); err != nil {
-			return 0, err
+	return int64(len(old)), nil
+}
+
+// deleteFromBlocks deletes events, none of which has a greater id than last, from the
+// blocks of their projects.
+func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids map[int64]bool) error {
+	for _, project := range projects {
+		search := anyTime(project, 0, last)
+		blocks, err := l.findBlocks(t.Ctx, t.SQL, &search)
+		if err != nil {
+			return err
+		}
+		for _, b := range blocks {
+			if err := l.rewriteBlocks(t, project, b.unit, b.level, func(c *block.Columns, i int) bool { return ids[c.IDs[i]] }); err != nil {
+				return err
+			}
 		}
 	}
-	return int64(len(old)), nil
+	return nil
 }
 
 // StateReach is the maximum distance, in ids, between an event and the state that

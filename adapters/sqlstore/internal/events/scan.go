@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
@@ -75,20 +74,20 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 	ahead.read = func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
 	}
-	ahead.deliver = func(ctx context.Context, u unit, e *columnBuffer) error { return p.deliver(ctx, u, e, yield) }
+	ahead.deliver = func(ctx context.Context, e *columnBuffer) error { return p.deliver(ctx, e, yield) }
 	return ahead.run(ctx)
 }
 
-// units returns all units that may contain matching events: epochs, then ranges of
-// events that are not indexed yet.
+// units returns all units that may contain matching events: blocks, then ranges of
+// events that are in none.
 func (p *insightScan) units(ctx context.Context) ([]unit, error) {
-	epochs, err := p.epochs(ctx)
+	blocks, err := p.blocks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var units []unit
-	for _, epoch := range epochs {
-		units = append(units, unit{epoch << EpochBits, min((epoch+1)<<EpochBits-1, p.mark)})
+	for i := range blocks {
+		units = append(units, blocks[i].unit)
 	}
 	for id := max(p.mark, p.scan.After); id < p.last; id += scanBatch {
 		units = append(units, unit{id + 1, min(id+scanBatch, p.last)})
@@ -98,23 +97,14 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 
 // deliver attributes events to persons if requested, and passes the events to yield in
 // batches.
-func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yield func(*port.Batch) error) error {
+func (p *insightScan) deliver(ctx context.Context, e *columnBuffer, yield func(*port.Batch) error) error {
 	reserved := int64(e.bytes)
 	if err := p.scan.Reserve(reserved); err != nil {
 		return err
 	}
 	defer func() { _ = p.scan.Reserve(-reserved) }() // also after an error, because another scan may follow
-	if p.scan.After > 0 {
-		e.remove(func(i int) bool { return e.id[i] <= p.scan.After })
-	}
-	// Resolving persons needs the ids of events whose distinct id has no person. They
-	// are rarely needed, so most scans read without them and repeat the unit if
-	// necessary.
 	if p.scan.Columns&port.People != 0 {
-		switch err := p.attribute(ctx, e, &p.scan); {
-		case errors.Is(err, errWithoutIDs):
-			return p.deliverWithIDs(ctx, u, yield)
-		case err != nil:
+		if err := p.attribute(ctx, e, &p.scan); err != nil {
 			return err
 		}
 	}
@@ -131,13 +121,4 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 		}
 	}
 	return nil
-}
-
-// deliverWithIDs reads a unit another time, with the ids of events, and delivers it.
-func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*port.Batch) error) error {
-	copied := *p
-	copied.want |= port.IDs
-	s := &unitScan{insightScan: &copied, unit: u, e: &columnBuffer{}}
-	s.give = func(e *columnBuffer) error { return copied.deliver(ctx, u, e, yield) }
-	return s.run(ctx)
 }
