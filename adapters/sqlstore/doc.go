@@ -72,10 +72,11 @@
 // # Events
 //
 // An event gets its id from one growing sequence. Only its row and its duplicate key
-// are written in the commit (decision 14). The indexes by time, name and distinct id
-// are tables clustered by epoch, a range of 16,384 ids: whatever the order of the keys,
-// new entries are added at the end of the table, and the cost of an event does not grow
-// with the number of events. On SQLite the indexes are filled after the commit by
-// [Store.Index], up to the position 'event_index' in the table places; readers scan the
-// events above it. On PostgreSQL they are filled within the commit.
+// are written in the commit (decision 14). After the commit, [Store.Index] adds it to a
+// block of its project, which has the short columns of the events of a range of ids, with
+// bounds and a filter that exclude other times, names and distinct ids. There are no other
+// indexes by time, name or distinct id. The position 'event_index' in the table places is
+// the id up to which events are in blocks; readers scan the events above it. Small blocks
+// are merged. With several servers, one of them at a time builds and merges blocks. A block
+// that is damaged is an error for everything that reads it, and [Examine] names it.
 package sqlstore

@@ -41,13 +41,13 @@ func node(event string) string {
 var questions = []question{
 	{
 		"count by day of one event", `{"kind":"TrendsQuery","series":[` + node(names[0]) + `}],` + questionRange + `}`,
-		`SELECT timestamp, event FROM events_by_name WHERE epoch = ?1 AND project_id = 1 AND event = 'order placed'`, 40 * time.Millisecond,
+		`SELECT timestamp, event FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1 AND event = 'order placed'`, 40 * time.Millisecond,
 	}, {
 		"unique people by day of one event", `{"kind":"TrendsQuery","series":[` + node(names[0]) + `,"math":"dau"}],` + questionRange + `}`,
 		`SELECT timestamp, event, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1 AND event = 'order placed'`, 0,
 	}, {
 		"unique people by day", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","math":"dau"}],` + questionRange + `}`,
-		`SELECT timestamp, distinct_id FROM events_by_distinct_id WHERE epoch = ?1 AND project_id = 1`, 200 * time.Millisecond,
+		`SELECT timestamp, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1`, 200 * time.Millisecond,
 	}, {
 		"a JSON property over all events", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":"duration_ms","type":"event","operator":"gt","value":800}]}],` + questionRange + `}`,
 		`SELECT timestamp, properties FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1`, 1500 * time.Millisecond,

@@ -1,12 +1,13 @@
-// Package events owns the stored events: their ids, indexes and blocks of columns, and
-// all statements that read or delete them.
+// Package events owns the stored events: their ids, their blocks, and all statements that
+// read or delete them.
 //
-// A [Log] assigns ids, which one sequence counts, and maintains the indexes by time, name
-// and distinct id. They are tables clustered by epoch, a range of 16,384 ids. On SQLite
-// [Log.Index] fills them after the commit, and then builds a block of each complete epoch
-// (blocks.go), which has its short columns in the encoding of package block. A [Reader] finds pages of events
-// (page.go) and opens snapshots for questions (snapshot.go): scan.go divides a scan into
-// units, unit.go selects the cheapest source of a unit, a block, an index or rows, and
-// columns.go has the buffers. ahead.go reads units with a second goroutine, and owner.go
-// attributes events to persons.
+// A [Log] assigns ids, which one sequence counts. [Log.Index] builds blocks after the commit
+// (index.go) and merges small ones (blocks.go): a block has the short columns of the events
+// of a project in a range of ids, in the encoding of package block. Bounds and filters say
+// which blocks may contain certain events; the long columns are in the rows of the events.
+//
+// A [Reader] finds pages of events (page.go) and opens snapshots for questions
+// (snapshot.go): scan.go divides a scan into units, which are blocks and ranges of events
+// without one, unit.go reads a unit, and columns.go has the buffers. ahead.go reads units
+// with a second goroutine, and owner.go attributes events to persons.
 package events

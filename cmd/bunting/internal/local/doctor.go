@@ -158,7 +158,7 @@ func diskFindings(e *sqlstore.Examination) (out []finding) {
 		out = append(out, finding{"log", levelWarning, fmt.Sprintf("%d MiB: a backup is running, or another program has been reading the file for a long time", e.Log>>20)})
 	}
 	if e.Unindexed > 100_000 {
-		out = append(out, finding{"index", levelNote, fmt.Sprintf("%d events wait to be indexed: reading them back is slower until then", e.Unindexed)})
+		out = append(out, finding{"index", levelNote, fmt.Sprintf("%d events are in no block yet: reading them back is slower until then", e.Unindexed)})
 	}
 	return out
 }
