@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/pgtest"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/events"
@@ -381,4 +382,83 @@ func TestBlocks_OlderStore(t *testing.T) {
 	if n := countRows(t, s, "event_blocks"); n < 2 {
 		t.Errorf("%d blocks", n)
 	}
+}
+
+// A server that hangs while it holds the lock of a project does not stop other servers from
+// recording events of other projects: Index gives up, and continues later.
+func TestBlocks_LockIsHeld(t *testing.T) {
+	stores := openSeveral(t, postgresURL(t), 2)
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(9, 10)), store: stores[0]}
+	m.commit(500)
+	if _, err := stores[0].events.Horizon(t.Context()); err != nil { // now all events are final
+		t.Fatal(err)
+	}
+	err := stores[1].Commit(t.Context(), []int64{1}, func(capture.Tx) error {
+		if _, err := stores[0].Index(t.Context(), true); err == nil {
+			t.Error("Index did not need the lock of project 1")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.check("given up")
+	if n := countRows(t, stores[0], "event_blocks"); n != 0 {
+		t.Errorf("%d blocks", n)
+	}
+	indexAll(t, stores[0])
+	m.check("continued")
+	if n := countRows(t, stores[0], "event_blocks"); n == 0 {
+		t.Error("there are no blocks")
+	}
+}
+
+// Servers that commit, erase, delete and build blocks at the same time leave blocks that have
+// exactly the events that are stored.
+func TestBlocks_SeveralServers(t *testing.T) {
+	stores := openSeveral(t, postgresURL(t), 3)
+	pgtest.Concurrently(t, len(stores), func(i int) error {
+		s, random := stores[i], rand.New(rand.NewPCG(11, uint64(i)))
+		for range 15 {
+			keys, events := randomEvents(random, 64+random.IntN(300))
+			err := s.Commit(t.Context(), []int64{1, 2}, func(tx capture.Tx) error {
+				if _, err := tx.Claim(keys); err != nil {
+					return err
+				}
+				return tx.Save(&capture.Changes{Events: events})
+			})
+			if err != nil {
+				return err
+			}
+			if _, err := s.Index(t.Context(), true); err != nil && !strings.Contains(err.Error(), "lock timeout") {
+				return err
+			}
+			id := fmt.Sprint("id ", random.IntN(400))
+			person := capture.PersonID(1, id)
+			if _, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, id, person[:]); err != nil {
+				return err
+			}
+			err = s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { _, err := tx.EraseEvents(1, person); return err })
+			if err != nil {
+				return err
+			}
+			if _, err := s.DeleteEventsBefore(t.Context(), database.FromMicros(1<<60), random.IntN(60)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	indexAll(t, stores[0])
+	faults, err := events.CheckBlocks(t.Context(), stores[0].db.Read, 10)
+	if err != nil || len(faults) > 0 || countRows(t, stores[0], "event_blocks") == 0 {
+		t.Fatalf("%q, %v", faults, err)
+	}
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(13, 14)), store: stores[0]}
+	m.list, err = database.List(t.Context(), stores[0].db.Read, func(e *capture.Record) []any {
+		return []any{&e.ID, &e.ProjectID, &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp)}
+	}, `SELECT id, project_id, event, distinct_id, timestamp FROM events`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.check("afterwards")
 }

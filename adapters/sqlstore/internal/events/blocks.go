@@ -268,8 +268,8 @@ func (l *Log) mergeList(t *database.Tx, project, level int64) (events int, err e
 }
 
 // rewriteBlocks replaces the blocks of a project that overlap a range of ids by one block
-// of a level with the same events, without the ones that drop selects.
-func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, drop func(c *block.Columns, i int) bool) error {
+// of a level with the same events, without those whose ids are in gone.
+func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, gone map[int64]bool) error {
 	blocks, err := l.readBlocks(t.Ctx, t.SQL, project, u, withPeople|withOrigins)
 	if err != nil {
 		return err
@@ -280,8 +280,8 @@ func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, dr
 		if err := blocks[i].decode(&c); err != nil {
 			return err
 		}
-		for i := range c.IDs {
-			if drop == nil || !drop(&c, i) {
+		for i, id := range c.IDs {
+			if !gone[id] {
 				e := c.Event(i)
 				w.Add(&e)
 			}

@@ -1,12 +1,13 @@
 package events
 
 import (
-	"slices"
-
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
+
+// eraseChunk is the number of events without a block that are erased at a time.
+const eraseChunk = 500
 
 // erasedEvent is an event to delete, with its duplicate key.
 type erasedEvent struct {
@@ -37,15 +38,20 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 			return events, err
 		}
 	}
-	rest, err := database.List(t.Ctx, t.SQL, func(e *erasedEvent) []any {
-		e.key.ProjectID = projectID
-		return []any{&e.id, database.ScanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID}
-	}, `SELECT e.id, e.uuid, e.event, e.distinct_id FROM events e WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
-		(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`, projectID, uuid[:], mark)
-	if err != nil {
-		return events, err
+	for {
+		rest, err := database.List(t.Ctx, t.SQL, func(e *erasedEvent) []any {
+			e.key.ProjectID = projectID
+			return []any{&e.id, database.ScanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID}
+		}, `SELECT e.id, e.uuid, e.event, e.distinct_id FROM events e WHERE e.id > $3 AND e.project_id = $1 AND e.distinct_id IN
+			(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2) LIMIT $4`, projectID, uuid[:], mark, eraseChunk)
+		if err != nil || len(rest) == 0 {
+			return events, err
+		}
+		if err := eraseWithStates(t, rest); err != nil {
+			return events, err
+		}
+		events += int64(len(rest))
 	}
-	return events + int64(len(rest)), eraseWithStates(t, rest)
 }
 
 // eraseFromBlock erases the events of some distinct ids from a block and from all other
@@ -56,24 +62,24 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, ids []string) (int6
 		return 0, err
 	}
 	var found []erasedEvent
+	gone := map[int64]bool{}
 	var c block.Columns
 	for i := range encoded {
 		if err := encoded[i].decode(&c); err != nil {
 			return 0, err
 		}
-		for i, of := range c.DistinctIDOf {
-			if slices.Contains(ids, c.DistinctIDs[of]) {
-				found = append(found, erasedEvent{c.IDs[i], capture.EventKey{ProjectID: b.project, UUID: c.UUIDs[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[of]}})
+		m := newMatcher(&c, nil, ids)
+		for i, id := range c.IDs {
+			if m.any && m.matches(i) {
+				gone[id] = true
+				found = append(found, erasedEvent{id, capture.EventKey{ProjectID: b.project, UUID: c.UUIDs[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[c.DistinctIDOf[i]]}})
 			}
 		}
 	}
 	if len(found) == 0 {
 		return 0, nil
 	}
-	err = l.rewriteBlocks(t, b.project, b.unit, b.level, func(c *block.Columns, i int) bool {
-		return slices.Contains(ids, c.DistinctIDs[c.DistinctIDOf[i]])
-	})
-	if err != nil {
+	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, gone); err != nil {
 		return 0, err
 	}
 	return int64(len(found)), eraseWithStates(t, found)

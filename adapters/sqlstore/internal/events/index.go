@@ -53,6 +53,10 @@ func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 	return more && err == nil, err
 }
 
+// lockTimeout limits waiting for the lock of a project, because a server that hangs may hold
+// it, and this one should not delay the commits of other projects.
+const lockTimeout = `SET LOCAL lock_timeout = '200ms'`
+
 // inBlocks runs work in a transaction that may change blocks. work is called with the id
 // up to which events are in blocks, and returns the new one. inBlocks does nothing while
 // another server is in such a transaction.
@@ -65,6 +69,11 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 	var marks []int64
 	err := l.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
 		t.SQL = tx
+		if !l.db.Dialect.SingleWriter {
+			if _, err := tx.ExecContext(ctx, lockTimeout); err != nil {
+				return err
+			}
+		}
 		if marks, err = database.Column[int64](ctx, tx, text, database.PositionIndexed); err != nil || len(marks) == 0 {
 			return err
 		}

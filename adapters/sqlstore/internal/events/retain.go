@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -127,7 +126,7 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 			return err
 		}
 		for _, b := range blocks {
-			if err := l.rewriteBlocks(t, project, b.unit, b.level, func(c *block.Columns, i int) bool { return ids[c.IDs[i]] }); err != nil {
+			if err := l.rewriteBlocks(t, project, b.unit, b.level, ids); err != nil {
 				return err
 			}
 		}
