@@ -29,6 +29,7 @@ type FlagQuery struct {
 	// Cohort is the id of a cohort; a flag matches if its conditions use the cohort, directly or
 	// through other cohorts.
 	Cohort  *int64
+	Group   *int64 // index of a group type; a flag matches if it is for groups of this type
 	Search  string // substring of key or name, ignoring case; a space also matches - and _; at most 200 characters
 	Key     string // the whole key, ignoring case
 	Type    string // boolean, multivariant, experiment or remote_config
@@ -121,7 +122,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 		return !f.Hidden && lists.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
 			lists.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
 			!slices.Contains(q.Excluded, f.Key) && lists.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !lists.MatchesAny(excludedTags, f.Tags)) &&
-			(q.Key == "" || strings.EqualFold(f.Key, q.Key)) && lists.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
+			(q.Group == nil || isForGroups(f, *q.Group)) && (q.Key == "" || strings.EqualFold(f.Key, q.Key)) && lists.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
 			(q.Experimental == nil || *q.Experimental == isExperimental(f)) && q.matchesText(f)
 	}, nil
 }
@@ -149,6 +150,12 @@ func (q *FlagQuery) matchesText(f *storedflags.Flag) bool {
 func isExperimental(f *storedflags.Flag) bool {
 	variants := f.Shape().Variants()
 	return !f.RemoteConfig && len(variants) >= 2 && variants[0].Key == "control"
+}
+
+// isForGroups reports whether a flag is for groups of a type.
+func isForGroups(f *storedflags.Flag, index int64) bool {
+	of := f.Shape().Aggregation
+	return of != nil && int64(*of) == index
 }
 
 // isOfType reports whether a flag has a type; any other kind than the four types matches all flags.

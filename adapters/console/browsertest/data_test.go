@@ -68,6 +68,10 @@ func TestEventsAndGroups(t *testing.T) {
 	p.accessible()
 	p.visit("p/1/groups/0/acme.com/")
 	p.node("table", "Flags", "cell", "true")
+	// The server selects the flags for groups of this type.
+	if all, selected := p.countRequests("feature_flags/?"), p.countRequests("aggregation_group_type_index=0"); all != 1 || selected != 1 {
+		t.Errorf("%d lists of flags were requested, %d of them with the type of the group", all, selected)
+	}
 	p.visit("p/1/groups/0/nobody")
 	p.node("heading", "Not found")
 	p.accessible()

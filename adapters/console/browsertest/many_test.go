@@ -110,6 +110,10 @@ func TestFlags_Thousands(t *testing.T) {
 	}
 	call(p, accessibility.Enable, cdp.Empty{})
 	p.searchThousands(n)
+	if *long {
+		p.visit("p/1/flags")
+		p.measureScrolling(n, got.Start)
+	}
 }
 
 // countLayouts returns how many times the page has computed its layout.

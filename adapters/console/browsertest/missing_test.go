@@ -21,6 +21,9 @@ func TestRecords_NotThere(t *testing.T) {
 		if len(p.all(0, "button", "Try again")) > 0 || !js[bool](p, "document.title.startsWith('Not found · ')") {
 			t.Errorf("%s has the title %q and offers to try again, or not only says that it is not there", r[0], js[string](p, "document.title"))
 		}
+		if r[0] == "cohorts/99" && p.countRequests("cohorts/99/persons/") > 0 {
+			t.Errorf("the page of a missing cohort requests its persons")
+		}
 		if i == 0 {
 			p.accessible()
 		}

@@ -128,7 +128,27 @@ async function once(method: string, address: string, body: unknown, request: str
   });
 }
 
+const maxServerTexts = 100;
+const serverTexts = new Set<string>(); // the last error texts of the server, which are in English
+
+/** Remembers an error text of the server, and returns it. */
+export function serverText(text: string): string {
+  serverTexts.delete(text);
+  serverTexts.add(text);
+  if (serverTexts.size > maxServerTexts) serverTexts.delete(serverTexts.values().next().value!);
+  return text;
+}
+
+/** Reports whether a text is one of the last error texts of the server. */
+export const isServerText = (text: string): boolean => serverTexts.has(text);
+
 function faultOf(answer: Response, text: string, request: string): ApiError {
+  const fault = parseFault(answer, text, request);
+  serverText(fault.detail);
+  return fault;
+}
+
+function parseFault(answer: Response, text: string, request: string): ApiError {
   try {
     const e = JSON.parse(text) as { code?: string; detail?: string; error?: string; attr?: string | null; query_status?: { error_message: string | null } };
     return new ApiError(answer.status, e.code ?? "error", e.detail ?? e.error ?? e.query_status?.error_message ?? answer.statusText, e.attr ?? null, request);

@@ -1,6 +1,6 @@
 // Queries about events. A query runs in the background on the server; the client polls it, and
 // stops it when its result is no longer needed.
-import { ApiError, get, send } from "./client";
+import { ApiError, get, send, serverText } from "./client";
 import { projectPath } from "../session";
 
 export interface QueryResponse {
@@ -32,7 +32,7 @@ interface RunInsight extends Partial<Status>, Omit<QueryResponse, "results"> {
 export async function runTile(insight: number, dashboard: number, period: string, cancel: AbortSignal, progress: Progress = () => undefined): Promise<QueryResponse> {
   const query = { from_dashboard: dashboard, refresh: "async", filters_override: period ? JSON.stringify({ date_from: period }) : null };
   const got = await get<RunInsight>(projectPath(`insights/${insight}/`), query, cancel);
-  if (got.error) throw new ApiError(400, got.error.code, got.error.detail, got.error.attr, "");
+  if (got.error) throw new ApiError(400, got.error.code, serverText(got.error.detail), got.error.attr, "");
   return got.query_status && !got.query_status.complete ? waitForRun(got as Status, cancel, progress) : { ...got, results: got.result };
 }
 

@@ -56,7 +56,7 @@ function happened(x: Warning): Child {
   const who = () => h("bdi", null, isComplete ? h("a", { href: href(`p/${project.peek()}/events`, { person: id }) }, id) : `${id}…`);
   return [
     warningWords.what[x.type] ?? "",
-    x.detail ? [" ", h("bdi", null, x.detail)] : null,
+    x.detail ? [" ", h("bdi", { lang: "en" }, x.detail)] : null,
     id ? h("p", { class: "hint" }, warningWords.by, " ", who()) : null,
   ];
 }

@@ -19,10 +19,10 @@ export interface Change {
 /** Describes a filter, such as "plan is pro" or "in cohort 3". */
 export function filterText(f: Filter): string {
   const value = valueTexts(f.value).join(", ");
-  if (f.type === "cohort") return `${f.operator === "not_in" ? words.notInCohort : words.inCohort} ${value}`;
-  if (f.type === "flag") return `${words.flag} ${f.key} ${operators.exact} ${value}`;
+  if (f.type === "cohort") return f.operator === "not_in" ? words.filterNotInCohort(value) : words.filterInCohort(value);
+  if (f.type === "flag") return words.filterFlag(f.key, value);
   const op = operators[f.operator ?? "exact"] ?? f.operator ?? "";
-  return f.operator === "is_set" || f.operator === "is_not_set" ? `${f.key} ${op}` : `${f.key} ${op} ${value}`;
+  return f.operator === "is_set" || f.operator === "is_not_set" ? words.filterSet(f.key, op) : words.filterValue(f.key, op, value);
 }
 
 export function filtersText(c: Condition): string {

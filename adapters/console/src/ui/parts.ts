@@ -2,7 +2,7 @@
 import { effect, h, newID, onEnd, signal, untracked, type Child, type Props } from "./dom";
 import { icon, type Icon } from "./icons";
 import { once } from "./once";
-import { ApiError, reconnected, isUnreachable } from "../api/client";
+import { ApiError, reconnected, isServerText, isUnreachable } from "../api/client";
 import { hasScope, project, session } from "../session";
 import { words } from "../words";
 
@@ -83,8 +83,18 @@ export function field<E extends HTMLElement>(control: E, o: FieldOptions): HTMLE
     h("label", { for: id }, o.label),
     control,
     o.hint ? h("p", { class: "hint", id: hint }, o.hint) : null,
-    () => (faultText() ? h("p", { class: "fault", id: fault }, faultText()) : null),
+    () => (faultText() ? h("p", { class: "fault", id: fault }, inItsLanguage(faultText()!)) : null),
   );
+}
+
+/** Returns a text of the server, which is in English. */
+export function english(text: string): Child {
+  return text ? h("span", { lang: "en" }, text) : null;
+}
+
+/** Returns a text of the console or of the server, marked as English if it is the server's. */
+export function inItsLanguage(text: string): Child {
+  return isServerText(text) ? english(text) : text;
 }
 
 /** Returns a native select. Its options are pairs of value and text. */
@@ -114,14 +124,14 @@ export function problem(title: string, fault: unknown, again?: () => void): HTML
   return h(
     "div",
     { role: "alert", class: "problem" },
-    h("p", null, h("strong", null, title), " ", text),
+    h("p", null, h("strong", null, title), " ", inItsLanguage(text)),
     h("p", { class: "meta" }, e?.request ? words.requestID(e.request) : null),
     again ? h("button", { type: "button", class: "button", onclick: again }, words.tryAgain) : null,
   );
 }
 
 export function forbidden(text: string): HTMLElement {
-  return h("section", { class: "empty" }, h("h2", null, words.mayNot), h("p", null, text));
+  return h("section", { class: "empty" }, h("h2", null, words.mayNot), h("p", null, inItsLanguage(text)));
 }
 
 /** The number of parts of the page that wait for their first response. */

@@ -5,8 +5,8 @@
 import { batch, detachedScope, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 import { words } from "../words";
 
-const around = 20;
-const frameTime = 6; // milliseconds that one frame fills rows
+const around = 12; // rows above and below those in sight
+const frameTime = 4; // milliseconds that one frame fills rows
 
 /** A list of which some items may not be loaded. */
 export interface SparseList<T> {

@@ -241,6 +241,7 @@ var flagParameters = []ListParameter{
 	}},
 	{Name: "status", Kind: kindCommas, Help: "one or more statuses, comma-separated: active, inactive, stale, archived"},
 	{Name: "mine", Kind: KindBool, Help: "true: only flags that the calling user created or last changed"},
+	{Name: "aggregation_group_type_index", Kind: KindInt, Help: "only flags for groups of this type"},
 	{Name: "eligible_for_experiment", Kind: KindBool, Help: "only flags that experiments can use (true) or not (false): at least two variants, the first of which is control"},
 }
 

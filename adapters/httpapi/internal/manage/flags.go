@@ -174,8 +174,12 @@ func flagQuery(c *frame.Call, v management.Values) featureflags.FlagQuery {
 	if v.Has("cohort") {
 		cohort = new(v.Int("cohort"))
 	}
+	var group *int64
+	if v.Has("aggregation_group_type_index") {
+		group = new(v.Int("aggregation_group_type_index"))
+	}
 	return featureflags.FlagQuery{
-		Status: v.Texts("status"), Mine: mine, IDs: v.Ints("ids"), Cohort: cohort,
+		Status: v.Texts("status"), Mine: mine, IDs: v.Ints("ids"), Cohort: cohort, Group: group,
 		Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,

@@ -1,5 +1,5 @@
 // The page of a cohort: its rule or list, its people, and the flags that use it.
-import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
+import { computed, effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { followStored, partsOf, saveParts, type Part } from "../../ui/conflict";
 import { confirm, dialog } from "../../ui/dialog";
@@ -34,7 +34,8 @@ const scope = "cohort:write";
 export default function cohortPage(params: Params): Child {
   const path = projectPath(`cohorts/${params.id}/`);
   const record = loadRecord(() => get<Cohort>(path));
-  const people = pages<Person>(() => ({ path: path + "persons/", query: { limit: 50 } }));
+  const isThere = computed(() => record.data() !== undefined);
+  const people = pages<Person>(() => (isThere() ? { path: path + "persons/", query: { limit: 50 } } : null));
   const reloadAll = async () => {
     await record.reload();
     invalidate("cohorts");

@@ -1,6 +1,6 @@
 // The server's check of a flag that is not saved yet (console.md N9).
 import { batch, effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
-import { send } from "../../api/client";
+import { send, serverText } from "../../api/client";
 import { projectPath } from "../../session";
 
 /** Faults by place, such as filters.groups.0.rollout_percentage. The place "" is the whole flag. */
@@ -31,7 +31,7 @@ export function serverCheck(body: () => object | null): Check {
     timer = setTimeout(() => {
       const mine = (cancel = new AbortController());
       send<{ faults: { attr: string | null; detail: string }[] }>("POST", projectPath("feature_flags/check/"), b, mine.signal).then(
-        (a) => mine.signal.aborted || put(Object.fromEntries(a.faults.map((f) => [f.attr ?? "", f.detail]))),
+        (a) => mine.signal.aborted || put(Object.fromEntries(a.faults.map((f) => [f.attr ?? "", serverText(f.detail)]))),
         () => mine.signal.aborted || put({}), // saving shows the error
       );
     }, checkDelay);

@@ -1,5 +1,5 @@
 // The page of a group: its properties and its flags.
-import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
+import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { pages } from "../../ui/pages";
 import { button, showResource } from "../../ui/parts";
 import { loadRecord, recordPage } from "../../ui/record";
@@ -43,23 +43,18 @@ export default function groupPage(params: Params): Child {
   });
 }
 
-/** Returns the flags for groups of this type, with their values for this group. All flags are read page by page until enough are found. */
+/** Returns the flags for groups of this type, with their values for this group. */
 function flagsOf(index: number, type: string, key: string): HTMLElement {
-  const all = pages<Flag>(() => ({ path: projectPath("feature_flags/"), query: { limit: 200, order: "key" } }));
-  const wanted = signal(step);
-  const about = computed(() => (all.data() ?? []).filter((f) => f.filters.aggregation_group_type_index === index));
-  const isComplete = () => all.data() !== undefined && !all.next();
-  effect(() => {
-    if (all.next() && !all.error() && about().length < wanted()) untracked(() => void all.more());
-  });
+  const all = pages<Flag>(() => ({ path: projectPath("feature_flags/"), query: { limit: step, order: "key", aggregation_group_type_index: index } }));
+  const found = () => all.data() ?? [];
   return h(
     "section",
     { class: "card", "aria-label": words.flags },
     h("h2", null, words.flags),
     showResource(all, () => [
-      h("p", { class: "meta gap" }, () => (!isComplete() ? "" : about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
-      when(() => about().length, () => table(() => about().slice(0, wanted()), { [type]: key })),
-      when(() => about().length > wanted() || (about().length >= wanted() && !isComplete()), () => h("p", { class: "choices gap-above" }, button(words.loadMore, { run: () => wanted.update((n) => n + step) }), h("span", { class: "meta" }, () => words.shownFirst(wanted())))),
+      h("p", { class: "meta gap" }, () => (found().length ? eventWords.flagsAbout(all.total() ?? found().length) : eventWords.noFlagsAbout)),
+      when(() => found().length, () => table(found, { [type]: key })),
+      when(all.next, () => h("p", { class: "choices gap-above" }, button(words.loadMore, { run: all.more }), h("span", { class: "meta" }, () => words.shownFirst(found().length)))),
     ]),
   );
 }

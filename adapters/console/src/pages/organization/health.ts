@@ -1,6 +1,6 @@
 // The page Health: the checks of the server, since when they have their state, and what to do (console.md N20).
 import { h, when, type Child } from "../../ui/dom";
-import { forbidden, heading, showResource } from "../../ui/parts";
+import { english, forbidden, heading, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
 import { statusIcon } from "../../ui/icons";
 import { recordTable } from "../../ui/table";
@@ -38,10 +38,10 @@ export default function healthPage(): Child {
       recordTable<Check>(
         healthWords.checks,
         [
-          { label: healthWords.check, cell: (c) => c().name },
+          { label: healthWords.check, cell: (c) => () => english(c().name) },
           { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, statusIcon(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
           { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
-          { label: healthWords.detail, cell: (c) => [() => timesInText(c().detail), () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
+          { label: healthWords.detail, cell: (c) => [() => english(timesInText(c().detail)), () => (c().advice ? h("p", { class: "hint" }, english(c().advice)) : null)], class: "long" },
         ],
         () => data().checks,
         (c) => c.name,
