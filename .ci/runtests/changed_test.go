@@ -15,8 +15,8 @@ func TestAffected(t *testing.T) {
 		{ImportPath: "p/geoip", Dir: "geoip", XTestImports: []string{"p/flags"}},
 		{ImportPath: "p/metrics", Dir: "adapters/metrics", Imports: []string{"p/geoip"}},
 		{ImportPath: "p/console", Dir: "adapters/console"},
-		{ImportPath: store, Dir: "adapters/sqlstore", Imports: []string{"p/flags", inStore}},
-		{ImportPath: inStore, Dir: "adapters/sqlstore/internal/tables"},
+		{ImportPath: store, Dir: "adapters/internal/sqlstore", Imports: []string{"p/flags", inStore}},
+		{ImportPath: inStore, Dir: "adapters/internal/sqlstore/internal/tables"},
 	}
 	for _, tt := range []struct {
 		name                     string
@@ -31,9 +31,9 @@ func TestAffected(t *testing.T) {
 		},
 		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
 		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}, []string{"p/flags"}},
-		{"the store", []string{"adapters/sqlstore/store.go"}, []string{store}, []string{store}, []string{store}},
-		{"a package inside the store", []string{"adapters/sqlstore/internal/tables/t.go"}, []string{inStore}, []string{store, inStore}, []string{store, inStore}},
-		{"a test alone inside the store", []string{"adapters/sqlstore/internal/tables/t_test.go"}, []string{inStore}, []string{inStore}, []string{inStore}},
+		{"the store", []string{"adapters/internal/sqlstore/store.go"}, []string{store}, []string{store}, []string{store}},
+		{"a package inside the store", []string{"adapters/internal/sqlstore/internal/tables/t.go"}, []string{inStore}, []string{store, inStore}, []string{store, inStore}},
+		{"a test alone inside the store", []string{"adapters/internal/sqlstore/internal/tables/t_test.go"}, []string{inStore}, []string{inStore}, []string{inStore}},
 		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}, []string{"p/console"}},
 		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, nil, []string{"p/httpapi"}},
 		{"a page at the top", []string{"README.md"}, nil, nil, nil},

@@ -26,7 +26,7 @@ var withDatabases = []string{"./adapters/httpapi", "./adapters/server"}
 
 // httpapiFiles are the files of adapters/httpapi with the tests in which goroutines meet: streams,
 // budgets, limits, quotas and concurrent requests. They use projects and events in memory. The list
-// must contain the files with the helpers of these tests, and none that imports adapters/sqlstore.
+// must contain the files with the helpers of these tests, and none that imports adapters/internal/sqlstore.
 var httpapiFiles = []string{
 	"bounds_test.go", "capture_test.go", "capturebody_test.go", "capturebudget_test.go", "cases_test.go", "cors_test.go",
 	"edgecases_test.go", "export_test.go", "exportcapture_test.go", "failures_test.go", "fixture_test.go", "limits_test.go",
@@ -58,7 +58,7 @@ var sequential = []string{
 // slowToBuild are packages that make a test program slow to build: the package that opens
 // databases, with SQLite and the driver of PostgreSQL, and the package with the HTTP API.
 var slowToBuild = []string{
-	"github.com/bunting-flags/bunting/adapters/sqlstore", "github.com/bunting-flags/bunting/adapters/httpapi",
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore", "github.com/bunting-flags/bunting/adapters/httpapi",
 }
 
 // slow are further tests that take more than a second. The quick tier omits them and the sequential
@@ -96,7 +96,7 @@ func runRace(r *stepRun) {
 // runRaceWithDatabases runs what runRace leaves out, and tests of the stores with concurrent calls.
 func runRaceWithDatabases(r *stepRun) {
 	r.race(append([]string{"-skip=" + names(sequential)}, withDatabases...)...)
-	r.race("-run=^(TestLedger_.*|TestBreaker_.*|TestStore_Contract)$", "./adapters/sqlstore")
+	r.race("-run=^(TestLedger_.*|TestBreaker_.*|TestStore_Contract)$", "./adapters/internal/sqlstore")
 }
 
 func (r *stepRun) race(args ...string) {

@@ -60,7 +60,7 @@ var steps = []step{
 	}},
 	{name: "kill", about: "the real program killed under load, with failing disks and databases", needs: []need{postgres}, after: []string{"program"}, do: func(r *stepRun) {
 		r.build("TEST_NATS_SERVER", "adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
-		r.goTest("", "./cmd/bunting/faulttest")
+		r.goTest("", "./adapters/command/faulttest")
 	}},
 	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "./...")
@@ -97,7 +97,7 @@ var steps = []step{
 		r.run(in("", "go build ./geoip ./capture ./management"), standalone)
 	}},
 	{name: "noconsole", about: "the program without the console serves everything else", needs: []need{cpu}, do: func(r *stepRun) {
-		r.goTest("", "-tags=no_console", "-run=NoConsole", "./cmd/bunting")
+		r.goTest("", "-tags=no_console", "-run=NoConsole", "./adapters/command")
 	}},
 	{name: "noalloc", about: "benchmarks named NoAlloc do not allocate; other engines answer alike", needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("bench", "./...")
@@ -133,7 +133,7 @@ var steps = []step{
 	}},
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
-		r.goTest("", "-timeout=2h", "./cmd/bunting/faulttest", "-kills=1000", "-bodies=32")
+		r.goTest("", "-timeout=2h", "./adapters/command/faulttest", "-kills=1000", "-bodies=32")
 	}},
 	{name: "walks", about: "the console in Chromium: every page, every theme, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
@@ -160,7 +160,7 @@ func testedPackages() ([]string, error) {
 	}
 	var paths []string
 	for _, p := range packages {
-		if p.Dir != "cmd/bunting/faulttest" && !slices.Contains(racing, "./"+p.Dir) {
+		if p.Dir != "adapters/command/faulttest" && !slices.Contains(racing, "./"+p.Dir) {
 			paths = append(paths, p.ImportPath)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/pgtest"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/organizations"
 )

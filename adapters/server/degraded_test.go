@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 

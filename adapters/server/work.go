@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/internal/throttle"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 

@@ -4,19 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
-	"github.com/bunting-flags/bunting/capture/insights"
-	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/management"
 )
 
 const (
@@ -72,11 +74,11 @@ func (b *bench) measureQuestions(n int, file string) error {
 			return err
 		}
 	}
-	store, err := sqlstore.Open(context.Background(), "sqlite:"+file, sqlstore.Config{})
+	store, err := openQuestioned(file)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer store.close()
 	bare, err := sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=cache_size(-2048)")
 	if err != nil {
 		return err
@@ -96,34 +98,59 @@ func (b *bench) measureQuestions(n int, file string) error {
 			b.table.judge(fmt.Sprintf("≤ %s", q.most), passed <= q.most)
 		}
 	}
-	if err := errors.Join(bare.Close(), store.Close()); err != nil {
+	if err := errors.Join(bare.Close(), store.close()); err != nil {
 		return err
 	}
 	return b.measureMixed(file)
 }
 
+// questioned is a server in this process that is only asked questions.
+type questioned struct {
+	handler http.Handler
+	close   func() error
+}
+
+// openQuestioned opens a server on a database, in which the caller of each request is the owner.
+func openQuestioned(file string) (questioned, error) {
+	ctx := context.Background()
+	s, err := server.Open(ctx, server.Options{Database: "sqlite:" + file, Authenticate: func(*http.Request) (*management.Caller, error) {
+		return &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}}, nil
+	}})
+	if err != nil {
+		return questioned{}, err
+	}
+	return questioned{handler: s.Handler(), close: sync.OnceValue(func() error { return s.Close(ctx) })}, nil
+}
+
+// ask runs a query without a cached result. While processors is 1, the scan does not use a second
+// processor, which it may if a server has no other work.
+func (s questioned) ask(query string, processors int) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, "/api/projects/1/query/", strings.NewReader(`{"query":`+query+`,"refresh":"force_blocking"}`))
+	r.Header.Set("Content-Type", "application/json")
+	s.handler.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return fmt.Errorf("%d %s", w.Code, w.Body)
+	}
+	return nil
+}
+
 // measure runs the query and the plain read alternately. It returns the CPU time of both, and the
 // elapsed time of the query on two processors.
-func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
-	query, err := insights.Parse(json.RawMessage(q.query), &port.Project{ID: 1})
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+func (q *question) measure(server questioned, bare *sql.DB) (ours, other, passed time.Duration, err error) {
 	for round := range questionRuns {
 		began := ownCPU()
-		result, err := query.Run(context.Background(), store, port.Options{Now: now})
-		if err != nil {
+		if err := server.ask(q.query, 1); err != nil {
 			return 0, 0, 0, err
 		}
 		between := ownCPU()
-		rows, err := q.read(bare)
-		if err != nil {
+		if err := q.read(bare); err != nil {
 			return 0, 0, 0, err
 		}
 		took, read := between-began, ownCPU()-between
 		beganAt := time.Now()
-		if _, err := query.Run(context.Background(), unsharedStore{store}, port.Options{Now: now}); err != nil {
+		if err := server.ask(q.query, 2); err != nil {
 			return 0, 0, 0, err
 		}
 		on2 := time.Since(beganAt)
@@ -131,27 +158,8 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 			ours, other, passed = took, read, on2
 		}
 		ours, other, passed = min(ours, took), min(other, read), min(passed, on2)
-		if int64(rows) != result.Read {
-			return 0, 0, 0, fmt.Errorf("%d events are read, beside it %d", result.Read, rows)
-		}
 	}
 	return ours, other, passed, nil
-}
-
-// unsharedStore is a store whose scans may use a second processor, as queries may while a server
-// has no other work.
-type unsharedStore struct{ port.Source }
-
-func (s unsharedStore) Open(ctx context.Context, projectID int64) (port.Reader, error) {
-	r, err := s.Source.Open(ctx, projectID)
-	return unsharedReader{r}, err
-}
-
-type unsharedReader struct{ port.Reader }
-
-func (r unsharedReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
-	s.HasSpareCPU = func() bool { return true }
-	return r.Reader.Scan(ctx, s, yield)
 }
 
 // ownCPU returns the user and system time of this process.
@@ -162,17 +170,17 @@ func ownCPU() time.Duration {
 }
 
 // read reads the rows with the database driver, epoch by epoch in their stored order.
-func (q *question) read(bare *sql.DB) (n int, err error) {
+func (q *question) read(bare *sql.DB) error {
 	var last int64
 	if err := bare.QueryRow(`SELECT MAX(id) FROM events`).Scan(&last); err != nil {
-		return 0, err
+		return err
 	}
 	conn, err := bare.Conn(context.Background())
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer conn.Close()
-	err = conn.Raw(func(driverConn any) error {
+	return conn.Raw(func(driverConn any) error {
 		queryer, ok := driverConn.(driver.QueryerContext)
 		if !ok {
 			return fmt.Errorf("a connection that is a %T cannot be asked", driverConn)
@@ -184,7 +192,6 @@ func (q *question) read(bare *sql.DB) (n int, err error) {
 			}
 			row := make([]driver.Value, len(rows.Columns()))
 			for err = rows.Next(row); err == nil; err = rows.Next(row) {
-				n++
 			}
 			if err = errors.Join(ignoreError(err, io.EOF), rows.Close()); err != nil {
 				return err
@@ -192,7 +199,6 @@ func (q *question) read(bare *sql.DB) (n int, err error) {
 		}
 		return nil
 	})
-	return n, err
 }
 
 func ignoreError(err, but error) error {

@@ -5,20 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
 // Projects without browser settings get them at the next start of the server, and only then
 // (spec/capture.md §16.1).
 func TestRefreshBrowserSettings(t *testing.T) {
-	d := openTestServer(t, inMemory, nil, testStart)
+	store := memstore.New(memstore.ExternalData{})
+	d, err := rooms.Open(rooms.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
 	put := func(id int64, meta string, browserSettings string) {
 		t.Helper()
-		err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+		err := store.Write(t.Context(), func(tx rooms.Tx) error {
 			return tx.PutProject(&management.ProjectRecord{
-				ID: id, Organization: testOrg, APIKey: fmt.Sprint("phc_", id), CreatedAt: testStart, Meta: json.RawMessage(meta), Browser: json.RawMessage(browserSettings),
+				ID: id, Organization: "0191f0a2-5b1c-7d3e-8f40-00000000000a", APIKey: fmt.Sprint("phc_", id), CreatedAt: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), Meta: json.RawMessage(meta), Browser: json.RawMessage(browserSettings),
 			})
 		})
 		if err != nil {
@@ -28,7 +34,7 @@ func TestRefreshBrowserSettings(t *testing.T) {
 	put(1, `{}`, "")
 	put(2, `{"settings":{"autocapture_opt_out":true}}`, "")
 	put(3, `{"default_access":"none"}`, "")
-	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
+	err = store.Write(t.Context(), func(tx rooms.Tx) error {
 		return tx.Put(&management.Record{Kind: "survey", Parent: management.ProjectParent(3), ID: "s", Data: []byte(`{"id":"s","start_date":"2026-01-01T12:00:00Z"}`)})
 	})
 	if err != nil {
@@ -37,7 +43,7 @@ func TestRefreshBrowserSettings(t *testing.T) {
 	browserSettings := func(id int64) string {
 		t.Helper()
 		var out string
-		err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
+		err := store.Read(t.Context(), func(tx rooms.Tx) error {
 			p, err := tx.Project(id)
 			if err == nil && p == nil {
 				err = errors.New("no project")

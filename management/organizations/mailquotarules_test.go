@@ -267,3 +267,21 @@ func TestNotices_Rules(t *testing.T) {
 		}
 	})
 }
+
+// mailerFunc is a mailer that is a function.
+type mailerFunc func(context.Context, organizations.Mail) error
+
+func (f mailerFunc) Send(ctx context.Context, m organizations.Mail) error { return f(ctx, m) }
+
+// errorCode returns the code of a management.Error, or "" for nil.
+func errorCode(t *testing.T, err error) string {
+	t.Helper()
+	var apiErr *management.Error
+	if err != nil && !errors.As(err, &apiErr) {
+		t.Fatal(err)
+	}
+	if apiErr == nil {
+		return ""
+	}
+	return apiErr.Code
+}

@@ -17,6 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
+const testURL = "https://flags.example.com"
+
 // world is a ruletest.World with a DNS and a mail server in memory.
 type world struct {
 	*ruletest.World

@@ -41,12 +41,10 @@ var promises = map[string]promise{
 	"adapters/server":     stable,
 	"adapters/storetest":  stable,
 
+	"adapters/command":         unstable,
 	"adapters/console":         unstable,
 	"adapters/flaglint":        unstable,
-	"adapters/pgtest":          unstable,
 	"adapters/remote/lastgood": unstable,
-	"adapters/smtptest":        unstable,
-	"adapters/sqlstore":        unstable,
 	"capture/experiments":      unstable,
 	"capture/jsontext":         unstable,
 	"capture/insights":         unstable,

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/remote"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
-	"github.com/bunting-flags/bunting/adapters/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 

@@ -17,9 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
-	"github.com/bunting-flags/bunting/adapters/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
-	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
 )

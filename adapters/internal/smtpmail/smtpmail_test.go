@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
-	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/adapters/internal/smtptest"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 

@@ -1,0 +1,164 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
+	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
+
+Checks the data and settings of a server, running or not, and changes nothing: the
+integrity of the database (every page, every index), its schema, the free disk
+space, the length of its log, who may read the files, and unsafe settings. Give the
+settings of serve on the command line, in the environment or with --config; by
+default the folder bunting-data is checked.
+
+  --quick   do not compare indexes with tables, which takes long
+  --json    print JSON: an array of {"check", "level", "text"}
+
+Levels: ok, note, warning (works, but needs attention), fault. Exit code 1 if there
+is a fault. With PostgreSQL only the schema and the settings are checked.
+`
+
+// The levels of findings.
+const (
+	levelOK      = "ok"
+	levelNote    = "note"
+	levelWarning = "warning"
+	levelFault   = "fault"
+)
+
+// finding is one line of the doctor's output.
+type finding struct {
+	Check string `json:"check"`
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+// Limits of free disk space: below minFree the server is expected to fail; below warnFree, or the
+// size of the database, there is no space for a backup or a night of events.
+const (
+	minFree  = 256 << 20
+	warnFree = 1 << 30
+	// longLog is the size of SQLite's write-ahead log above which it apparently cannot be
+	// truncated.
+	longLog = 512 << 20
+)
+
+// doctor implements the command doctor. It returns ErrReported if there is a fault.
+func doctor(ctx context.Context, p *cli.Program, args []string) error {
+	var quick, asJSON bool
+	r, err := settings.ResolveAs(p, "doctor", args, func(fs *flag.FlagSet) {
+		fs.BoolVar(&quick, "quick", false, "")
+		fs.BoolVar(&asJSON, "json", false, "")
+	})
+	if err != nil {
+		return err
+	}
+	found := append(examineData(ctx, &r.Config, quick), unsafeSettings(r)...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	out := ""
+	if asJSON {
+		out, err = wire.Indent(found)
+	} else {
+		for _, f := range found {
+			out += fmt.Sprintf("%-8s %-9s %s\n", f.Level, f.Check, f.Text)
+		}
+	}
+	if err == nil {
+		err = p.Print(out)
+	}
+	if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.Level == levelFault }) {
+		err = cli.ErrReported
+	}
+	return err
+}
+
+// examineData examines the folder and the database.
+func examineData(ctx context.Context, c *settings.Config, quick bool) (out []finding) {
+	say := func(check, level, format string, args ...any) {
+		out = append(out, finding{check, level, fmt.Sprintf(format, args...)})
+	}
+	if c.Database == "" {
+		if info, err := os.Stat(c.Data); err == nil && info.Mode().Perm()&0o077 != 0 {
+			say("folder", levelWarning, "other users can open the folder %s (%v): run chmod 700 %s", c.Data, info.Mode().Perm(), c.Data)
+		}
+	}
+	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), quick)
+	switch {
+	case errors.Is(err, sqlstore.ErrNoDatabase):
+		say("database", levelNote, "%s: %v", e.URL, err)
+		return out
+	case err != nil:
+		say("database", levelFault, "%s: %v", e.URL, err)
+	case len(e.Faults) > 0:
+		for _, fault := range e.Faults {
+			say("database", levelFault, "%s is damaged: %s", e.URL, fault)
+		}
+		say("database", levelFault, "stop the server, keep the files as they are, and restore the last backup elsewhere (bunting restore)")
+	default:
+		state := "no server uses it"
+		switch {
+		case e.Postgres:
+			state = "PostgreSQL"
+		case e.InUse:
+			state = "a server uses it"
+		}
+		say("database", levelOK, "%s is intact: %d projects, %d events; %s", e.URL, e.Projects, e.Events, state)
+	}
+	if err == nil && len(e.Faults) == 0 {
+		out = append(out, schemaFinding(&e))
+	}
+	if e.Moving {
+		say("database", levelFault, "a move into it is not complete: run bunting move again")
+	}
+	for _, path := range e.Open {
+		say("files", levelWarning, "other users can read %s: run chmod 600 %s", path, path)
+	}
+	return append(out, diskFindings(&e)...)
+}
+
+func schemaFinding(e *sqlstore.Examination) finding {
+	switch {
+	case e.Schema > e.NewestSchema:
+		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this version supports up to %d: run the newer version", e.Schema, e.NewestSchema)}
+	case e.Schema < e.NewestSchema:
+		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start upgrades it to %d: make a backup first", e.Schema, e.NewestSchema)}
+	}
+	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
+}
+
+// diskFindings checks the disk and the files of SQLite. For PostgreSQL it returns no findings.
+func diskFindings(e *sqlstore.Examination) (out []finding) {
+	if e.Postgres {
+		return nil
+	}
+	if e.Free >= 0 {
+		f := finding{"disk", levelOK, fmt.Sprintf("%d MiB are free; the database has %d MiB, its log %d", e.Free>>20, e.Size>>20, e.Log>>20)}
+		switch {
+		case e.Free < minFree:
+			f.Level, f.Text = levelFault, f.Text+": events will soon be refused, free some disk space"
+		case e.Free < max(warnFree, e.Size+e.Log):
+			f.Level, f.Text = levelWarning, f.Text+": not enough for a copy next to it"
+		}
+		out = append(out, f)
+	}
+	if e.Log > longLog {
+		out = append(out, finding{"log", levelWarning, fmt.Sprintf("%d MiB: a backup is running, or another program has been reading the file for a long time", e.Log>>20)})
+	}
+	if e.Unindexed > 100_000 {
+		out = append(out, finding{"index", levelNote, fmt.Sprintf("%d events are in no block yet: reading them back is slower until then", e.Unindexed)})
+	}
+	return out
+}

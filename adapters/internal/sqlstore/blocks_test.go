@@ -1,0 +1,464 @@
+package sqlstore
+
+import (
+	gocmp "cmp"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
+
+// randomEvents returns n events, one in a hundred of project 2, the rest of project 1.
+func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []capture.Record) {
+	for i := range n {
+		id := random.IntN(400)
+		e := capture.Record{
+			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", random.Int64())), Name: fmt.Sprint("name ", random.IntN(5)), DistinctID: fmt.Sprint("id ", id),
+			Properties: "{}", PersonProperties: "{}", PersonID: capture.PersonID(1, fmt.Sprint("id ", id)),
+			Timestamp: database.FromMicros(random.Int64N(30 * 86400 * 1e6)), CreatedAt: database.FromMicros(int64(i) * 1e6),
+		}
+		if random.IntN(100) == 0 {
+			e.ProjectID = 2
+		}
+		keys = append(keys, capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
+		events = append(events, e)
+	}
+	return keys, events
+}
+
+// blockScans are scans, most of which can be executed on blocks.
+var blockScans = func() (out []port.Scan) {
+	day := 24 * time.Hour.Microseconds()
+	for _, columns := range []port.Columns{
+		0, port.IDs, port.Names, port.DistinctIDs, port.PeopleAtEvent | port.IDs, port.Names | port.People,
+		port.People | port.PeopleCreated, port.Names | port.DistinctIDs | port.IDs | port.People | port.PeopleAtEvent, port.Names | port.UUIDs,
+	} {
+		for _, s := range []port.Scan{
+			{}, {From: 3 * day, To: 20 * day}, {Names: []string{"name 2"}}, {Names: []string{"name 1", "name 4", "none"}, From: day, To: 2 * day}, {Names: []string{"none"}},
+			{DistinctIDs: []string{"id 5", "id 99"}}, {From: 100 * day, To: 200 * day},
+		} {
+			s.Columns = columns
+			out = append(out, s)
+		}
+	}
+	return out
+}()
+
+// scannedEvent is an event as a scan returns it.
+type scannedEvent struct {
+	// columns are those that the scan returned besides the time.
+	columns             [6]bool
+	time, id            int64
+	name, distinctID    string
+	uuid, personAtEvent capture.UUID
+	person              port.Person
+}
+
+// scanResult is the number of events of a scan, and the sum of their hashes, which does not depend
+// on their order.
+type scanResult struct {
+	events int
+	sum    uint64
+}
+
+var scanSeed = maphash.MakeSeed()
+
+// valueAt returns a value of a column, or the zero value if the scan did not return the column.
+func valueAt[T any](column []T, i int) (value T) {
+	if column != nil {
+		value = column[i]
+	}
+	return value
+}
+
+// scansOf returns the results of scans, in order.
+func scansOf(t *testing.T, s *Store, project int64, scans []port.Scan) (out []scanResult) {
+	t.Helper()
+	for _, scan := range scans {
+		r, err := s.Open(t.Context(), project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found scanResult
+		err = r.Scan(t.Context(), scan, func(b *port.Batch) error {
+			for i := range b.Len() {
+				e := scannedEvent{
+					columns: [6]bool{b.ID != nil, b.Name != nil, b.DistinctID != nil, b.UUID != nil, b.PersonAtEvent != nil, b.Person != nil},
+					time:    b.Time[i], id: valueAt(b.ID, i), name: valueAt(b.Name, i), distinctID: valueAt(b.DistinctID, i),
+					uuid: valueAt(b.UUID, i), personAtEvent: valueAt(b.PersonAtEvent, i),
+				}
+				if b.Person != nil {
+					e.person = *r.Person(b.Person[i])
+				}
+				found.events++
+				found.sum += maphash.Comparable(scanSeed, e)
+			}
+			return nil
+		})
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatalf("%+v: %v", scan, err)
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// indexAll calls Index until there is nothing more to do.
+func indexAll(t *testing.T, s *Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Index(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// plainPage returns what History.Events promises: the newest events of a list that match.
+func plainPage(list []capture.Record, project int64, q *capture.EventQuery) (ids []int64) {
+	var found []capture.Record
+	for i := range list {
+		e := &list[i]
+		after := q.After == nil || e.Timestamp.Before(q.After.Timestamp) || e.Timestamp.Equal(q.After.Timestamp) && e.ID < q.After.ID
+		if e.ProjectID == project && after && (q.Name == "" || e.Name == q.Name) && (q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, e.DistinctID)) &&
+			(q.From.IsZero() || !e.Timestamp.Before(q.From)) && (q.To.IsZero() || e.Timestamp.Before(q.To)) {
+			found = append(found, *e)
+		}
+	}
+	slices.SortFunc(found, func(a, b capture.Record) int {
+		return gocmp.Or(b.Timestamp.Compare(a.Timestamp), gocmp.Compare(b.ID, a.ID))
+	})
+	for i := range found[:min(len(found), q.Limit)] {
+		ids = append(ids, found[i].ID)
+	}
+	return ids
+}
+
+// eventModel is a store with a plain list of its events.
+type eventModel struct {
+	*testing.T
+	store  *Store
+	random *rand.Rand
+	list   []capture.Record
+}
+
+// commit records n random events.
+func (m *eventModel) commit(n int) {
+	keys, events := randomEvents(m.random, n)
+	err := m.store.Commit(m.Context(), []int64{1, 2}, func(tx capture.Tx) error {
+		if _, err := tx.Claim(keys); err != nil {
+			return err
+		}
+		return tx.Save(&capture.Changes{Events: events})
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.list = append(m.list, events...)
+}
+
+// erase erases the events of a distinct id of project 1.
+func (m *eventModel) erase(id string) {
+	person := capture.PersonID(1, id)
+	if _, err := m.store.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, id, person[:]); err != nil {
+		m.Fatal(err)
+	}
+	var n int64
+	err := m.store.Commit(m.Context(), []int64{1}, func(tx capture.Tx) (err error) {
+		n, err = tx.EraseEvents(1, person)
+		return err
+	})
+	before := len(m.list)
+	m.list = slices.DeleteFunc(m.list, func(e capture.Record) bool { return e.ProjectID == 1 && e.DistinctID == id })
+	if err != nil || n != int64(before-len(m.list)) {
+		m.Fatalf("%d events of %s are erased, %v; want %d", n, id, err, before-len(m.list))
+	}
+}
+
+// retain deletes the oldest n events.
+func (m *eventModel) retain(n int) {
+	slices.SortFunc(m.list, func(a, b capture.Record) int { return gocmp.Compare(a.ID, b.ID) })
+	if deleted, err := m.store.DeleteEventsBefore(m.Context(), database.FromMicros(1<<60), n); err != nil || deleted != int64(n) {
+		m.Fatalf("%d old events are deleted, %v; want %d", deleted, err, n)
+	}
+	m.list = m.list[n:]
+}
+
+// check compares every way of reading with the list, or with a scan of all rows.
+func (m *eventModel) check(when string) {
+	m.Helper()
+	ctx, s, random := m.Context(), m.store, m.random
+	slices.SortFunc(m.list, func(a, b capture.Record) int { return gocmp.Compare(a.ID, b.ID) })
+	for project := int64(1); project <= 2; project++ {
+		var all, named []int64
+		for i := range m.list {
+			if m.list[i].ProjectID == project {
+				all = append(all, m.list[i].ID)
+			}
+			if m.list[i].Name == "name 3" {
+				named = append(named, m.list[i].ID)
+			}
+		}
+		for range 12 {
+			q := capture.EventQuery{Limit: 1 + random.IntN(150)}
+			if random.IntN(2) == 0 {
+				q.Name = fmt.Sprint("name ", random.IntN(6))
+			}
+			if random.IntN(2) == 0 {
+				q.DistinctIDs = []string{fmt.Sprint("id ", random.IntN(400)), fmt.Sprint("id ", random.IntN(400)), "none"}
+			}
+			if random.IntN(3) == 0 {
+				q.From = database.FromMicros(random.Int64N(30 * 86400 * 1e6))
+				q.To = q.From.Add(time.Duration(random.IntN(100)) * time.Hour)
+			}
+			if random.IntN(3) == 0 {
+				e := m.list[random.IntN(len(m.list))]
+				q.After = &capture.EventCursor{Timestamp: e.Timestamp, ID: e.ID}
+			}
+			found, err := s.Events(ctx, project, q)
+			var got []int64
+			for i := range found {
+				got = append(got, found[i].ID)
+			}
+			if diff := cmp.Diff(plainPage(m.list, project, &q), got); diff != "" || err != nil {
+				m.Fatalf("%s: page %+v of project %d: %v (-want +got)\n%s", when, q, project, err, diff)
+			}
+		}
+		var ledger []int64
+		for after := int64(0); ; {
+			page, err := s.Ledger(ctx, project, after, 777)
+			if err != nil {
+				m.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for i := range page {
+				ledger = append(ledger, page[i].ID)
+			}
+			after = page[len(page)-1].ID
+		}
+		if diff := cmp.Diff(all, ledger); diff != "" {
+			m.Fatalf("%s: ledger of project %d (-want +got)\n%s", when, project, diff)
+		}
+		followed, _ := followLog(m, managementStore{Store: s}, "name 3", 0, 5000)
+		if diff := cmp.Diff(named, followed); diff != "" {
+			m.Fatalf("%s: events with a name (-want +got)\n%s", when, diff)
+		}
+		m.compareScans(when, project)
+	}
+	if faults, err := events.CheckBlocks(ctx, s.db.Read, 10); err != nil || len(faults) > 0 {
+		m.Fatalf("%s: %q, %v", when, faults, err)
+	}
+}
+
+// compareScans compares scans of blocks with scans of rows. Some of all scans are enough:
+// over time every scan is used.
+func (m *eventModel) compareScans(when string, project int64) {
+	m.Helper()
+	var scans []port.Scan
+	for range 8 {
+		scan := blockScans[m.random.IntN(len(blockScans))]
+		if m.random.IntN(3) == 0 {
+			scan.After = m.list[m.random.IntN(len(m.list))].ID
+		}
+		scans = append(scans, scan)
+	}
+	got := scansOf(m.T, m.store, project, scans)
+	var mark int64
+	if err := m.store.db.Read.QueryRow(`SELECT id FROM places WHERE name = 'event_index'`).Scan(&mark); err != nil {
+		m.Fatal(err)
+	}
+	move := func(to int64) {
+		if _, err := m.store.db.Write.Exec(`UPDATE places SET id = $1 WHERE name = 'event_index'`, to); err != nil {
+			m.Fatal(err)
+		}
+	}
+	move(0) // no block is used
+	want := scansOf(m.T, m.store, project, scans)
+	move(mark)
+	for i := range want {
+		if want[i] != got[i] {
+			m.Fatalf("%s, project %d, %+v: %d events in rows, %d with blocks", when, project, scans[i], want[i].events, got[i].events)
+		}
+	}
+}
+
+// Whatever happens to a store, every way of reading equals a plain list: commits, also of late
+// events, blocks that are built and merged, erasures, retention, and a server that starts
+// again.
+func TestBlocks_Model(t *testing.T) {
+	const rounds = 24
+	for name, open := range map[string]func(testing.TB) string{
+		"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+		"postgres": postgresURL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := open(t)
+			m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: openStore(t, address)}
+			m.commit(100)
+			for round := range rounds {
+				what := m.random.IntN(12)
+				switch {
+				case what < 6:
+					m.commit(64 + m.random.IntN(400))
+				case what == 6:
+					m.commit(2500)
+				case what < 9:
+					m.erase(fmt.Sprint("id ", m.random.IntN(400)))
+				case what == 9:
+					m.retain(m.random.IntN(len(m.list) / 3))
+				case what == 10:
+					if err := m.store.Close(); err != nil {
+						t.Fatal(err)
+					}
+					m.store = openStore(t, address)
+				}
+				if m.random.IntN(4) > 0 {
+					indexAll(t, m.store)
+				}
+				m.check(fmt.Sprintf("round %d, step %d", round, what))
+			}
+			var merged int
+			if err := m.store.db.Read.QueryRow(`SELECT COUNT(*) FROM event_blocks WHERE level > 0`).Scan(&merged); err != nil || merged == 0 {
+				t.Errorf("%d blocks were merged, %v", merged, err)
+			}
+		})
+	}
+}
+
+// A block of events that is damaged is an error that names it; its events are not left out.
+func TestBlocks_Damaged(t *testing.T) {
+	s := sqliteStores["disk"](t)
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(5, 6)), store: s}
+	m.commit(500)
+	indexAll(t, s)
+	if _, err := s.db.Write.Exec(`UPDATE event_columns SET names = x'01' || substr(names, 2)`); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the block of the events 1 to "
+	if _, err := s.Events(t.Context(), 1, capture.EventQuery{Limit: 10}); !errors.Is(err, block.ErrDamaged) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a page: %v", err)
+	}
+	r, err := s.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Scan(t.Context(), port.Scan{}, func(*port.Batch) error { return nil }); !errors.Is(err, block.ErrDamaged) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a scan: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	e, err := Examine(t.Context(), "sqlite:"+s.db.File, false)
+	if err != nil || len(e.Faults) == 0 || !strings.Contains(e.Faults[0], want) {
+		t.Errorf("%q, %v", e.Faults, err)
+	}
+}
+
+// A store that was written before there were blocks answers as before, without blocks and
+// then with them.
+func TestBlocks_OlderStore(t *testing.T) {
+	s := sqliteStores["disk"](t)
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(7, 8)), store: s}
+	m.commit(3000)
+	m.check("before")
+	indexAll(t, s)
+	m.check("after")
+	if n := countRows(t, s, "event_blocks"); n < 2 {
+		t.Errorf("%d blocks", n)
+	}
+}
+
+// A server that hangs while it holds the lock of a project does not stop other servers from
+// recording events of other projects: Index gives up, and continues later.
+func TestBlocks_LockIsHeld(t *testing.T) {
+	stores := openSeveral(t, postgresURL(t), 2)
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(9, 10)), store: stores[0]}
+	m.commit(500)
+	if _, err := stores[0].events.Horizon(t.Context()); err != nil { // now all events are final
+		t.Fatal(err)
+	}
+	err := stores[1].Commit(t.Context(), []int64{1}, func(capture.Tx) error {
+		if _, err := stores[0].Index(t.Context(), true); err == nil {
+			t.Error("Index did not need the lock of project 1")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.check("given up")
+	if n := countRows(t, stores[0], "event_blocks"); n != 0 {
+		t.Errorf("%d blocks", n)
+	}
+	indexAll(t, stores[0])
+	m.check("continued")
+	if n := countRows(t, stores[0], "event_blocks"); n == 0 {
+		t.Error("there are no blocks")
+	}
+}
+
+// Servers that commit, erase, delete and build blocks at the same time leave blocks that have
+// exactly the events that are stored.
+func TestBlocks_SeveralServers(t *testing.T) {
+	stores := openSeveral(t, postgresURL(t), 3)
+	pgtest.Concurrently(t, len(stores), func(i int) error {
+		s, random := stores[i], rand.New(rand.NewPCG(11, uint64(i)))
+		for range 15 {
+			keys, events := randomEvents(random, 64+random.IntN(300))
+			err := s.Commit(t.Context(), []int64{1, 2}, func(tx capture.Tx) error {
+				if _, err := tx.Claim(keys); err != nil {
+					return err
+				}
+				return tx.Save(&capture.Changes{Events: events})
+			})
+			if err != nil {
+				return err
+			}
+			if _, err := s.Index(t.Context(), true); err != nil && !strings.Contains(err.Error(), "lock timeout") {
+				return err
+			}
+			id := fmt.Sprint("id ", random.IntN(400))
+			person := capture.PersonID(1, id)
+			if _, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, id, person[:]); err != nil {
+				return err
+			}
+			err = s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { _, err := tx.EraseEvents(1, person); return err })
+			if err != nil {
+				return err
+			}
+			if _, err := s.DeleteEventsBefore(t.Context(), database.FromMicros(1<<60), random.IntN(60)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	indexAll(t, stores[0])
+	faults, err := events.CheckBlocks(t.Context(), stores[0].db.Read, 10)
+	if err != nil || len(faults) > 0 || countRows(t, stores[0], "event_blocks") == 0 {
+		t.Fatalf("%q, %v", faults, err)
+	}
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(13, 14)), store: stores[0]}
+	m.list, err = database.List(t.Context(), stores[0].db.Read, func(e *capture.Record) []any {
+		return []any{&e.ID, &e.ProjectID, &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp)}
+	}, `SELECT id, project_id, event, distinct_id, timestamp FROM events`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.check("afterwards")
+}

@@ -1,0 +1,145 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+var claimKeys = database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
+
+// Claim implements capture.Tx. Duplicates consume ids too, so the ids of stored events
+// have gaps.
+func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
+	ids, err := t.store.events.NextIDs(&t.Tx, len(keys))
+	if err != nil {
+		return nil, fmt.Errorf("numbering events: %w", err)
+	}
+	all := make([]byte, 0, events.KeySize*len(keys))
+	var scratch []byte
+	for i := range keys {
+		all, scratch = events.AppendKey(all, scratch, &keys[i])
+	}
+	indexByID := make(map[int64]int, len(ids)) // the index of the key for each id
+	for i, id := range ids {
+		indexByID[id] = i
+	}
+	isNew := make([]bool, len(keys))
+	// The statement returns only the ids of rows that it inserted, one for each new
+	// key.
+	err = t.Find(&claimKeys, nil, len(keys),
+		func(args []any, i int) []any { return append(args, all[i*events.KeySize:(i+1)*events.KeySize], ids[i]) },
+		func(rows *sql.Rows) error {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			isNew[indexByID[id]] = true
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("claiming the keys of events: %w", err)
+	}
+	for i, id := range ids {
+		if isNew[i] {
+			t.claimed = append(t.claimed, id)
+		}
+	}
+	return isNew, nil
+}
+
+var findPeople = database.NewFind(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
+	`distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid WHERE d.project_id = $1`,
+	`d.distinct_id`, database.TextKey, 1)
+
+// People implements capture.Tx. Distinct ids of the same person share one Person. An id
+// without a person is Personless if it is stored, and the zero Identity otherwise.
+func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Identity, error) {
+	found := make(map[string]capture.Identity, len(ids))
+	persons := map[capture.UUID]*capture.Person{}
+	err := t.Find(&findPeople, []any{projectID}, len(ids),
+		func(args []any, i int) []any { return append(args, ids[i]) },
+		func(rows *sql.Rows) error {
+			var id string
+			var uuid []byte
+			var created, identified, version sql.NullInt64
+			var properties sql.NullString
+			if err := rows.Scan(&id, &uuid, &created, &identified, &version, &properties); err != nil {
+				return err
+			}
+			if !properties.Valid {
+				found[id] = capture.Identity{Personless: true}
+				return nil
+			}
+			u, err := database.UUIDOf(uuid)
+			if err != nil {
+				return err
+			}
+			// All distinct ids of one person share a Person, so that a change through
+			// one is visible through all.
+			if persons[u] == nil {
+				object, err := capture.ParseObject(properties.String)
+				if err != nil {
+					return fmt.Errorf("person %s: %w", u, err)
+				}
+				persons[u] = &capture.Person{
+					UUID: u, CreatedAt: database.FromMicros(created.Int64), Properties: object,
+					Identified: identified.Int64 != 0, Version: version.Int64,
+				}
+			}
+			found[id] = capture.Identity{Person: persons[u]}
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("reading people: %w", err)
+	}
+	out := make([]capture.Identity, len(ids))
+	for i, id := range ids {
+		out[i] = found[id]
+	}
+	return out, nil
+}
+
+// GroupTypes implements capture.Tx. The index in the result is the index of the group
+// type.
+func (t *ledgerTx) GroupTypes(projectID int64) (names []string, err error) {
+	err = t.Each(func(rows *sql.Rows) error { return people.AddGroupType(&names, rows) }, people.GroupTypesText, projectID)
+	return names, database.WrapError("reading group types", err)
+}
+
+var findGroups = database.NewFind(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, database.TextKey, 2)
+
+// Groups implements capture.Tx. Groups that do not exist are nil in the result.
+func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.Group, error) {
+	byType := map[int][]string{}
+	for _, k := range keys {
+		byType[k.Type] = append(byType[k.Type], k.Key)
+	}
+	found := map[capture.GroupID]*capture.Group{}
+	for index, list := range byType {
+		err := t.Find(&findGroups, []any{projectID, index}, len(list),
+			func(args []any, i int) []any { return append(args, list[i]) },
+			func(rows *sql.Rows) error {
+				var key, properties string
+				var created int64
+				if err := rows.Scan(&key, &created, &properties); err != nil {
+					return err
+				}
+				g, err := people.StoredGroup(capture.GroupID{Type: index, Key: key}, created, properties)
+				found[g.GroupID] = &g
+				return err
+			})
+		if err != nil {
+			return nil, fmt.Errorf("reading groups: %w", err)
+		}
+	}
+	out := make([]*capture.Group, len(keys))
+	for i, k := range keys {
+		out[i] = found[k]
+	}
+	return out, nil
+}

@@ -1,0 +1,59 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
+)
+
+// Results of the functions that copy and examine databases.
+type (
+	// CopyResult describes the file that a backup or a restore has written: its size,
+	// its hash, the version of its schema and its number of events.
+	CopyResult = copies.CopyResult
+	// Examination is the result of Examine.
+	Examination = copies.Examination
+)
+
+// ErrNoDatabase is the error for a database that no server has initialized.
+var ErrNoDatabase = copies.ErrNoDatabase
+
+// Backup copies the SQLite file from, which a server may be using, to the new file to.
+// The copy is consistent, contains everything that was committed before Backup was
+// called, is checked for damage, and is synced to disk when Backup returns. If Backup
+// fails, it removes its temporary file; a process that is killed leaves to.part behind.
+// It returns an error if to exists or if there is not enough free space.
+//
+// progress is called with a description of the current step and with the number of
+// bytes done and in total, both 0 if they are unknown.
+func Backup(ctx context.Context, from, to string, progress func(what string, done, total int64)) (CopyResult, error) {
+	return copies.Backup(ctx, from, to, progress)
+}
+
+// Restore writes the backup from to the SQLite file to, which no server may be using.
+// An existing database is replaced only if replace is true; it is then renamed to
+// oldPath, together with its log.
+func Restore(ctx context.Context, from, to string, replace bool, progress func(what string, done, total int64)) (out CopyResult, oldPath string, err error) {
+	return copies.Restore(ctx, from, to, replace, progress)
+}
+
+// Move copies all data, with all keys and ids, from the database with the URL from to
+// the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
+// may be using them. The schema of the source is migrated to the newest version;
+// otherwise the source is not changed.
+//
+// An interrupted move continues when Move is called with the same URLs. Until the move
+// is complete, no server can open the target. At the end, counts and checksums of all
+// tables are compared. progress is called with numbers of rows. The result has the
+// numbers of tables and rows, and whether an interrupted move was continued.
+func Move(ctx context.Context, from, to string, progress func(what string, done, total int64)) (copies.MoveResult, error) {
+	return copies.Move(ctx, from, to, progress)
+}
+
+// Examine inspects the database with a URL without changing it, also while a server
+// uses it. If quick is true, it does not compare indexes with tables and does not decode
+// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
+// contents of this product's tables are examined.
+func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
+	return copies.Examine(ctx, url, quick)
+}

@@ -1,0 +1,197 @@
+package copies
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
+)
+
+// CopyResult describes the file that a backup or a restore has written.
+type CopyResult struct {
+	// Size is the size of the file in bytes.
+	Size int64
+	At   time.Time // the time of the state in the file
+	// Schema is the version of the schema.
+	Schema int64
+	// Events is the number of stored events.
+	Events int64
+	SHA256 string // of the file, in hexadecimal
+}
+
+// progress is called with a description of the current step and with the number of
+// bytes done and in total, both 0 if they are unknown.
+type progress func(what string, done, total int64)
+
+// Backup copies the SQLite file from, which a server may be using, to the new file to.
+// The copy is consistent, contains everything that was committed before Backup was
+// called, is checked for damage, and is synced to disk when Backup returns. If Backup
+// fails, it removes its temporary file; a process that is killed leaves to.part behind.
+// It returns an error if to exists or if there is not enough free space.
+func Backup(ctx context.Context, from, to string, progress progress) (CopyResult, error) {
+	if _, err := os.Lstat(to); err == nil {
+		return CopyResult{}, fmt.Errorf("%s already exists: choose another name, or remove it", to)
+	}
+	return copyFile(ctx, from, to, progress)
+}
+
+// copyFile copies a SQLite file to to.part, checks the copy and renames it to its final
+// name.
+func copyFile(ctx context.Context, from, to string, progress progress) (out CopyResult, err error) {
+	if to, err = filepath.Abs(to); err != nil {
+		return out, err
+	}
+	snapshot, err := OpenSnapshot(ctx, from)
+	if err != nil {
+		return out, err
+	}
+	part := to + ".part"
+	// Remove the temporary file of a failed copy.
+	defer func() {
+		if err = errors.Join(err, snapshot.Close()); err != nil {
+			_ = os.Remove(part)
+		}
+	}()
+	if out.Schema = snapshot.Schema; out.Schema > database.NewestSchema() {
+		return out, fmt.Errorf("%s was written by a newer version of bunting (schema %d, this version supports up to %d): use that version", from, out.Schema, database.NewestSchema())
+	}
+	if free, ok := database.FreeDisk(filepath.Dir(to)); ok && free < snapshot.Size {
+		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), snapshot.Size>>20+1, free>>20)
+	}
+	out.Size, out.At = snapshot.Size, snapshot.At
+	if out.SHA256, err = snapshot.write(ctx, part, progress); err != nil {
+		return out, fmt.Errorf("writing %s: %w", part, err)
+	}
+	if err := snapshot.Close(); err != nil { // the check may take long, and an open snapshot prevents checkpoints
+		return out, err
+	}
+	progress("checking", 0, 0)
+	if err := out.check(ctx, part); err != nil {
+		return out, err
+	}
+	if err := os.Rename(part, to); err != nil {
+		return out, err
+	}
+	return out, lastgood.SyncFolder(filepath.Dir(to))
+}
+
+// write writes the snapshot to a file with permissions for its owner only, and returns
+// the hash.
+func (s *Snapshot) write(ctx context.Context, path string, progress progress) (sum string, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	err = s.Copy(ctx, io.MultiWriter(f, hash), func(written int64) { progress("copying", written, s.Size) })
+	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Sync(), f.Close())
+}
+
+// check checks the copy for damage and counts its events.
+func (c *CopyResult) check(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", database.ReadingDSN(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	faults, err := integrity(ctx, db, `PRAGMA quick_check(10)`)
+	if err != nil {
+		return fmt.Errorf("checking %s: %w", path, database.SQLite.Explain(err))
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("%s is damaged, and so is the database that it was copied from: %s", path, faults[0])
+	}
+	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM events`).Scan(&c.Events); err != nil {
+		return fmt.Errorf("checking %s: %w", path, err)
+	}
+	return nil
+}
+
+// integrity runs one of SQLite's integrity pragmas and returns the faults that it
+// reports.
+func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, err error) {
+	err = database.Query(ctx, db, func(rows *sql.Rows) error {
+		var line string
+		if err := rows.Scan(&line); err != nil || line == "ok" {
+			return err
+		}
+		faults = append(faults, line)
+		return nil
+	}, check)
+	return faults, err
+}
+
+// Restore writes the backup from to the SQLite file to, which no server may be using.
+// An existing database is replaced only if replace is true; it is then renamed to
+// oldPath, together with its log.
+func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out CopyResult, oldPath string, err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return out, "", err
+	}
+	unlock, err := database.LockFile(to)
+	if err != nil {
+		return out, "", err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	_, missing := os.Lstat(to)
+	if missing == nil && !replace {
+		return out, "", fmt.Errorf("%s already exists: choose another folder, or use --replace to replace it with the backup (the old database is renamed)", to)
+	}
+	restored := to + ".restored"
+	if out, err = copyFile(ctx, from, restored, progress); err != nil {
+		return out, "", err
+	}
+	if oldPath, err = setAside(to, missing == nil); err != nil {
+		return out, oldPath, err
+	}
+	if err := os.Rename(restored, to); err != nil {
+		return out, oldPath, err
+	}
+	return out, oldPath, lastgood.SyncFolder(filepath.Dir(to))
+}
+
+// setAside renames an existing database and its log. If there is no database, it
+// removes log files that a deleted one left behind: SQLite would apply them to the new
+// database.
+func setAside(path string, exists bool) (oldPath string, err error) {
+	suffixes := []string{"", "-wal", "-shm"}
+	if !exists {
+		for _, suffix := range suffixes[1:] {
+			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return "", err
+			}
+		}
+		return "", nil
+	}
+	// The log is emptied first unless the database is damaged, so that a kill between
+	// two renames does not separate the database from its log.
+	if db, err := sql.Open("sqlite", database.SQLiteDSN(path)); err == nil {
+		_, _ = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+		_ = db.Close()
+	}
+	oldPath = path + ".before-" + time.Now().UTC().Format("20060102T150405.000")
+	// A hard link, so that a database exists under the first name at any moment: a
+	// server that starts without one creates an empty one. Some file systems have no
+	// links.
+	if err := os.Link(path, oldPath); err != nil {
+		if err := os.Rename(path, oldPath); err != nil {
+			return oldPath, err
+		}
+	}
+	for _, suffix := range suffixes[1:] {
+		if err := os.Rename(path+suffix, oldPath+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return oldPath, err
+		}
+	}
+	return oldPath, lastgood.SyncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,163 @@
+package copies
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+)
+
+// Examination is the result of Examine.
+type Examination struct {
+	// URL is the URL of the database without its password.
+	URL string
+	// Postgres is true for PostgreSQL. Fields about files are zero then.
+	Postgres bool
+	// InUse is true if a server has the file open.
+	InUse bool
+	// Schema is the version of the schema, NewestSchema the version that this binary
+	// migrates to.
+	Schema, NewestSchema int64
+	// Size and Log are the sizes of the file and its write-ahead log, Free is the free
+	// space on their disk, in bytes; Free is -1 if it is unknown.
+	Size, Log, Free int64
+	// Open are the paths of files that users other than the owner can access.
+	Open []string
+	// Faults are descriptions of damage, at most ten.
+	Faults []string
+	// Events and Projects are the numbers of events and projects, Unindexed is the
+	// number of ids of events that are in no block yet.
+	Events, Projects, Unindexed int64
+	// Moving is true if the database is the target of an incomplete move.
+	Moving bool
+}
+
+// ErrNoDatabase is the error for a database that no server has initialized.
+var ErrNoDatabase = errors.New("there is no database yet: the first bunting serve creates it")
+
+// Examine inspects the database with a URL without changing it, also while a server
+// uses it. If quick is true, it does not compare indexes with tables and does not decode
+// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
+// contents of this product's tables are examined.
+func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != ":memory:" {
+		return examineFile(ctx, path, quick)
+	}
+	o, err := database.Open(ctx, url)
+	if err != nil {
+		return Examination{}, err
+	}
+	e := Examination{URL: o.DisplayURL, Postgres: !o.Dialect.SingleWriter, NewestSchema: database.NewestSchema(), Free: -1}
+	defer func() { _, _, _ = o.Write.Close(), o.Quick.Close(), o.Unlock() }()
+	return e, o.Dialect.Explain(e.readCounts(ctx, o.Write, o.Dialect.SingleWriter, quick))
+}
+
+// examineFile implements Examine for a SQLite file.
+func examineFile(ctx context.Context, path string, quick bool) (e Examination, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return e, err
+	}
+	e = Examination{URL: "sqlite:" + path, NewestSchema: database.NewestSchema(), Free: -1}
+	if free, ok := database.FreeDisk(filepath.Dir(path)); ok {
+		e.Free = free
+	}
+	for _, end := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + end)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && end == "":
+			return e, ErrNoDatabase
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return e, err
+		case info.Mode().Perm()&0o077 != 0:
+			e.Open = append(e.Open, path+end)
+		}
+		switch end {
+		case "":
+			e.Size = info.Size()
+		case "-wal":
+			e.Log = info.Size()
+		}
+	}
+	// A server holds an exclusive lock on this file, so a shared lock cannot be
+	// acquired while one runs.
+	if _, err := os.Stat(path + ".lock"); err == nil {
+		lock := flock.New(path+".lock", flock.SetFlag(os.O_RDONLY))
+		free, err := lock.TryRLock()
+		e.InUse = err == nil && !free
+		_ = lock.Close()
+	}
+	db, err := sql.Open("sqlite", database.ReadingDSN(path))
+	if err != nil {
+		return e, err
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	check := `PRAGMA integrity_check(10)`
+	if quick {
+		check = `PRAGMA quick_check(10)`
+	}
+	if e.Faults, err = integrity(ctx, db, check); err != nil || len(e.Faults) > 0 {
+		return e, database.SQLite.Explain(err)
+	}
+	return e, database.SQLite.Explain(e.readCounts(ctx, db, true, quick))
+}
+
+// readCounts reads the fields that exist for both kinds of databases. The schema may be
+// older or newer than that of this binary, so the existence of tables is checked first.
+func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, quick bool) error {
+	existsQuery := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
+	if !singleWriter {
+		existsQuery = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
+	}
+	has := func(table string) (bool, error) {
+		var n int
+		err := db.QueryRowContext(ctx, existsQuery, table).Scan(&n)
+		return n > 0, err
+	}
+	if ok, err := has("goose_db_version"); err != nil || !ok {
+		return errors.Join(err, ErrNoDatabase)
+	}
+	type number struct {
+		table, text string
+		to          *int64
+	}
+	numbers := []number{
+		{"goose_db_version", database.SchemaVersion, &e.Schema},
+		{"projects", `SELECT COUNT(*) FROM projects WHERE deleted = 0`, &e.Projects},
+		{"events", `SELECT COUNT(*) FROM events`, &e.Events},
+	}
+	if singleWriter {
+		numbers = append(numbers, number{"places", `SELECT (SELECT id FROM places WHERE name = 'event_id') - (SELECT id FROM places WHERE name = 'event_index')`, &e.Unindexed})
+	}
+	for _, n := range numbers {
+		if ok, err := has(n.table); err != nil || !ok {
+			return errors.Join(err, fmt.Errorf("the table %s is missing: restore a backup", n.table))
+		}
+		if err := db.QueryRowContext(ctx, n.text).Scan(n.to); err != nil {
+			return err
+		}
+	}
+	if ok, err := has("event_columns"); err != nil || ok && !quick {
+		if err == nil {
+			e.Faults, err = events.CheckBlocks(ctx, db, 10)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ok, err := has("moving"); err != nil || !ok {
+		return err
+	}
+	return db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM moving`).Scan(&e.Moving)
+}

@@ -1,0 +1,72 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+)
+
+// Log has the positions of the stored events and maintains their blocks.
+type Log struct {
+	db *database.DB
+	// Last is the highest id that this process assigned to an event, Indexed the highest id
+	// whose event is in a block as far as this process knows.
+	Last, Indexed atomic.Int64
+	// unmerged is true if there may be blocks to merge.
+	unmerged atomic.Bool
+	// horizons is the state of Horizon.
+	horizons horizons
+}
+
+// NewLog returns the log of a database, before start.
+func NewLog(db *database.DB) *Log { return &Log{db: db} }
+
+// Start loads the stored positions.
+func (l *Log) Start(ctx context.Context) (err error) {
+	l.unmerged.Store(true)
+	last, err := l.lastID(ctx, l.db.Write)
+	if err != nil {
+		return fmt.Errorf("reading the last number of events: %w", err)
+	}
+	mark, err := l.LastIndexedID(ctx, l.db.Write)
+	if err != nil {
+		return fmt.Errorf("reading the place %s: %w", database.PositionIndexed, err)
+	}
+	l.Last.Store(last)
+	l.Indexed.Store(mark)
+	return nil
+}
+
+// lastID returns the last id that was assigned to an event: on SQLite to an event that is
+// stored, on PostgreSQL to any.
+func (l *Log) lastID(ctx context.Context, q database.Querier) (id int64, err error) {
+	if l.db.Dialect.SingleWriter {
+		return id, q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionEventID).Scan(&id)
+	}
+	return id, q.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&id)
+}
+
+// NextIDs returns n new ids of events in ascending order. On SQLite they come from a
+// counter in memory, because this process is the only writer; on PostgreSQL from a
+// sequence.
+func (l *Log) NextIDs(t *database.Tx, n int) ([]int64, error) {
+	ids := make([]int64, 0, n)
+	if l.db.Dialect.SingleWriter {
+		last := l.Last.Add(int64(n))
+		for id := last - int64(n) + 1; id <= last; id++ {
+			ids = append(ids, id)
+		}
+		return ids, nil
+	}
+	err := t.Each(func(rows *sql.Rows) error {
+		ids = append(ids, 0)
+		return rows.Scan(&ids[len(ids)-1])
+	}, `SELECT nextval('event_ids') FROM generate_series(1, $1::bigint)`, n)
+	if n > 0 && err == nil {
+		l.Last.Store(ids[n-1])
+	}
+	return ids, err
+}

@@ -1,0 +1,49 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Recent implements capture.History. With several servers, an event is included only
+// when no event with a smaller id can still be committed.
+func (s *Reader) Recent(ctx context.Context, projectID, after int64, limit int) (capture.Recent, error) {
+	out, err := s.recent(ctx, projectID, after, limit)
+	return out, s.db.ReadError("new events", err)
+}
+
+// recent implements Recent. It reads the newest events first, so that a caller that is
+// far behind misses old events instead of new ones, and counts the missed events in
+// Remaining.
+func (s *Reader) recent(ctx context.Context, projectID, after int64, limit int) (out capture.Recent, err error) {
+	if out.Position, err = s.log.Horizon(ctx); err != nil || after < 0 || out.Position <= after {
+		out.Position = max(out.Position, after)
+		return out, err
+	}
+	size := 0
+	err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) error {
+		var r capture.Record
+		if err := rows.Scan(eventFields(&r)...); err != nil {
+			return err
+		}
+		size += len(r.Properties) + len(r.PersonProperties)
+		// The first event is returned whatever its size.
+		if len(out.Events) > 0 && size > capture.RecentBytes {
+			return database.ErrPageFull
+		}
+		out.Events = append(out.Events, r)
+		return nil
+	}, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id DESC LIMIT $4`, after, out.Position, projectID, limit)
+	if err != nil && !errors.Is(err, database.ErrPageFull) || len(out.Events) == 0 {
+		return out, err
+	}
+	// Oldest first, and count the events that were left out.
+	slices.Reverse(out.Events)
+	err = s.db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM events WHERE id > $1 AND id < $2 AND project_id = $3`, after, out.Events[0].ID, projectID).Scan(&out.Remaining)
+	return out, err
+}

@@ -1,0 +1,290 @@
+package events
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+)
+
+// unitScan is the scan of one unit.
+type unitScan struct {
+	*insightScan
+	unit
+	// e is the buffer for the events, and give is called with it when it is filled.
+	e    *columnBuffer
+	give func(*columnBuffer) error
+}
+
+const (
+	// longColumns are the columns that only rows of events have.
+	longColumns = port.Properties | port.PersonProperties | port.Elements
+	// peopleColumns and originColumns are the columns in the strings people and origins of
+	// a block.
+	peopleColumns = port.DistinctIDs | port.People | port.PeopleCreated | port.PeopleAtEvent
+	originColumns = port.UUIDs | port.CreatedAt | port.Modes
+)
+
+// run reads the unit from its block, or from rows if it has none. If long columns are
+// requested, the block selects the rows to read: one by one, unless most rows of the
+// range match.
+func (u *unitScan) run(ctx context.Context) error {
+	if u.first > u.mark {
+		return u.readRange(ctx, u.first, u.last)
+	}
+	return u.eachBlock(ctx, func(keep []int32) error {
+		switch ids := u.e.block.IDs; {
+		case u.want&longColumns == 0:
+			u.fill(keep)
+			return u.flush()
+		case int64(len(keep)) < (u.last-u.first)/fewRows:
+			rows := make([]int64, len(keep))
+			for i, at := range keep {
+				rows[i] = ids[at]
+			}
+			return u.readRows(ctx, rows)
+		default:
+			return u.readRanges(ctx, ids[keep[0]], ids[keep[len(keep)-1]])
+		}
+	})
+}
+
+// eachBlock decodes the unit's block, usually one, and calls visit with the indexes of
+// the events that match the scan, unless there are none.
+func (u *unitScan) eachBlock(ctx context.Context, visit func(keep []int32) error) error {
+	var parts blockParts
+	if u.want&peopleColumns != 0 || u.scan.DistinctIDs != nil {
+		parts |= withPeople
+	}
+	if u.want&originColumns != 0 {
+		parts |= withOrigins
+	}
+	blocks, err := u.store.log.readBlocks(ctx, u.store.db.Read, u.project, u.unit, parts)
+	if err != nil {
+		return err
+	}
+	for i := range blocks {
+		u.scan.Pause(ctx)
+		b := &blocks[i]
+		if err := b.decode(&u.e.block); err != nil {
+			return err
+		}
+		u.e.reset()
+		u.e.bytes = len(b.names) + len(b.people) + len(b.origins)
+		u.scan.Pause(ctx)
+		keep := u.selectEvents(&u.e.block)
+		if len(keep) == 0 {
+			continue
+		}
+		if err := visit(keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectEvents returns the indexes of the events of a block that match the scan.
+func (u *unitScan) selectEvents(c *block.Columns) []int32 {
+	m := newMatcher(c, u.scan.Names, u.scan.DistinctIDs)
+	keep := u.e.keep[:0]
+	if m.any {
+		for i, t := range c.Times {
+			if t >= u.from && t <= u.to && c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
+				keep = append(keep, int32(i))
+			}
+		}
+	}
+	u.e.keep = keep
+	return keep
+}
+
+// matcher selects events of a block by name and distinct id, which are compared once for
+// each different one of the block.
+type matcher struct {
+	c *block.Columns
+	// names and distinctIDs have an element for each name and distinct id of the block; nil
+	// means that all match.
+	names, distinctIDs []bool
+	any                bool // false if no event can match
+}
+
+// newMatcher returns a matcher for lists of names and distinct ids, of which nil means all.
+func newMatcher(c *block.Columns, names, distinctIDs []string) matcher {
+	m := matcher{c: c, any: true}
+	m.names = m.mark(c.Names, names, database.CleanText)
+	m.distinctIDs = m.mark(c.DistinctIDs, distinctIDs, capture.StoredDistinctID)
+	return m
+}
+
+// mark reports for each text of a block whether it is wanted in its stored form.
+func (m *matcher) mark(texts, wanted []string, stored func(string) string) (out []bool) {
+	if wanted == nil {
+		return nil
+	}
+	set := make(map[string]bool, len(wanted)) // a map, because clients choose the texts and there may be many
+	for _, w := range wanted {
+		set[stored(w)] = true
+	}
+	out = make([]bool, len(texts))
+	for i, text := range texts {
+		out[i] = set[text]
+	}
+	m.any = m.any && slices.Contains(out, true)
+	return out
+}
+
+// matches reports whether an event matches.
+func (m *matcher) matches(i int) bool {
+	return (m.names == nil || m.names[m.c.NameOf[i]]) && (m.distinctIDs == nil || m.distinctIDs[m.c.DistinctIDOf[i]])
+}
+
+// fill copies the requested columns of some events from the block to the buffer.
+func (u *unitScan) fill(keep []int32) {
+	e, c := u.e, &u.e.block
+	for _, i := range keep {
+		e.id, e.time = append(e.id, c.IDs[i]), append(e.time, c.Times[i])
+	}
+	if u.want&port.Names != 0 {
+		for _, i := range keep {
+			e.names = append(e.names, c.Names[c.NameOf[i]])
+		}
+	}
+	if u.want&peopleColumns != 0 {
+		for _, i := range keep {
+			e.ids, e.stored = append(e.ids, c.DistinctIDs[c.DistinctIDOf[i]]), append(e.stored, c.Persons[c.PersonOf[i]])
+		}
+	}
+	if u.want&originColumns != 0 {
+		u.fillOrigins(keep)
+	}
+}
+
+// fillOrigins copies the requested columns of originColumns.
+func (u *unitScan) fillOrigins(keep []int32) {
+	e, c := u.e, &u.e.block
+	for _, i := range keep {
+		if u.want&port.UUIDs != 0 {
+			e.uuid = append(e.uuid, c.UUIDs[i])
+		}
+		if u.want&port.CreatedAt != 0 {
+			e.created = append(e.created, c.Arrived[i])
+		}
+		if u.want&port.Modes != 0 {
+			mode, _ := c.Mode(int(i))
+			e.mode = append(e.mode, mode)
+		}
+	}
+}
+
+const (
+	// fewRows is the part of the ids of a unit from which all its rows are read: one in
+	// eight. Fewer rows are read one by one.
+	fewRows = 8
+	// rowsStep is the number of ids in one statement.
+	rowsStep = 500
+)
+
+// readRows reads the rows of events with the given ids, in their order.
+func (u *unitScan) readRows(ctx context.Context, ids []int64) error {
+	for len(ids) > 0 {
+		step := ids[:min(len(ids), rowsStep)]
+		full, err := u.readInto(ctx, ` FROM events e WHERE e.id IN (`+database.JoinNumbers(step, func(id int64) int64 { return id })+`) ORDER BY e.id`, nil)
+		if err != nil {
+			return err
+		}
+		rest := len(step)
+		if full { // continue after the last row that was read
+			rest, _ = slices.BinarySearch(step, u.e.id[len(u.e.id)-1]+1)
+		}
+		ids = ids[rest:]
+		if err := u.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRanges reads all matching rows with first <= id <= last.
+func (u *unitScan) readRanges(ctx context.Context, first, last int64) error {
+	for id := first; id <= last; id += scanBatch {
+		if err := u.readRange(ctx, id, min(id+scanBatch-1, last)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRange reads the matching rows of events with first <= id <= last. It flushes the
+// buffer when it contains database.PieceBytes, and continues after the last row.
+func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
+	c := &conditions{args: []any{first, last, u.project}}
+	u.addTimeRange(c)
+	if u.scan.Names != nil {
+		c.addNames("e.event", u.scan.Names)
+	}
+	if u.scan.DistinctIDs != nil {
+		c.addOneOf("e.distinct_id", u.scan.DistinctIDs)
+	}
+	for {
+		full, err := u.readInto(ctx, ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String()+` ORDER BY e.id`, c.args)
+		if err != nil {
+			return err
+		}
+		if full {
+			c.args[0] = u.e.id[len(u.e.id)-1] + 1
+		}
+		if err := u.flush(); err != nil || !full {
+			return err
+		}
+	}
+}
+
+// errFull stops reading rows until the buffer is flushed.
+var errFull = errors.New("enough is read for now")
+
+// restRows is the number of rows after which Pause is called, which may sleep in favor of
+// other work.
+const restRows = 256
+
+// readInto reads the requested columns of the rows of one statement into the buffer. It
+// stops when the buffer is full.
+func (u *unitScan) readInto(ctx context.Context, rest string, args []any) (full bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	texts, fill := columnTexts(u.want | port.IDs)
+	u.e.reset()
+	n := 0
+	err = plainRows(ctx, u.store.db.Read, func(row []driver.Value) error {
+		if n++; n%restRows == 0 {
+			u.scan.Pause(ctx)
+		}
+		for i, fill := range fill {
+			if err := fill(u.e, row[i]); err != nil {
+				return err
+			}
+		}
+		if u.e.bytes > database.PieceBytes {
+			return errFull
+		}
+		return nil
+	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
+	if errors.Is(err, errFull) {
+		return true, nil
+	}
+	return false, err
+}
+
+// flush delivers the events in the buffer.
+func (u *unitScan) flush() error {
+	if len(u.e.time) == 0 {
+		return nil
+	}
+	return u.give(u.e)
+}

@@ -1,0 +1,123 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// HasSingleWriter implements capture.Ledger. It is true for SQLite.
+func (s *Store) HasSingleWriter() bool { return s.db.Dialect.SingleWriter }
+
+// Commit implements capture.Ledger. Errors of the database itself match
+// capture.ErrStore. work is not repeated after a failure.
+func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
+	t := &ledgerTx{store: s, Tx: s.db.NewTx(ctx, nil)}
+	err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
+		t.SQL = tx
+		if err := s.db.LockProjects(ctx, tx, projects); err != nil {
+			return err
+		}
+		return work(t)
+	})
+	// If the connection is lost during the commit, it is unknown whether the commit
+	// succeeded. Therefore cached entries are dropped in any case.
+	t.invalidateCache()
+	if err == nil {
+		// Only now: an event of a transaction that was rolled back has no state that
+		// events could refer to.
+		for key, id := range t.states {
+			t.store.states.Add(key, id)
+		}
+		t.notifyChanged()
+	}
+	t.Prepare()
+	if err != nil && database.IsDatabaseFailure(err) {
+		return failure{err}
+	}
+	return err
+}
+
+// ledgerTx implements capture.Tx. It is the transaction of one Commit.
+type ledgerTx struct {
+	database.Tx
+	store *Store
+	// claimed are the ids of the new events, in order, until saveEvents stores them.
+	claimed []int64
+	// saved are the changes whose cache entries must be dropped.
+	saved  []*capture.Changes
+	states map[stateKey]int64 // new states, added to the cache after the commit
+	// erasures caches readErasures, by project.
+	erasures map[int64]int64
+	// moved are the projects in which a distinct id was assigned to another person.
+	moved map[int64]bool
+}
+
+// notifyChanged calls Config.Changed for projects with new group types.
+func (t *ledgerTx) notifyChanged() {
+	for _, c := range t.saved {
+		for i := range c.GroupTypes {
+			t.store.changed(c.GroupTypes[i].ProjectID)
+		}
+	}
+}
+
+// invalidateCache drops the cache entries of the persons and groups that were changed.
+func (t *ledgerTx) invalidateCache() {
+	ids, persons, groups := map[int64][]string{}, map[int64][]capture.UUID{}, map[int64][]capture.GroupID{}
+	for _, c := range t.saved {
+		for _, list := range [...][]capture.ProjectID{c.IDs, c.Personless} {
+			for _, id := range list {
+				ids[id.ProjectID] = append(ids[id.ProjectID], id.DistinctID)
+				if !id.Person.IsZero() { // the person's cohorts depend on all its ids
+					persons[id.ProjectID] = append(persons[id.ProjectID], id.Person)
+				}
+			}
+		}
+		for _, p := range c.Persons {
+			persons[p.ProjectID] = append(persons[p.ProjectID], p.UUID)
+		}
+		for _, m := range c.Merges {
+			persons[m.ProjectID] = append(persons[m.ProjectID], m.From, m.Into)
+		}
+		for _, g := range c.GroupTypes {
+			groups[g.ProjectID] = append(groups[g.ProjectID], capture.GroupID{Type: g.Index})
+		}
+		for _, g := range c.Groups {
+			groups[g.ProjectID] = append(groups[g.ProjectID], g.GroupID)
+		}
+	}
+	for project, list := range ids {
+		t.store.people.ForgetIDs(project, list)
+	}
+	for project, list := range persons {
+		t.store.people.ForgetPersons(project, list)
+	}
+	for project, list := range groups {
+		t.store.people.ForgetGroups(project, list)
+	}
+}
+
+// Index implements capture.Indexer. It puts the next events, at most 2,048, into blocks,
+// or merges small blocks, in a transaction of its own, and reports whether there is more
+// to do. Unless idle is true it waits until there are that many events. On PostgreSQL it
+// does nothing while another server does it.
+func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
+	return s.events.Index(ctx, idle)
+}
+
+// DeleteEventsBefore deletes events that arrived before a time, with their duplicate
+// keys and from their blocks, from the oldest on and at most limit of them, and returns their
+// number. It stops at the first newer event, and when another server is deleting
+// events.
+func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
+	return s.events.DeleteBefore(ctx, before, limit)
+}
+
+var (
+	_ capture.Ledger  = (*Store)(nil)
+	_ capture.Indexer = (*Store)(nil)
+)

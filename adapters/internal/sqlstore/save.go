@@ -1,0 +1,183 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// Save implements capture.Tx.
+func (t *ledgerTx) Save(c *capture.Changes) error {
+	t.saved = append(t.saved, c)
+	for _, step := range []struct {
+		what string
+		do   func(*capture.Changes) error
+	}{
+		{"places in a stream", t.saveMoves}, // first, because the rest is not needed if it fails
+		{"group types", t.saveGroupTypes},
+		{"groups", t.saveGroups},
+		{"persons", t.savePersons},
+		{"merges", t.saveMerges},
+		{"distinct ids", t.saveIDs},
+		{"changes of persons", t.savePersonChanges},
+		{"events", t.saveEvents},
+		{"what answers rest on", t.saveRewritten},
+		{"flag calls", t.saveCalls},
+		{"names", t.saveSeen},
+		{"warnings", t.saveWarnings},
+		{"usage", t.saveUsage},
+	} {
+		if err := step.do(c); err != nil {
+			return fmt.Errorf("saving %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+var insertGroupTypes = database.NewInsert(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
+
+// saveGroupTypes inserts new group types, and increments the revision of their
+// projects.
+func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
+	now := database.Micros(t.store.now())
+	var changed []int64
+	for i := range c.GroupTypes {
+		changed = append(changed, c.GroupTypes[i].ProjectID)
+	}
+	slices.Sort(changed) // the order in which every transaction locks projects
+	changed = slices.Compact(changed)
+	for _, project := range changed { // group types are part of the compiled definitions
+		if _, err := t.Exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
+			return err
+		}
+	}
+	if err := t.store.notifyServers(t.Ctx, t.SQL, changed); err != nil {
+		return err
+	}
+	return t.Insert(&insertGroupTypes, len(c.GroupTypes), func(args []any, i int) []any {
+		g := &c.GroupTypes[i]
+		return append(args, g.ProjectID, g.Index, g.Name, now)
+	})
+}
+
+var upsertGroups = database.NewInsert(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
+	`ON CONFLICT (project_id, type_index, key) DO UPDATE SET created_at = excluded.created_at, properties = excluded.properties`)
+
+// saveGroups inserts or replaces groups.
+func (t *ledgerTx) saveGroups(c *capture.Changes) error {
+	type key struct {
+		project int64
+		id      capture.GroupID
+	}
+	list := lastByKey(c.Groups, func(g *capture.ProjectGroup) key { return key{g.ProjectID, g.GroupID} })
+	return t.Insert(&upsertGroups, len(list), func(args []any, i int) []any {
+		g := &list[i]
+		return append(args, g.ProjectID, g.Type, g.Key, database.Micros(g.CreatedAt), g.Properties.String())
+	})
+}
+
+var moveOverrides = `UPDATE flag_overrides SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2
+	AND flag_key NOT IN (SELECT flag_key FROM flag_overrides WHERE project_id = $1 AND person_uuid = $3)`
+
+// saveMerges assigns the distinct ids and flag overrides of a merged person to the
+// other one, whose own overrides have precedence (§10.5), and deletes the merged
+// person. Static cohorts contain distinct ids and need no change.
+func (t *ledgerTx) saveMerges(c *capture.Changes) error {
+	for i := range c.Merges {
+		m := &c.Merges[i]
+		from, into := m.From[:], m.Into[:]
+		if m.From == m.Into {
+			return fmt.Errorf("person %s cannot be merged into itself", m.From)
+		}
+		if _, err := t.Exec(`UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from, into); err != nil {
+			return err
+		}
+		if _, err := t.Exec(moveOverrides, m.ProjectID, from, into); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
+			return err
+		}
+		result, err := t.Exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if err := t.Count(m.ProjectID, database.CounterPersons, -n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	upsertIDs = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
+		`ON CONFLICT (project_id, distinct_id) DO UPDATE SET person_uuid = excluded.person_uuid`)
+	insertPersonless = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
+)
+
+// saveIDs assigns distinct ids to persons, and inserts distinct ids without a person.
+func (t *ledgerTx) saveIDs(c *capture.Changes) error {
+	type key struct {
+		project int64
+		id      string
+	}
+	list := lastByKey(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
+	if err := t.markMoved(list); err != nil {
+		return err
+	}
+	err := t.Insert(&upsertIDs, len(list), func(args []any, i int) []any {
+		d := &list[i]
+		return append(args, d.ProjectID, d.DistinctID, d.Person[:])
+	})
+	if err != nil {
+		return err
+	}
+	return t.Insert(&insertPersonless, len(c.Personless), func(args []any, i int) []any {
+		return append(args, c.Personless[i].ProjectID, c.Personless[i].DistinctID)
+	})
+}
+
+var insertEvents = database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
+	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
+
+// saveEvents stores the events with the ids that Claim assigned to their keys.
+func (t *ledgerTx) saveEvents(c *capture.Changes) error {
+	if len(c.Events) != len(t.claimed) {
+		return fmt.Errorf("%d events to store, but the keys of %d are claimed", len(c.Events), len(t.claimed))
+	}
+	if len(c.Events) == 0 {
+		return nil
+	}
+	for i := range c.Events {
+		c.Events[i].ID = t.claimed[i]
+	}
+	stateIDs, err := t.saveStates(c.Events)
+	if err != nil {
+		return err
+	}
+	err = t.Insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
+		e := &c.Events[i]
+		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
+			database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], database.Micros(e.PersonCreatedAt), stateIDs[i],
+			int(e.PersonMode), database.BoolToInt(e.Historical))
+	})
+	if err != nil {
+		return err
+	}
+	last := t.claimed[len(t.claimed)-1]
+	t.claimed = nil
+	if err := t.countEvents(c.Events); err != nil {
+		return err
+	}
+	if !t.store.db.Dialect.SingleWriter { // a sequence has the last id
+		return nil
+	}
+	_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
+	return err
+}

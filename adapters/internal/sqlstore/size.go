@@ -1,0 +1,51 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+)
+
+// diskSpace is the disk space of a store in bytes. A field is -1 if it is unknown.
+type diskSpace struct {
+	// Database is the size of the database, WAL the size of SQLite's write-ahead log.
+	Database, WAL int64
+	// Free is the free space on the disk of a SQLite file.
+	Free int64
+}
+
+// Size returns the sizes of the files, or of the PostgreSQL database, whose other
+// fields are unknown.
+func (s *Store) Size(ctx context.Context) diskSpace {
+	out := diskSpace{-1, -1, -1}
+	switch {
+	case s.db.File != "":
+		out.Database, out.WAL = database.FileSize(s.db.File), max(database.FileSize(s.db.File+"-wal"), 0)
+		if free, ok := database.FreeDisk(filepath.Dir(s.db.File)); ok {
+			out.Free = free
+		}
+	case !s.db.Dialect.SingleWriter:
+		if err := s.db.Quick.QueryRowContext(ctx, `SELECT pg_database_size(current_database())`).Scan(&out.Database); err != nil {
+			out.Database = -1
+		}
+	}
+	return out
+}
+
+// errNoSnapshot is the error for stores that are not a SQLite file.
+var errNoSnapshot = errors.New("sqlstore: there is no SQLite file to copy")
+
+// Snapshot returns a snapshot of the store. The error is errNoSnapshot for a store on
+// PostgreSQL or in memory. The caller must close the snapshot.
+func (s *Store) Snapshot(ctx context.Context) (*copies.Snapshot, error) {
+	if s.db.File == "" {
+		return nil, errNoSnapshot
+	}
+	return copies.OpenSnapshot(ctx, s.db.File)
+}
+
+// HasFile reports whether the store is a SQLite file, of which snapshots can be taken.
+func (s *Store) HasFile() bool { return s.db.File != "" }

@@ -1,0 +1,145 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
+	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/capture/queries"
+	"github.com/bunting-flags/bunting/flags/serving"
+)
+
+// Config configures a Store. The zero value is valid.
+type Config struct {
+	// Logger receives messages for operators. If nil, messages are discarded.
+	Logger *slog.Logger
+	// Now is the clock. If nil, it is time.Now.
+	Now func() time.Time
+	// Changed is called with the id of a project after its definitions or group types
+	// were changed durably, by this process or, on PostgreSQL, by another server. An id
+	// of 0 means all projects: changes by other servers may have been missed. Changed
+	// must be safe for concurrent use. If nil, changes are not reported.
+	Changed func(projectID int64)
+	// MaxCacheBytes limits the cache of persons and groups for flags, in bytes. Zero
+	// means 24 MiB.
+	MaxCacheBytes int
+}
+
+// The parts of a Store that are embedded, without names that users see.
+type (
+	peopleStore = people.Store
+	eventReader = events.Reader
+)
+
+// Store is a store on one SQL database. It is safe for concurrent use. It must be
+// created by Open.
+//
+// It implements serving.Source, serving.People, serving.Continuity, serving.Members and
+// serving.Usage; capture.Ledger, capture.Indexer, capture.History, capture.UsageReader and
+// capture.PositionReader; port.Source, queries.States and queries.RunStore.
+type Store struct {
+	*peopleStore
+	*eventReader
+	db      *database.DB
+	logger  *slog.Logger
+	now     func() time.Time
+	people  *people.Cache
+	changed func(projectID int64)
+	states  *states
+	events  *events.Log
+
+	name     string               // unique for this server, identifies its notifications
+	listener *database.Background // nil if there are no other servers
+	managing chan struct{}        // contains a token while this server writes for management
+
+}
+
+// Open opens a database and migrates its schema to the newest version. The url has one
+// of the forms
+//
+//	sqlite:PATH                     a file, created if it does not exist
+//	sqlite::memory:                 in memory only, for tests
+//	postgres://user:password@host/database, postgresql://...
+//
+// Errors contain a hint for the operator where there is one and never contain a
+// password. The caller must close the store.
+func Open(ctx context.Context, url string, c Config) (*Store, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Changed == nil {
+		c.Changed = func(int64) {}
+	}
+	db, err := database.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	db.Start(c.Logger)
+	s := newStore(db, c)
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", db.DisplayURL, db.Dialect.Explain(err)), s.Close())
+	}
+	if db.Listen != nil {
+		s.listener = database.RunInBackground((&listener{config: db.Listen, store: s}).run)
+	}
+	return s, nil
+}
+
+// newStore returns a store on an open database. All fields of c must be set, except for
+// MaxCacheBytes.
+func newStore(db *database.DB, c Config) *Store {
+	cache := people.NewCache(c.MaxCacheBytes)
+	persons, log := people.New(db, c.Now, cache), events.NewLog(db)
+	return &Store{
+		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
+		db: db, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, states: newStates(), events: log,
+		name: serverName(), managing: make(chan struct{}, 1),
+	}
+}
+
+// Ping connects to a PostgreSQL database and checks that it responds, whatever its
+// contents. It returns after at most a second.
+func Ping(ctx context.Context, url string) error { return database.Ping(ctx, url) }
+
+// IsUnreachable reports whether an error of this package means that the database could
+// not be reached, as opposed to an error that the database returned. Such an operation
+// may succeed later.
+func IsUnreachable(err error) bool { return database.IsUnreachable(err) }
+
+// start prepares an open database: it migrates the schema, refuses a database that is
+// the incomplete target of a move, and initializes the ledger.
+func (s *Store) start(ctx context.Context) error {
+	if err := s.db.Migrate(ctx, s.logger); err != nil {
+		return err
+	}
+	if err := copies.CheckNotMoving(ctx, s.db); err != nil {
+		return err
+	}
+	return s.events.Start(ctx)
+}
+
+// Close stops the background work and closes the database. Committed data does not
+// depend on it: it is durable after a crash too.
+func (s *Store) Close() error {
+	s.listener.Close()
+	return s.db.Close()
+}
+
+// The interfaces that the embedded readers implement.
+var (
+	_ serving.People     = (*Store)(nil)
+	_ serving.Continuity = (*Store)(nil)
+	_ serving.Members    = (*Store)(nil)
+	_ port.Source        = (*Store)(nil)
+	_ queries.States     = (*Store)(nil)
+)
