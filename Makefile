@@ -1,4 +1,4 @@
-.PHONY: run test quick house bench pictures lint fmt tidy
+.PHONY: run test quick house bench pictures lint fmt tidy release
 
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
@@ -27,3 +27,6 @@ fmt:
 
 tidy: ## go.mod and go.sum of every module
 	.ci/tidy
+
+release: ## checks a release and prints its tags: make release VERSION=v0.1.0
+	@.ci/tags '$(VERSION)'

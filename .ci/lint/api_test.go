@@ -69,7 +69,12 @@ func (c clone) commit() {
 // must fail.
 func (c clone) api(fails bool, want ...string) {
 	c.t.Helper()
-	command := exec.Command("../api", c.dir)
+	c.script(fails, want, "../api", c.dir)
+}
+
+func (c clone) script(fails bool, want []string, name string, args ...string) {
+	c.t.Helper()
+	command := exec.Command(name, args...)
 	command.Env = append(os.Environ(), "GOWORK=")
 	out, err := command.CombinedOutput()
 	if (err != nil) != fails {

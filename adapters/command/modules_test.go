@@ -1,9 +1,9 @@
 package command
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	modversion "golang.org/x/mod/module"
+	modzip "golang.org/x/mod/zip"
 )
 
 // library is a module that other services import, with the modules that it requires.
@@ -48,14 +50,7 @@ var libraries = []library{
 
 // A service that imports a library gets these modules, and need not change its Go version.
 func TestModules_LibrariesAreLight(t *testing.T) {
-	proxy, cache := t.TempDir(), strings.TrimSpace(goCommand(t, ".", nil, "env", "GOMODCACHE"))
-	for _, dir := range workspace(t, os.DirFS("../..")) {
-		publish(t, proxy, dir)
-	}
-	env := []string{
-		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod -modcacherw", "GOTOOLCHAIN=local", "GOMODCACHE=" + t.TempDir(),
-		"GOPROXY=file://" + proxy + ",file://" + filepath.ToSlash(cache) + "/cache/download," + strings.TrimSpace(goCommand(t, ".", nil, "env", "GOPROXY")),
-	}
+	env := publishedModules(t)
 	for _, lib := range libraries {
 		t.Run(lib.dir, func(t *testing.T) {
 			own := path.Join(module, lib.dir)
@@ -79,6 +74,21 @@ func TestModules_LibrariesAreLight(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// publishedModules publishes all modules of the repository on disk, and returns the environment in
+// which the go command takes them from there, and other modules from where it has them now.
+func publishedModules(t *testing.T) []string {
+	t.Helper()
+	proxy, cache := t.TempDir(), strings.TrimSpace(goCommand(t, ".", nil, "env", "GOMODCACHE"))
+	for _, dir := range workspace(t, os.DirFS("../..")) {
+		publish(t, proxy, dir)
+	}
+	return []string{
+		// With -trimpath a package compiles to the same in each cache of modules.
+		"GOWORK=off", "GOSUMDB=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod -modcacherw -trimpath", "GOTOOLCHAIN=local", "GOMODCACHE=" + t.TempDir(),
+		"GOPROXY=file://" + proxy + ",file://" + filepath.ToSlash(cache) + "/cache/download," + strings.TrimSpace(goCommand(t, ".", nil, "env", "GOPROXY")),
 	}
 }
 
@@ -180,53 +190,53 @@ const (
 	published = "v0.1.0"
 )
 
-// publish adds the module of a folder to a proxy of files.
+// publish adds the module of a folder, as a commit of all files would release it, to a proxy of files.
 func publish(t *testing.T, proxy, dir string) {
 	t.Helper()
-	name, root := path.Join(module, dir), filepath.Join("../..", dir)
-	var archive bytes.Buffer
-	z := zip.NewWriter(&archive)
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			_, nested := os.Stat(filepath.Join(file, "go.mod"))
-			if file != root && (nested == nil || d.Name() == "node_modules" || d.Name()[0] == '.') {
-				return fs.SkipDir
-			}
-			return nil
-		case !d.Type().IsRegular() || filepath.Ext(file) != ".go" && d.Name() != "go.mod":
-			return nil
-		}
-		inside, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		w, err := z.Create(name + "@" + published + "/" + filepath.ToSlash(inside))
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		return err
-	})
+	version, root := modversion.Version{Path: path.Join(module, dir), Version: published}, filepath.Join("../..", dir)
+	list := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	names, err := list.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("git ls-files: %v: this test wants a clone", err)
 	}
-	if err := z.Close(); err != nil {
+	var files []modzip.File
+	for name := range strings.Lines(string(names)) {
+		file := moduleFile{root, strings.TrimSuffix(name, "\n")}
+		if info, err := file.Lstat(); err == nil && info.Mode().IsRegular() && !inNestedModule(file) {
+			files = append(files, file)
+		}
+	}
+	var archive bytes.Buffer
+	if err := modzip.Create(&archive, version, files); err != nil {
 		t.Fatal(err)
 	}
 	goMod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(proxy, filepath.FromSlash(name), "@v", published)
+	folder := filepath.Join(proxy, filepath.FromSlash(version.Path), "@v", published)
+	write(t, filepath.Join(filepath.Dir(folder), "list"), published+"\n")
 	write(t, folder+".info", `{"Version": "`+published+`"}`)
 	write(t, folder+".mod", string(goMod))
 	write(t, folder+".zip", archive.String())
+}
+
+// moduleFile is a file of a module.
+type moduleFile struct{ root, name string }
+
+func (f moduleFile) Path() string                 { return f.name }
+func (f moduleFile) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.Join(f.root, f.name)) }
+func (f moduleFile) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(f.root, f.name)) }
+
+// inNestedModule reports whether a folder between a module's root and the file has a go.mod of its own.
+func inNestedModule(f moduleFile) bool {
+	for dir := path.Dir(f.name); dir != "."; dir = path.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(f.root, dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func write(t *testing.T, file, text string) {
