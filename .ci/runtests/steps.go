@@ -91,6 +91,9 @@ var steps = []step{
 		r.goTestEnv(".ci/lint", []string{"GOWORK=off"}, "./...")
 		r.goTestEnv(".ci/runtests", []string{"GOWORK=off"}, "./...")
 	}},
+	{name: "packages", about: "the Debian package: installed, started, upgraded, removed and purged", after: []string{"program"}, do: func(r *stepRun) {
+		r.goTestEnv(".ci/release", []string{"GOWORK=off"}, "./...")
+	}},
 	{name: "alone", about: "packages that must not need the server build without it", after: []string{"program"}, do: func(r *stepRun) {
 		standalone := in("flags", "go build ./...")
 		standalone.env = []string{"GOWORK=off"}
@@ -140,6 +143,9 @@ var steps = []step{
 	}},
 	{name: "modules", about: "a program that embeds the server, and go install, from the modules of a release", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-run=^TestModules_ServerDecides$", "./cmd/bunting", "-long=true")
+	}},
+	{name: "release", about: "archives and packages of a release for every system, built twice", tiers: []tier{long}, needs: []need{cpu}, after: []string{"packages"}, do: func(r *stepRun) {
+		r.goTestEnv(".ci/release", []string{"GOWORK=off"}, "-timeout=1h", "./...", "-long=true")
 	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")

@@ -215,8 +215,11 @@ func (p *Program) help(args []string) error {
 	if len(args) == 0 {
 		return p.Print(p.overview())
 	}
-	if args[0] == "help" {
-		return p.Print("Usage: bunting help [COMMAND]\n\nExplains a command, or lists them all.\n")
+	switch args[0] {
+	case "help":
+		return p.Print("Usage: bunting help [COMMAND | --man]\n\nExplains a command, or lists them all.\n\n  --man   print a manual page with all commands, for man\n")
+	case "--man":
+		return p.Print(p.manual())
 	}
 	c := p.find(args[0])
 	if c == nil {
