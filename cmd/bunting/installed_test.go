@@ -13,9 +13,16 @@ var long = flag.Bool("long", false, "compile and run the server as the modules o
 // decided is a flag of the demo that is on for addresses of example.com.
 const decided = "beta-program"
 
-// A service that requires the modules of the engine and of the client, as a release publishes them,
-// decides a flag.
+// A service that requires modules as a release publishes them decides a flag: with the engine and the
+// client, and with -long also with the server.
 func TestModules_ServiceDecides(t *testing.T) {
+	t.Run("client", clientDecides)
+	if *long {
+		t.Run("server", serverDecides)
+	}
+}
+
+func clientDecides(t *testing.T) {
 	s := service{t.TempDir(), publishedModules(t)}
 	s.write(t, `package main
 
@@ -46,12 +53,9 @@ func main() {
 	s.wantDecided(t)
 }
 
-// A program that embeds the server reads its flags through OpenFeature and with the client. The command line that go
+// serverDecides: a program that embeds the server reads its flags through OpenFeature and with the client. The command line that go
 // install compiles names its version and decides the same.
-func TestModules_ServerDecides(t *testing.T) {
-	if !*long {
-		t.Skip("it compiles the server from other paths; -long")
-	}
+func serverDecides(t *testing.T) {
 	s := service{t.TempDir(), publishedModules(t)}
 	s.write(t, `package main
 
