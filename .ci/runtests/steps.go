@@ -142,7 +142,7 @@ var steps = []step{
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
 	}},
 	{name: "modules", about: "a program that embeds the server, and go install, from the modules of a release", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
-		r.goTest("", "-run=^TestModules_ServiceDecides$", "./cmd/bunting", "-long=true")
+		r.goTest("", "-run=^TestModules_ServiceDecides$", "./adapters/command", "-long=true")
 	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
