@@ -38,6 +38,7 @@ type page struct {
 	sent     []string                     // methods and addresses of requests other than GET
 	requests map[network.RequestID]string // methods and addresses of all requests
 	expected map[string]bool              // announced failing requests, and whether they happened
+	loading  network.RequestID            // the request of a document that is loading
 }
 
 // open creates a tab with a session of the key's user, and opens a path of the console. The session
@@ -76,6 +77,7 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 			p.faults = append(p.faults, fault)
 			p.mu.Unlock()
 		}
+		p.follow(ev)
 		if e, is := ev.(*network.EventRequestWillBeSent); is {
 			p.mu.Lock()
 			p.requests[e.RequestID] = e.Request.Method + " " + strings.TrimPrefix(e.Request.URL, s.url)
@@ -111,6 +113,37 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 	call(p, accessibility.Enable, cdp.Empty{})
 	p.size(1280, 800)
 	return p
+}
+
+// follow keeps the request of the document that is loading.
+func (p *page) follow(ev any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if e.Type == network.ResourceTypeDocument {
+			p.loading = e.RequestID
+		}
+	case *network.EventLoadingFinished:
+		p.loaded(e.RequestID)
+	case *network.EventLoadingFailed:
+		p.loaded(e.RequestID)
+	}
+}
+
+// loaded notes that a request has ended. mu must be held.
+func (p *page) loaded(request network.RequestID) {
+	if p.loading == request {
+		p.loading = ""
+	}
+}
+
+// isLoading reports whether the tab is loading another document. Chromium crashes if a document is
+// replaced while it looks for a node in the accessibility tree.
+func (p *page) isLoading() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loading != ""
 }
 
 func (p *page) fault(ev any) string {
@@ -221,6 +254,9 @@ func navigated(err error) bool {
 
 // all returns the nodes with a role and a name below a node, or in the document.
 func (p *page) all(within cdp.BackendNodeID, role, name string) (out []*accessibility.Node) {
+	if p.isLoading() {
+		return nil
+	}
 	params := accessibility.QueryAXTreeParams{Role: role, AccessibleName: name, BackendNodeID: within}
 	if within == 0 {
 		root, err := chromedp.Call(p.ctx, dom.GetDocument, dom.GetDocumentParams{})
