@@ -64,8 +64,8 @@ func (l *Log) findBlocks(ctx context.Context, q database.Querier, s *blockSearch
 }
 
 // Ranges returns the first and the last id of ranges of ids, in order, that contain all
-// events of a project with after < id <= upTo and from <= time < to: those of its blocks,
-// and of the events without one.
+// events of a project with after < id <= upTo and from <= time < to: the ranges of its
+// blocks, and of the events without a block.
 func (l *Log) Ranges(ctx context.Context, project, after, upTo, from, to int64) (out [][2]int64, err error) {
 	mark, err := l.LastIndexedID(ctx, l.db.Read)
 	if err != nil {
@@ -100,8 +100,8 @@ func cutBlocks(blocks []storedBlock, s *blockSearch) []storedBlock {
 // filterGroup is the number of blocks whose filters are read by one statement.
 const filterGroup = 128
 
-// filterBlocks returns those of some blocks of one project whose filters do not exclude
-// the names and distinct ids of a search. A block that was replaced is not excluded.
+// filterBlocks returns the blocks of a list, all of one project, that may contain the names
+// and distinct ids of a search according to their filters, or that were replaced.
 func (l *Log) filterBlocks(ctx context.Context, q database.Querier, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
 	var names, distinctIDs []block.Value
 	for _, name := range s.names {
@@ -155,7 +155,7 @@ const (
 )
 
 // readBlocks reads the columns of the blocks of a project that overlap a range of ids.
-// Usually there is one; they are others if the blocks of the range were merged meanwhile.
+// Usually it is one block, unless the blocks of the range were merged meanwhile.
 func (l *Log) readBlocks(ctx context.Context, q database.Querier, project int64, u unit, parts blockParts) ([]encodedBlock, error) {
 	people, origins := `NULL`, `NULL`
 	if parts&withPeople != 0 {
@@ -182,6 +182,32 @@ func (b *encodedBlock) decode(c *block.Columns) error {
 	}
 	if err != nil {
 		return b.wrap(err)
+	}
+	return nil
+}
+
+// eachMatch decodes the blocks of a project that overlap a range of ids, with the
+// requested parts, and calls visit with the index of each event in the range that matches
+// lists of names and distinct ids, of which nil means all, from the last event to the first.
+func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
+	if s.distinctIDs != nil {
+		parts |= withPeople
+	}
+	blocks, err := l.readBlocks(ctx, q, s.project, u, parts)
+	if err != nil {
+		return err
+	}
+	var c block.Columns
+	for i := range blocks {
+		if err := blocks[i].decode(&c); err != nil {
+			return err
+		}
+		m := newMatcher(&c, s.names, s.distinctIDs)
+		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
+			if c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
+				visit(&c, i)
+			}
+		}
 	}
 	return nil
 }
@@ -268,8 +294,8 @@ func (l *Log) mergeList(t *database.Tx, project, level int64) (events int, err e
 }
 
 // rewriteBlocks replaces the blocks of a project that overlap a range of ids by one block
-// of a level with the same events, without those whose ids are in gone.
-func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, gone map[int64]bool) error {
+// of a level with the same events, except for the events with ids in erased.
+func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, erased map[int64]bool) error {
 	blocks, err := l.readBlocks(t.Ctx, t.SQL, project, u, withPeople|withOrigins)
 	if err != nil {
 		return err
@@ -281,7 +307,7 @@ func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, go
 			return err
 		}
 		for i, id := range c.IDs {
-			if !gone[id] {
+			if !erased[id] {
 				e := c.Event(i)
 				w.Add(&e)
 			}

@@ -33,7 +33,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 		return 0, err
 	}
 	for _, b := range blocks {
-		n, err := l.eraseFromBlock(t, &b, ids)
+		n, err := l.eraseFromBlock(t, &b, &search)
 		if events += n; err != nil {
 			return events, err
 		}
@@ -54,32 +54,23 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 	}
 }
 
-// eraseFromBlock erases the events of some distinct ids from a block and from all other
-// tables, and returns their number.
-func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, ids []string) (int64, error) {
-	encoded, err := l.readBlocks(t.Ctx, t.SQL, b.project, b.unit, withPeople|withOrigins)
+// eraseFromBlock erases the events of a search that are in a block from it and from all
+// other tables, and returns their number.
+func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (int64, error) {
+	var found []erasedEvent
+	erased := map[int64]bool{}
+	err := l.eachMatch(t.Ctx, t.SQL, s, b.unit, withOrigins, func(c *block.Columns, i int) {
+		e := c.Event(i)
+		erased[e.ID] = true
+		found = append(found, erasedEvent{e.ID, capture.EventKey{ProjectID: s.project, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID}})
+	})
 	if err != nil {
 		return 0, err
-	}
-	var found []erasedEvent
-	gone := map[int64]bool{}
-	var c block.Columns
-	for i := range encoded {
-		if err := encoded[i].decode(&c); err != nil {
-			return 0, err
-		}
-		m := newMatcher(&c, nil, ids)
-		for i, id := range c.IDs {
-			if m.any && m.matches(i) {
-				gone[id] = true
-				found = append(found, erasedEvent{id, capture.EventKey{ProjectID: b.project, UUID: c.UUIDs[i], Name: c.Names[c.NameOf[i]], DistinctID: c.DistinctIDs[c.DistinctIDOf[i]]}})
-			}
-		}
 	}
 	if len(found) == 0 {
 		return 0, nil
 	}
-	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, gone); err != nil {
+	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, erased); err != nil {
 		return 0, err
 	}
 	return int64(len(found)), eraseWithStates(t, found)

@@ -66,7 +66,6 @@ func (s *Reader) namedInBlocks(ctx context.Context, name string, u unit) (ids []
 	for _, b := range blocks {
 		byProject[b.project] = append(byProject[b.project], b)
 	}
-	var c block.Columns
 	for project, blocks := range byProject {
 		search := blockSearch{project: project, names: []string{name}}
 		if blocks, err = s.log.filterBlocks(ctx, s.db.Read, blocks, &search); err != nil {
@@ -76,20 +75,8 @@ func (s *Reader) namedInBlocks(ctx context.Context, name string, u unit) (ids []
 			// Only the part of the range that this block had, because the block may have been
 			// merged with the next one of the list.
 			part := unit{max(b.first, u.first), min(b.last, u.last)}
-			encoded, err := s.log.readBlocks(ctx, s.db.Read, project, part, 0)
-			if err != nil {
+			if err := s.log.eachMatch(ctx, s.db.Read, &search, part, 0, func(c *block.Columns, i int) { ids = append(ids, c.IDs[i]) }); err != nil {
 				return nil, err
-			}
-			for i := range encoded {
-				if err := encoded[i].decode(&c); err != nil {
-					return nil, err
-				}
-				m := newMatcher(&c, search.names, nil)
-				for i, id := range c.IDs {
-					if m.any && id >= part.first && id <= part.last && m.matches(i) {
-						ids = append(ids, id)
-					}
-				}
 			}
 		}
 	}

@@ -65,7 +65,6 @@ type eventPage struct {
 	mark     int64 // events with greater ids are in no block
 	// positions are the newest events found so far, at most a page.
 	positions []eventPosition
-	columns   block.Columns // reusable memory
 }
 
 // newEventPage returns an empty page with the bounds of the query.
@@ -148,34 +147,19 @@ const untrimmed = 1000
 
 // search adds the events of a block to the page.
 func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) error {
-	var parts blockParts
-	if s.distinctIDs != nil {
-		parts = withPeople
-	}
-	blocks, err := p.store.log.readBlocks(ctx, p.store.db.Read, p.project, b.unit, parts)
-	if err != nil {
-		return err
-	}
-	c := &p.columns
-	for i := range blocks {
-		if err := blocks[i].decode(c); err != nil {
-			return err
+	oldest, _ := p.lowerBound()
+	err := p.store.log.eachMatch(ctx, p.store.db.Read, s, b.unit, 0, func(c *block.Columns, i int) {
+		e := eventPosition{c.Times[i], c.IDs[i]}
+		if e.timestamp < oldest || e.timestamp > p.to || compareNewest(e, p.cursor) <= 0 {
+			return
 		}
-		m := newMatcher(c, s.names, s.distinctIDs)
-		oldest, _ := p.lowerBound()
-		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- { // from the newest, so that most others are older
-			e := eventPosition{c.Times[i], c.IDs[i]}
-			if e.timestamp < oldest || e.timestamp > p.to || e.id < b.first || e.id > b.last || !m.matches(i) || compareNewest(e, p.cursor) <= 0 {
-				continue
-			}
-			if p.positions = append(p.positions, e); len(p.positions) >= p.query.Limit+untrimmed {
-				p.trim()
-				oldest, _ = p.lowerBound()
-			}
+		if p.positions = append(p.positions, e); len(p.positions) >= p.query.Limit+untrimmed {
+			p.trim()
+			oldest, _ = p.lowerBound()
 		}
-		p.trim()
-	}
-	return nil
+	})
+	p.trim()
+	return err
 }
 
 // conditions are the additional conditions of a statement, with all arguments of the
@@ -264,7 +248,7 @@ func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) 
 	return out, s.db.ReadError("events", err)
 }
 
-// ledgerAfter implements Ledger: it reads block by block, then the events that are in none.
+// ledgerAfter implements Ledger: it reads block by block, then the events without a block.
 func (s *Reader) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
 	mark, err := s.log.LastIndexedID(ctx, s.db.Read)
 	if err != nil {

@@ -79,7 +79,7 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 }
 
 // units returns all units that may contain matching events: blocks, then ranges of
-// events that are in none.
+// events without a block.
 func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	blocks, err := p.blocks(ctx)
 	if err != nil {

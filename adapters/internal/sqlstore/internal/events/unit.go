@@ -31,7 +31,7 @@ const (
 	originColumns = port.UUIDs | port.CreatedAt | port.Modes
 )
 
-// run reads the unit from its block, or from rows if it has none. If long columns are
+// run reads the unit from its block, or from rows if it has no block. If long columns are
 // requested, the block selects the rows to read: one by one, unless most rows of the
 // range match.
 func (u *unitScan) run(ctx context.Context) error {
@@ -104,8 +104,8 @@ func (u *unitScan) selectEvents(c *block.Columns) []int32 {
 	return keep
 }
 
-// matcher selects events of a block by name and distinct id, which are compared once for
-// each different one of the block.
+// matcher selects events of a block by name and distinct id, each of which is compared a
+// single time.
 type matcher struct {
 	c *block.Columns
 	// names and distinctIDs have an element for each name and distinct id of the block; nil
@@ -122,7 +122,7 @@ func newMatcher(c *block.Columns, names, distinctIDs []string) matcher {
 	return m
 }
 
-// mark reports for each text of a block whether it is wanted in its stored form.
+// mark reports which texts of a block are in a list, in their stored form.
 func (m *matcher) mark(texts, wanted []string, stored func(string) string) (out []bool) {
 	if wanted == nil {
 		return nil
