@@ -370,17 +370,64 @@ func TestBlocks_Damaged(t *testing.T) {
 	}
 }
 
-// A store that was written before there were blocks answers as before, without blocks and
-// then with them.
+// olderStore returns a store of schema 13, in which events had indexes, with some events.
+func olderStore(t *testing.T, address string, list []capture.Record) *Store {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := db.Migrations()
+	if err == nil {
+		_, err = provider.UpTo(t.Context(), 13)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].ID = int64(i + 1)
+	}
+	insert := database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, timestamp, created_at, person_uuid,
+		person_created_at, person_state, person_mode, historical, elements_chain, properties)`, 14, "")
+	err = insert.Run(&db.Dialect, nil, len(list), func(args []any, i int) []any {
+		e := &list[i]
+		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], 0, 0, 0, 0, "", "{}")
+	}, func(text string, args ...any) error {
+		_, err := db.Write.Exec(text, args...)
+		return err
+	})
+	last := `UPDATE places SET id = $1 WHERE name IN ('event_id', 'event_index')`
+	if !db.Dialect.SingleWriter { // all events are in the indexes when they are stored
+		last = `SELECT setval('event_ids', $1)`
+	}
+	if err == nil {
+		_, err = db.Write.Exec(`INSERT INTO event_blocks (epoch, project_id, events, people) VALUES (0, 1, $1, $1)`, []byte("of another encoding"))
+	}
+	if err == nil {
+		_, err = db.Write.Exec(last, len(list))
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return openStore(t, address)
+}
+
+// A store of an earlier schema answers as before: at first without blocks, then with them.
 func TestBlocks_OlderStore(t *testing.T) {
-	s := sqliteStores["disk"](t)
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(7, 8)), store: s}
-	m.commit(3000)
-	m.check("before")
-	indexAll(t, s)
-	m.check("after")
-	if n := countRows(t, s, "event_blocks"); n < 2 {
-		t.Errorf("%d blocks", n)
+	for name, address := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(7, 8))
+			_, list := randomEvents(random, 5000)
+			m := &eventModel{T: t, random: random, store: olderStore(t, address, list), list: list}
+			m.check("before")
+			indexAll(t, m.store)
+			m.check("after")
+			m.commit(100)
+			m.check("more")
+			if n := countRows(t, m.store, "event_blocks"); n < 3 {
+				t.Errorf("%d blocks", n)
+			}
+		})
 	}
 }
 
