@@ -30,7 +30,8 @@ type blockSearch struct {
 	from, to int64
 	// names and distinctIDs of events; nil means all
 	names, distinctIDs []string
-	limit              int // 0 means all
+	limit              int           // 0 means all
+	columns            block.Columns // reusable memory
 }
 
 // anyTime returns a search for the events with after < id <= upTo.
@@ -197,15 +198,15 @@ func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch,
 	if err != nil {
 		return err
 	}
-	var c block.Columns
+	c := &s.columns
 	for i := range blocks {
-		if err := blocks[i].decode(&c); err != nil {
+		if err := blocks[i].decode(c); err != nil {
 			return err
 		}
-		m := newMatcher(&c, s.names, s.distinctIDs)
+		m := newMatcher(c, s.names, s.distinctIDs)
 		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
 			if c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
-				visit(&c, i)
+				visit(c, i)
 			}
 		}
 	}
