@@ -27,6 +27,9 @@ func TestExports(t *testing.T) {
 	eventually(t, "a step that fails", func() bool {
 		return strings.HasPrefix(js[string](p, "document.querySelector('[aria-label=\"Test steps\"] li')?.innerText ?? ''"), "Check address: failed: ")
 	})
+	if text := js[string](p, "document.querySelector('[aria-label=\"Test steps\"] li [lang=en]:last-child')?.innerText ?? ''"); text == "" {
+		t.Error("the reason of the server is not marked as English")
+	}
 	p.fill("orders", "textbox", "Folder")
 	p.click("button", "Test destination")
 	eventually(t, "four steps that pass", func() bool {

@@ -112,7 +112,7 @@ func TestFlags_Thousands(t *testing.T) {
 	p.searchThousands(n)
 	if *long {
 		p.visit("p/1/flags")
-		p.measureScrolling(n, got.Start)
+		p.measureScrolling(n)
 	}
 }
 

@@ -4,7 +4,7 @@ import { h, signal, type Child } from "./ui/dom";
 import { announce } from "./ui/announce";
 import { dialog } from "./ui/dialog";
 import { once } from "./ui/once";
-import { button, field, linkButton } from "./ui/parts";
+import { button, faultAlert, field, linkButton } from "./ui/parts";
 import { ApiError, prompts, get, send, url } from "./api/client";
 import { loadSession, session } from "./session";
 import { askPasskey, havePasskeys } from "./passkeys";
@@ -60,7 +60,7 @@ export function signInControls(o: { submit: string; path: string; next: string; 
   return [
     () => (methods() && hasOwnSignIn(methods()!) && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, words.needHTTPS) : null),
     () => (methods() && !hasOwnSignIn(methods()!) ? h("p", null, words.signInElsewhere) : null),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
+    faultAlert(fault),
     () => (methods()?.key === false ? null : form),
     () => (methods()?.passkey && havePasskeys() ? button(passkeyWords.signIn, { kind: "wide", run: withPasskey }) : null),
     () => (methods()?.mail ? mail(o.next) : null),

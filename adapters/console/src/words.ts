@@ -2,7 +2,7 @@
 // it is a function; Intl formats the numbers. Pages contain no texts of their own.
 import { count, number, percent } from "./format";
 
-export { count, list, number, percent } from "./format";
+export { count, list, listAll, listAny, number, percent } from "./format";
 
 export const words = {
   bunting: "Bunting",
@@ -344,11 +344,11 @@ export const words = {
   variantOf: (n: number) => `Condition ${n}: variant`,
   payloadOf: (key: string) => `Payload: ${key}`,
   variantShare: (key: string) => `Variant ${key}: share`,
-  and: " and ",
   filterInCohort: (cohort: string) => `in cohort ${cohort}`,
   filterNotInCohort: (cohort: string) => `not in cohort ${cohort}`,
   filterFlag: (key: string, value: string) => `Flag ${key} is ${value}`,
   filterSet: (property: string, operator: string) => `${property} ${operator}`,
+  filterNotContains: (property: string, value: string) => `${property} does not contain ${value}`,
   filterValue: (property: string, operator: string, value: string) => `${property} ${operator} ${value}`,
   nth: (n: number) => n + ({ one: "st", two: "nd", few: "rd" }[new Intl.PluralRules("en", { type: "ordinal" }).select(n) as "one" | "two" | "few"] ?? "th"),
 

@@ -2,7 +2,7 @@
 import { valueTexts } from "./draft";
 import { allMembers, allRoles, cutOption } from "./wholelist";
 import { projectPath } from "../session";
-import { operators } from "../words";
+import { listAll, listAny, operators } from "../words";
 import { errorWords } from "../words/errors";
 
 export interface Issue {
@@ -50,7 +50,7 @@ export const flatFilters = (g: RuleGroup): RuleFilter[] | undefined => (g.values
 export function ruleText(g: RuleGroup): string {
   const one = (x: RuleGroup | RuleFilter) =>
     isGroup(x) ? `(${ruleText(x)})` : [errorWords.inRule[x.type] ?? x.type, x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : valueTexts(x.value).join(", ")].filter(Boolean).join(" ");
-  return g.values.map(one).join(g.type === "OR" ? errorWords.or : errorWords.and) || errorWords.everyError;
+  return (g.type === "OR" ? listAny : listAll)(g.values.map(one)) || errorWords.everyError;
 }
 
 export interface Owners {

@@ -51,7 +51,7 @@ async function waitForRun(first: Status, cancel: AbortSignal, progress: Progress
     }
     if (s.query_progress) progress(s.query_progress.rows_read, s.query_progress.estimated_rows_total);
   }
-  if (s.error || !s.results) throw new ApiError(400, "error", s.error_message ?? "", null, "");
+  if (s.error || !s.results) throw new ApiError(400, "error", serverText(s.error_message ?? ""), null, "");
   return s.results;
 }
 

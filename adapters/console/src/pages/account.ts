@@ -2,7 +2,7 @@
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
-import { button, copyText, field, heading, showResource, inItsLanguage } from "../ui/parts";
+import { button, copyText, faultAlert, field, heading, showResource } from "../ui/parts";
 import { time } from "../ui/time";
 import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
@@ -80,7 +80,7 @@ function keys(): HTMLElement {
     "section",
     { class: "card", "aria-label": words.personalKeys },
     h("div", { class: "between gap" }, h("h2", null, words.personalKeys), button(words.newKey, { run: () => make().then((made) => made && again(), showFault) })),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     showResource(list, (data) => table(words.personalKeys, [words.label, words.key, words.rights, words.lastUsed], () => data().map(row))),
   );
 }

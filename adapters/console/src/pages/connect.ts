@@ -1,6 +1,6 @@
 // The page Connect a program: a person allows a program that shows a code.
 import { h, signal, type Child } from "../ui/dom";
-import { button, field, heading, select, inItsLanguage } from "../ui/parts";
+import { button, faultAlert, field, heading, select } from "../ui/parts";
 import { ApiError, send } from "../api/client";
 import { param } from "../router";
 import { homeProject, session } from "../session";
@@ -57,7 +57,7 @@ export default function connect(): Child {
       h("p", null, h("bdi", null, connectWords.asks(p.client))),
       h("ul", null, p.scopes.map((s) => h("li", null, describeScope(s)))),
       field(select(chosen, projects, (v) => chosen.set(v)), { label: connectWords.project }),
-      () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+      faultAlert(fault),
       h("div", { class: "actions" }, button(connectWords.allow, { kind: "primary", run: allow }), button(connectWords.refuse, { run: refuse }), button(connectWords.other, { run: () => (fault.set(undefined), program.set(undefined)) })),
     );
   const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void loadProgram()) }, field(code, { label: connectWords.code, hint: connectWords.codeHint, fault }), button(connectWords.next, { kind: "primary", submit: true }));

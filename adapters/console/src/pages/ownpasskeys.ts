@@ -2,7 +2,7 @@
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
-import { button, field, showResource, inItsLanguage } from "../ui/parts";
+import { button, faultAlert, field, showResource } from "../ui/parts";
 import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
 import { resource, invalidate } from "../api/cache";
@@ -54,7 +54,7 @@ function section(): HTMLElement {
     "section",
     { class: "card", "aria-label": passkeyWords.passkeys },
     h("div", { class: "between gap" }, h("h2", null, passkeyWords.passkeys), button(passkeyWords.add, { run: () => add().catch(showFault) })),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, passkeyWords.none)),
       when(() => data().results.length > 0, () =>

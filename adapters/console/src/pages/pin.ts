@@ -3,7 +3,7 @@ import { h, signal, type Child, type Signal } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { comboboxField } from "../ui/combobox";
 import { dialog } from "../ui/dialog";
-import { button, field, select } from "../ui/parts";
+import { button, faultAlert, field, select } from "../ui/parts";
 import { projectZone } from "../ui/time";
 import { parseLocalTime } from "../ui/zone";
 import { invalidate } from "../api/cache";
@@ -69,7 +69,7 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
     };
     return {
       content: [
-        () => ((faults.other() || faults.who()) ? h("p", { class: "problem", role: "alert" }, faults.other() || faults.who()) : null),
+        faultAlert(() => faults.other() || faults.who()),
         subject(known, who, key, choose),
         field(select(value, () => valuesOf(flag()).map((v) => [v, v] as const), value.set), { label: pinWords.value }),
         field(until, { label: pinWords.until, hint: pinWords.untilHint(zone), fault: () => faults.until() || undefined }),

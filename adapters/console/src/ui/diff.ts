@@ -2,7 +2,7 @@
 import { h, signal, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
 import { canonicalJSON, valueTexts } from "../api/draft";
-import { operators, percent, words } from "../words";
+import { listAll, operators, percent, words } from "../words";
 import { commonPairs, diffLines, indentJSON } from "./lines";
 
 type Versioned = Partial<Omit<Flag, "filters">> & { filters?: Filters };
@@ -18,15 +18,18 @@ export interface Change {
 
 /** Describes a filter, such as "plan is pro" or "in cohort 3". */
 export function filterText(f: Filter): string {
-  const value = valueTexts(f.value).join(", ");
+  const values = valueTexts(f.value);
+  const value = values.join(", ");
   if (f.type === "cohort") return f.operator === "not_in" ? words.filterNotInCohort(value) : words.filterInCohort(value);
   if (f.type === "flag") return words.filterFlag(f.key, value);
   const op = operators[f.operator ?? "exact"] ?? f.operator ?? "";
-  return f.operator === "is_set" || f.operator === "is_not_set" ? words.filterSet(f.key, op) : words.filterValue(f.key, op, value);
+  if (f.operator === "not_icontains") return words.filterNotContains(f.key, value);
+  if (f.operator === "is_set" || f.operator === "is_not_set") return words.filterSet(f.key, op);
+  return words.filterValue(f.key, op, f.operator?.endsWith("between") ? listAll(values) : value);
 }
 
 export function filtersText(c: Condition): string {
-  return c.properties?.length ? c.properties.map(filterText).join(words.and) : words.everybody;
+  return c.properties?.length ? listAll(c.properties.map(filterText)) : words.everybody;
 }
 
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);

@@ -3,6 +3,7 @@ import { effect, h, onEnd, signal, type Child } from "./dom";
 import { ApiError, send } from "../api/client";
 import type { Flag } from "../api/flags";
 import { projectPath } from "../session";
+import { inItsLanguage } from "./parts";
 import { words } from "../words";
 
 interface EffectResponse {
@@ -62,7 +63,7 @@ export function effectRegion(flag: number, body: () => object | null, { isReady 
     "section",
     { class: "effect", "aria-label": words.effect, "aria-busy": busy },
     h("h3", null, words.effect),
-    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, () => fault() || hint())),
+    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, () => (fault() ? inItsLanguage(fault()) : hint()))),
   );
 }
 

@@ -97,6 +97,23 @@ export function inItsLanguage(text: string): Child {
   return isServerText(text) ? english(text) : text;
 }
 
+/** Returns a text of the console and marks the texts of the server in it, which are in this order. */
+export function markEnglish(text: string, ofServer: readonly string[]): Child {
+  const out: Child[] = [];
+  for (const part of ofServer) {
+    const at = text.indexOf(part);
+    if (!part || at < 0) continue;
+    out.push(text.slice(0, at), english(part));
+    text = text.slice(at + part.length);
+  }
+  return [...out, text];
+}
+
+/** Returns an alert with a text of the console or of the server, while there is one. */
+export function faultAlert(text: () => string | null | undefined, kind: "problem" | "fault" = "problem"): Child {
+  return () => (text() ? h("p", { class: kind, role: "alert" }, inItsLanguage(text()!)) : null);
+}
+
 /** Returns a native select. Its options are pairs of value and text. */
 export function select(value: () => string, options: () => readonly (readonly [string, string])[], change: (v: string) => void, props: Props = {}): HTMLSelectElement {
   const el: HTMLSelectElement = h("select", { onchange: () => change(el.value), ...props }, () => options().map(([v, text]) => h("option", { value: v }, text)));

@@ -46,7 +46,5 @@ export const errorWords = {
   /** The same kinds inside the text of a rule. */
   inRule: { event: "event", person: "person", error_tracking_issue: "error", feature: "flag" } as Record<string, string>,
   everyError: "every error",
-  and: " and ",
-  or: " or ",
   otherRule: "These filters have nested groups. Use the API to change them.",
 };

@@ -1,7 +1,7 @@
 // The access rules about one target, and the people with access to it.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button, field, select, showResource, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, select, showResource } from "../../ui/parts";
 import { recordTable, type Column } from "../../ui/table";
 import { levelsOf, loadSubjects, ofSubject, subjectOf, type Rule, type Rules, type Subjects, type UserAccess } from "../../api/access";
 import { resource, invalidate, type Resource } from "../../api/cache";
@@ -59,7 +59,7 @@ export function rulesOf(t: Target): Child {
   };
   return showResource(rules, (data) => [
     when(() => !data().user_can_edit_access_levels, () => h("p", { class: "read-only", role: "note" }, accessWords.mayNotChange)),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     when(() => !data().access_controls.length, () => h("p", { class: "meta" }, () => t.none ?? accessWords.noRules(levelName(data().default_access_level)))),
     when(() => data().access_controls.length > 0, () => table(t, data, put)),
     when(() => data().user_can_edit_access_levels, () => addForm(t, data(), put)),

@@ -5,7 +5,7 @@ import { followStored, partsOf, saveParts, type Part } from "../../ui/conflict";
 import { confirm, dialog } from "../../ui/dialog";
 import { confirmBeforeLeave, lackOf, onSaveKey, readOnlyNote } from "../../ui/form";
 import { saveDraft, loadDraft } from "../../ui/drafts";
-import { button, field, problem, showResource } from "../../ui/parts";
+import { button, faultAlert, field, problem, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { loadRecord, recordPage } from "../../ui/record";
 import { recordTable } from "../../ui/table";
@@ -183,7 +183,7 @@ function form(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<voi
     readOnlyNote(() => lackOf(scope)),
     field(text("name", 400), { label: cohortWords.name, fault: () => faults().name }),
     field(text("description", 1000), { label: words.description }),
-    ruled ? [ruleForm(rule, locked), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null), preview((cancel) => byRule(treeOf(rule.peek()), cancel))] : null,
+    ruled ? [ruleForm(rule, locked), faultAlert(() => faults().rule, "fault"), preview((cancel) => byRule(treeOf(rule.peek()), cancel))] : null,
     !ruled && !cohort.peek().is_static ? [h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, cohortWords.otherRule), h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => JSON.stringify(cohort().filters?.properties, null, 2)))] : null,
     h("div", null, button(words.save, { kind: "primary", scope, run: save })),
   );

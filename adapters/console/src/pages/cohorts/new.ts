@@ -3,7 +3,7 @@ import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
 import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
-import { button, field, heading, problem } from "../../ui/parts";
+import { button, faultAlert, field, heading, problem } from "../../ui/parts";
 import { invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import { emptyRule, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
@@ -112,7 +112,7 @@ export default function newCohort(): Child {
       field(input("name", 400, true), { label: cohortWords.name, fault: () => faults().name }),
       field(input("about", 1000, false), { label: words.description }),
       h("div", null, h("span", { class: "label", "aria-hidden": "true" }, cohortWords.kind), h("div", { role: "radiogroup", "aria-label": cohortWords.kind, class: "choices" }, kinds.map(radio))),
-      when(() => kind() === "rule", () => [ruleForm(rule, () => false), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null)]),
+      when(() => kind() === "rule", () => [ruleForm(rule, () => false), faultAlert(() => faults().rule, "fault")]),
       when(() => kind() === "list", () => field(text, { label: cohortWords.lines, hint: cohortWords.linesHint, fault: () => faults().lines })),
       when(() => kind() === "csv", () => field(chosen, { label: cohortWords.file, hint: cohortWords.fileHint, fault: () => faults().file })),
       () => (kind(), preview(loadPreview)),

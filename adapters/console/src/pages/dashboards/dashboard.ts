@@ -6,7 +6,7 @@ import { combobox } from "../../ui/combobox";
 import { confirm, dialog } from "../../ui/dialog";
 import { icon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { button, empty, field, select, inItsLanguage } from "../../ui/parts";
+import { button, empty, faultAlert, field, select } from "../../ui/parts";
 import { loadRecord, recordPage } from "../../ui/record";
 import { get, send } from "../../api/client";
 import { invalidate } from "../../api/cache";
@@ -100,7 +100,7 @@ async function addTile(d: Full): Promise<boolean> {
     });
   };
   const chosen = await dialog<Insight>({ title: insightWords.addTile }, (box) => ({
-    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, insightWords.insight), combobox({ label: insightWords.insight, value: name, options: insightOptions, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, inItsLanguage(fault()!)) : null)),
+    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, insightWords.insight), combobox({ label: insightWords.insight, value: name, options: insightOptions, change: (v) => name.set(v), free: true }), faultAlert(fault, "fault")),
     buttons: button(insightWords.add, {
       kind: "primary",
       run: async () => {

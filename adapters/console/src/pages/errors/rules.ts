@@ -3,7 +3,7 @@ import { h, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { icon, type Icon } from "../../ui/icons";
-import { button, empty, heading, linkButton } from "../../ui/parts";
+import { button, empty, heading, linkButton, markEnglish } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import { pages, type Pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
@@ -42,7 +42,7 @@ function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
   return recordTable<Rule>(
     errorWords.rules,
     [
-      { label: errorWords.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, errorWords.disabled(r().disabled_data!.message)) : null)], class: "long" },
+      { label: errorWords.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, markEnglish(errorWords.disabled(r().disabled_data!.message), [r().disabled_data!.message])) : null)], class: "long" },
       { label: errorWords.assigned, cell: (r) => h("bdi", null, () => allOwners.name(r().assignee)) },
       { label: "", cell: (r) => [arrow("up", () => errorWords.upN(at(r)), () => at(r) === 1, () => move(list, at(r) - 1, -1)), arrow("down", () => errorWords.downN(at(r)), () => at(r) === rows().length, () => move(list, at(r) - 1, 1))], class: "tight" },
       { label: "", cell: (r) => [button(errorWords.edit, { kind: "small", scope, "aria-label": () => errorWords.editN(at(r)), run: () => edit(r.peek()) }), " ", button(errorWords.remove, { kind: "small", scope, "aria-label": () => errorWords.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(showRefusal) })], class: "tight" },

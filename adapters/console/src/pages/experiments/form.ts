@@ -2,7 +2,7 @@
 import { each, h, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
-import { field } from "../../ui/parts";
+import { faultAlert, field } from "../../ui/parts";
 import { get } from "../../api/client";
 import type { SharedMetric } from "../../api/experiments";
 import { newMetric } from "../../api/metrics";
@@ -42,7 +42,7 @@ export function experimentForm(f: ExperimentForm): Child {
     h("h2", null, experimentWords.variants),
     h("p", { class: "meta" }, experimentWords.firstControl),
     each(() => draft().variants, (v) => v.id, (v) => variantRow(v, f)),
-    () => (f.faults().variants ? h("p", { class: "fault", role: "alert" }, f.faults().variants) : null),
+    faultAlert(() => f.faults().variants, "fault"),
     when(() => !f.fixed(), () => h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => addVariant(draft) }, icon("plus"), words.addVariant))),
     h("h2", null, metricWords.primary),
     h("p", { class: "meta" }, metricWords.primaryText, " ", h("a", { href: () => href(`p/${project()}/experiments/metrics`) }, metricWords.shared)),

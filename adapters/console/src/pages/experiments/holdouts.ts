@@ -2,7 +2,7 @@
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, field, heading, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, heading } from "../../ui/parts";
 import { listOf, noneOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
@@ -82,7 +82,7 @@ async function ask(was: Holdout | null): Promise<boolean> {
     };
     return {
       content: [
-        () => (faults.other() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(faults.other()!)) : null),
+        faultAlert(faults.other),
         field(name, { label: metricWords.holdoutName, fault: faults.name }),
         field(share, { label: metricWords.holdoutShare, fault: faults.share }),
         field(description, { label: metricWords.description }),

@@ -2,7 +2,7 @@
 import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
-import { field, select } from "../../ui/parts";
+import { faultAlert, field, select } from "../../ui/parts";
 import { get } from "../../api/client";
 import { eventNames } from "../../api/events";
 import { newSource, ofProperty, withKind, type MetricDraft, type MetricKind, type SourceDraft } from "../../api/metrics";
@@ -136,7 +136,7 @@ export function metricList(l: MetricList): Child {
         h("span", { class: "space" }),
         h("button", { type: "button", class: "button quiet icon-only", "aria-label": metricWords.remove, title: metricWords.remove, disabled: l.locked, onclick: () => l.set(l.list().filter((x) => x.id !== id)) }, icon("close")),
       ),
-      h("div", { class: "condition-body" }, metricForm({ metric: m, change: (c) => l.set(l.list().map((x) => (x.id === id ? { ...x, ...c } : x))), locked: l.locked }), () => (l.faults()[id] ? h("p", { class: "fault", role: "alert" }, l.faults()[id]) : null)),
+      h("div", { class: "condition-body" }, metricForm({ metric: m, change: (c) => l.set(l.list().map((x) => (x.id === id ? { ...x, ...c } : x))), locked: l.locked }), faultAlert(() => l.faults()[id], "fault")),
     );
   });
 }

@@ -1,7 +1,7 @@
 // The fields of an experiment for statistics, exposure and holdout.
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
-import { field, select } from "../../ui/parts";
+import { faultAlert, field, select } from "../../ui/parts";
 import { resource } from "../../api/cache";
 import { eventNames } from "../../api/events";
 import type { Holdout } from "../../api/experiments";
@@ -49,7 +49,7 @@ export function exposureFields(draft: Signal<ExperimentDraft>, faults: () => Fau
       choice(setupWords.severalVariants, "handling", setupWords.handlings),
     ),
     when(own, () => h("p", { class: "hint" }, () => setupWords.exposureEventHint(draft().flag.trim()))),
-    () => (faults().exposureEvent ? h("p", { class: "fault", role: "alert" }, faults().exposureEvent) : null),
+    faultAlert(() => faults().exposureEvent, "fault"),
     check(setupWords.testAccounts, "testAccounts"),
   ];
 }

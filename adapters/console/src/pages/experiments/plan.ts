@@ -1,6 +1,6 @@
 // The plan of an experiment: the smallest effect that matters, and how many people it needs.
 import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
-import { field } from "../../ui/parts";
+import { field, inItsLanguage } from "../../ui/parts";
 import { ApiError, send } from "../../api/client";
 import { planTypes } from "../../api/metrics";
 import { projectPath } from "../../session";
@@ -57,7 +57,7 @@ export function planFields(draft: Signal<ExperimentDraft>, faults: () => Faults,
   const isShare = () => type() === "funnel";
   const answer = () => {
     const { size, days } = draft();
-    if (fault()) return fault()!;
+    if (fault()) return inItsLanguage(fault()!);
     if (!type()) return setupWords.noMetric;
     if (size === null) return setupWords.needs;
     if (!asked()) return setupWords.stored(size, days);

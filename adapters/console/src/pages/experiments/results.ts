@@ -1,6 +1,6 @@
 // The tab Results of an experiment: each metric by variant, with a chart of the intervals.
 import { effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
-import { loadingBars, empty, problem } from "../../ui/parts";
+import { loadingBars, empty, english, problem } from "../../ui/parts";
 import { valuesTable } from "../../ui/chart";
 import { intervals } from "../../ui/intervals";
 import type { Experiment, VariantResult, MetricResult, Results } from "../../api/experiments";
@@ -85,7 +85,7 @@ function metric(m: MetricResult, r: Results, name: string): HTMLElement {
     h("h2", null, h("bdi", null, name)),
     h("p", { class: "meta gap" }, experimentWords.measures[m.metric_type] ?? "", " ", experimentWords.aims[m.goal ?? "increase"] ?? "", " ", experimentWords.intervalOf(r.level)),
     m.warnings?.includes("uneven_rare") ? h("p", { class: "warning gap" }, experimentWords.rare) : null,
-    m.error ? h("p", { class: "problem", role: "alert" }, m.error) : null,
+    m.error ? h("p", { class: "problem", role: "alert" }, english(m.error)) : null,
     intervalList.length ? intervals(experimentWords.chartOf(name), intervalList, text, m.goal === "decrease") : null,
     m.baseline ? valuesTable(experimentWords.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
     m.baseline ? h("ul", { class: "gap-above" }, (m.variants ?? []).map((v) => h("li", null, verdict(v, m, adjusted)))) : null,

@@ -4,7 +4,7 @@ import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { deleteDraft, loadDraft, saveDraft } from "../../ui/drafts";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
-import { button, field, heading, problem, showResource } from "../../ui/parts";
+import { button, faultAlert, field, heading, problem, showResource } from "../../ui/parts";
 import { invalidate, resource } from "../../api/cache";
 import { send } from "../../api/client";
 import { canonicalJSON } from "../../api/draft";
@@ -87,7 +87,7 @@ function form(was: SharedMetric | null): Child {
       field(name, { label: metricWords.sharedName, fault: () => faults().name }),
       field(description, { label: metricWords.description }),
       metricForm({ metric: () => draft().metric, change: (c) => put({ metric: { ...draft.peek().metric, ...c } }), locked, unnamed: true }),
-      () => (faults().metric ? h("p", { class: "fault", role: "alert" }, faults().metric) : null),
+      faultAlert(() => faults().metric, "fault"),
     ),
     h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope, run: save })),
   ];

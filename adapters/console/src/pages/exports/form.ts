@@ -1,6 +1,6 @@
 // The form of an export: data, interval and destination, and the test of the destination.
 import { each, h, signal, when, type Child, type Signal } from "../../ui/dom";
-import { button, field, select } from "../../ui/parts";
+import { button, field, inItsLanguage, markEnglish, select } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
 import { writesFiles, compressions, exportsPath, secrets, settingsOf, type ExportDraft } from "../../api/exports";
 import { exportWords } from "../../words/exports";
@@ -54,7 +54,7 @@ interface Step {
 
 /** Returns the button that tests a destination. The steps run in order, up to the first that fails. */
 export function destinationTest(type: () => string, body: () => Record<string, unknown>, path: () => string): Child {
-  const steps = signal<string[]>([]);
+  const steps = signal<(() => Child)[]>([]);
   const test = async () => {
     steps.set([]);
     const all = await get<{ steps: Step[] }>(exportsPath() + "test/", { destination: type() });
@@ -62,12 +62,14 @@ export function destinationTest(type: () => string, body: () => Record<string, u
       const name = all.steps[step]!.name;
       const { result } = await send<Step>("POST", path(), { ...body(), step }).catch((e: unknown) => ({ result: { status: "Failed", message: e instanceof ApiError ? e.detail : String(e) } }));
       const ok = result?.status === "Passed";
-      steps.update((list) => [...list, ok ? exportWords.passed(name) : exportWords.failed(name, result?.message ?? "")]);
+      const message = result?.message ?? "";
+      const said = ok ? exportWords.passed(name) : exportWords.failed(name, message);
+      steps.update((list) => [...list, () => markEnglish(said, [name, message])]);
       if (!ok) return;
     }
   };
   return [
-    h("div", null, button(exportWords.test, { scope: "batch_export:write", run: () => test().catch((e: unknown) => steps.set([(e as Error).message])) })),
-    when(() => steps().length > 0, () => h("ul", { "aria-label": exportWords.testSteps, class: "rows" }, () => steps().map((text) => h("li", null, text)))),
+    h("div", null, button(exportWords.test, { scope: "batch_export:write", run: () => test().catch((e: unknown) => steps.set([() => inItsLanguage((e as Error).message)])) })),
+    when(() => steps().length > 0, () => h("ul", { "aria-label": exportWords.testSteps, class: "rows" }, () => steps().map((text) => h("li", null, h("span", null, text))))),
   ];
 }

@@ -31,7 +31,7 @@ function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal
     exportWords.runs,
     [
       { label: exportWords.span, cell: (r) => () => span(r()) },
-      { label: exportWords.state, cell: (r) => [() => exportWords.states[r().status] ?? r().status, () => (r().latest_error ? h("p", { class: "fault" }, h("bdi", null, r().latest_error)) : null)], class: "long" },
+      { label: exportWords.state, cell: (r) => [() => exportWords.states[r().status] ?? r().status, () => (r().latest_error ? h("p", { class: "fault" }, h("bdi", { lang: "en" }, r().latest_error)) : null)], class: "long" },
       { label: exportWords.rows, cell: (r) => () => count(r().records_completed), class: "number" },
       { label: exportWords.bytes, cell: (r) => () => count(r().bytes_exported), class: "number" },
       { label: exportWords.finished, cell: (r) => () => time(r().finished_at) ?? words.dash, class: "meta" },
@@ -57,7 +57,7 @@ interface Line {
 }
 
 async function log(path: string, r: Run, span: string): Promise<void> {
-  const line = (l: Line) => h("li", null, h("span", { class: "meta when" }, h("time", { datetime: l.timestamp }, fullTime(l.timestamp))), h("strong", null, l.level), h("bdi", null, l.message));
+  const line = (l: Line) => h("li", null, h("span", { class: "meta when" }, h("time", { datetime: l.timestamp }, fullTime(l.timestamp))), h("strong", null, l.level), h("bdi", { lang: "en" }, l.message));
   await dialog<void>({ title: exportWords.logOf(span), wide: true, cancel: words.close }, () => {
     const list = pages<Line>(() => ({ path: `${path}runs/${r.id}/logs/`, query: { limit: 100 } }));
     return { content: listOf(list, () => h("p", { class: "meta" }, exportWords.noLog), (lines) => h("ul", { class: "rows", "aria-label": exportWords.log }, () => lines().map(line))), buttons: null };

@@ -2,7 +2,7 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { button, field, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field } from "../../ui/parts";
 import { resource } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
@@ -76,7 +76,7 @@ export function changeNotices<R extends { id: number; notify: Notify | null }>(r
       }
     };
     return {
-      content: [() => (other() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(other()!)) : null), h("p", { class: "meta" }, rolloutWords.noticesText), form.fields],
+      content: [faultAlert(other), h("p", { class: "meta" }, rolloutWords.noticesText), form.fields],
       buttons: button(words.save, { kind: "primary", run: save }),
     };
   });

@@ -2,7 +2,7 @@
 import { h, onEnd, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { button, showResource } from "../../ui/parts";
+import { button, english, showResource } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
 import { resource, invalidate } from "../../api/cache";
@@ -139,7 +139,7 @@ function harms(name: string, member: "guardrails" | "signals", r: () => Rollout)
       { label: rolloutWords.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
       { label: rolloutWords.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
       { label: rolloutWords.people, cell: () => () => (r().last_evaluation ? rolloutWords.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : words.dash), class: "number" },
-      { label: rolloutWords.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? rolloutWords.harmed : typeof g().harm?.bound === "number" ? rolloutWords.fine : rolloutWords.noData), class: "long" },
+      { label: rolloutWords.state, cell: (g) => () => g().harm?.error ? english(g().harm!.error!) : (g().harm?.regression ? rolloutWords.harmed : typeof g().harm?.bound === "number" ? rolloutWords.fine : rolloutWords.noData), class: "long" },
     ],
     () => r()[member].map((g, i) => ({ i, name: g.name, harm: r().last_evaluation?.[member]?.[i] })),
     (g) => g.i,

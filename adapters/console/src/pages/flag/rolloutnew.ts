@@ -1,7 +1,7 @@
 // The dialog New guarded rollout: steps of equal length, guardrails and signals, and a webhook.
 import { h, signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
-import { button, field, select, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, select } from "../../ui/parts";
 import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { projectPath } from "../../session";
@@ -54,7 +54,7 @@ export async function newRollout(flag: Flag): Promise<boolean> {
     const options = (list: readonly string[]) => () => list.map((v) => [v, v] as const);
     return {
       content: [
-        () => (faults.other() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(faults.other()!)) : null),
+        faultAlert(faults.other),
         variants.length > 0
           ? h("div", { class: "pair" }, field(select(treatment, options(variants), (v) => treatment.set(v)), { label: rolloutWords.treatment }), field(select(control, options(variants), (v) => control.set(v)), { label: rolloutWords.control }))
           : null,

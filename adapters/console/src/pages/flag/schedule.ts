@@ -3,7 +3,7 @@ import { h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { filtersText } from "../../ui/diff";
-import { button, empty, showResource } from "../../ui/parts";
+import { button, empty, english, showResource } from "../../ui/parts";
 import { more } from "../../ui/list";
 import { pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
@@ -78,7 +78,7 @@ function schedule(flag: Signal<Flag>): Child {
             { label: flagTabWords.when, cell: (c) => () => h("time", { datetime: c().scheduled_at }, fullTime(c().scheduled_at)) },
             { label: flagTabWords.change, cell: (c) => [h("bdi", null, () => describeChange(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
             { label: flagTabWords.repeats, cell: (c) => () => (c().is_recurring ? (flagTabWords.steps[c().recurrence_interval ?? ""] ?? "") : words.dash) },
-            { label: flagTabWords.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, flagTabWords.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, c().failure_reason) : null)] },
+            { label: flagTabWords.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, flagTabWords.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, english(c().failure_reason!)) : null)] },
             { label: flagTabWords.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? words.dash), class: "meta" },
             { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(words.cancel, { kind: "small", "aria-label": flagTabWords.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(showRefusal) }) : null), class: "tight" },
           ],

@@ -2,7 +2,7 @@
 import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { diffFlags } from "../../ui/diff";
-import { button, field, select, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, select } from "../../ui/parts";
 import { projectZone } from "../../ui/time";
 import { parseLocalTime } from "../../ui/zone";
 import { needsApproval, requestApproval } from "../../api/approvals";
@@ -110,7 +110,7 @@ export async function newChange(flag: Flag): Promise<boolean> {
     };
     return {
       content: [
-        () => (other() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(other()!)) : null),
+        faultAlert(other),
         h("div", { role: "radiogroup", "aria-label": flagTabWords.change, class: "choices" }, kinds.map(one)),
         details(flag, c),
         field(at, { label: flagTabWords.when, hint: flagTabWords.whenHint(zone), fault }),

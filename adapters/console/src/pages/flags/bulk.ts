@@ -1,7 +1,7 @@
 // The selection of flags in the list, and the bar of actions on them.
 import { h, signal, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button } from "../../ui/parts";
+import { button, markEnglish } from "../../ui/parts";
 import { ApiError, get, send, type Query } from "../../api/client";
 import { projectPath } from "../../session";
 import { words } from "../../words";
@@ -49,18 +49,21 @@ export function bulk(chosen: Chosen, reload: () => void): HTMLElement {
     const flags = [...chosen.peek()];
     if (!(await ask())) return;
     const refused: string[] = [];
+    const reasons: string[] = [];
+    const refuse = (flag: string, reason: string) => (refused.push(`${flag}: ${reason}`), reasons.push(reason));
     for (let i = 0; i < flags.length; i += maxPerRequest) {
       const some = flags.slice(i, i + maxPerRequest);
       const name = ([id, key]: [number, string]) => key || `#${id}`;
       try {
         const { results } = await send<{ results: { ok: boolean; error: string | null }[] }>("POST", projectPath("feature_flags/bulk/"), { ids: some.map(([id]) => id), patch: patch() });
-        results.forEach((r, j) => r.ok || refused.push(`${name(some[j]!)}: ${r.error ?? ""}`));
+        results.forEach((r, j) => r.ok || refuse(name(some[j]!), r.error ?? ""));
       } catch (e) {
-        refused.push(...some.map((f) => `${name(f)}: ${e instanceof ApiError ? e.detail : String(e)}`));
+        some.forEach((f) => refuse(name(f), e instanceof ApiError ? e.detail : String(e)));
       }
     }
     chosen.set(new Map());
-    announce(refused.length ? words.bulkFailed(refused.length, nameSome(refused)) : words.saved);
+    const said = refused.length ? words.bulkFailed(refused.length, nameSome(refused)) : words.saved;
+    announce(() => markEnglish(said, reasons));
     reload();
   };
   const names = () => {

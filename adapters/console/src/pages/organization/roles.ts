@@ -3,7 +3,7 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { combobox } from "../../ui/combobox";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, field, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import type { Pages } from "../../ui/pages";
 import { recordTable } from "../../ui/table";
@@ -117,7 +117,7 @@ async function membersOf(role: Role): Promise<boolean> {
         h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, organizationWords.member), combobox({ label: organizationWords.member, value: email, options: (typed) => findMembers(typed).then((all) => all.map((m) => ({ value: m.user.email, text: m.user.email, note: m.user.first_name }))), change: email.set, free: true, disabled: () => !isAdministrator() })),
         button(organizationWords.addMember, { scope, disabledReason, run: add }),
       ]),
-      () => (fault() ? h("p", { class: "fault", role: "alert" }, inItsLanguage(fault()!)) : null),
+      faultAlert(fault, "fault"),
     ]),
     buttons: null,
   }));

@@ -2,7 +2,7 @@
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { button, field, heading, showResource, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, heading, showResource } from "../../ui/parts";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { go } from "../../router";
@@ -48,7 +48,7 @@ function general(o: Signal<Organization>): HTMLElement {
   };
   return h("section", { class: "card", "aria-label": organizationWords.general }, [
     h("h2", null, organizationWords.general),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     field(name, { label: organizationWords.name }),
     h("label", { class: "check" }, invite, organizationWords.membersInvite),
     h("label", { class: "check" }, keys, organizationWords.membersKeys),
@@ -70,7 +70,7 @@ function danger(o: Signal<Organization>): HTMLElement {
   };
   return h("section", { class: "card", "aria-label": organizationWords.danger }, [
     h("h2", null, organizationWords.danger),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     h("p", { class: "meta" }, organizationWords.deleteText),
     button(organizationWords.deleteOrganization, { kind: "danger", scope: write, disabledReason: () => (o().membership_level < 15 ? organizationWords.ownersOnly : null), run: remove }),
   ]);

@@ -2,7 +2,7 @@
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { chart, valuesTable } from "../../ui/chart";
-import { button, field, heading, select, showResource, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, heading, select, showResource } from "../../ui/parts";
 import { formatTime } from "../../ui/time";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
@@ -98,7 +98,7 @@ function limits(u: Usage, again: () => void): Child {
   return h("section", { class: "card gap-above", "aria-label": organizationWords.limits }, [
     h("h2", null, organizationWords.limits),
     h("p", { class: "meta" }, organizationWords.limitsText),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     Object.keys(words.resources).map(one),
     button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabledReason: () => (owner() ? null : organizationWords.ownersOnly), run: save }),
   ]);

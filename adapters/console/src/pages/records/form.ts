@@ -2,7 +2,7 @@
 // which is checked while it is typed.
 import { h, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
-import { field, select, inItsLanguage } from "../../ui/parts";
+import { faultAlert, field, select } from "../../ui/parts";
 import { get } from "../../api/client";
 import { projectPath } from "../../session";
 import { words } from "../../words";
@@ -127,7 +127,7 @@ function control(f: Field, draft: Signal<Draft>, faults: () => Faults, locked: (
   if (f.kind === "flag") {
     const box = comboboxField({ label: f.label, value, options: flagKeys, change: (v) => put(v.trim()), free: true, disabled: locked });
     box.append(h("p", { class: "hint" }, f.hint));
-    return h("div", null, box, () => (fault() ? h("p", { class: "fault", role: "alert" }, inItsLanguage(fault()!)) : null));
+    return h("div", null, box, faultAlert(fault, "fault"));
   }
   if (f.kind === "text") {
     const input: HTMLInputElement = h("input", { type: "text", maxlength: f.maxLength ?? null, disabled: locked, "data-first-focus": isNew && f.name === "name" ? "" : null, value, oninput: () => put(input.value) });

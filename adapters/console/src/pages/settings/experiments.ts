@@ -1,7 +1,7 @@
 // The region of the project settings with the defaults of experiments.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button, field, select, inItsLanguage } from "../../ui/parts";
+import { button, faultAlert, field, select } from "../../ui/parts";
 import { invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { project } from "../../session";
@@ -62,7 +62,7 @@ export function experimentDefaults(c: ExperimentsConfig): Child {
       cuped.row,
       matured.row,
     ),
-    () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null),
+    faultAlert(fault),
     h("div", { class: "choices gap-above" }, button(setupWords.saveDefaults, { kind: "primary", scope: "project:read", run: save })),
   );
 }

@@ -2,7 +2,7 @@
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, copyText, field, heading, linkButton, select, showResource, inItsLanguage } from "../../ui/parts";
+import { button, copyText, faultAlert, field, heading, linkButton, select, showResource } from "../../ui/parts";
 import type { Approvals } from "../../api/approvals";
 import { resource, invalidate, type Resource } from "../../api/cache";
 import { ApiError, send, site } from "../../api/client";
@@ -48,7 +48,7 @@ function region(name: string, content: Child, ...actions: ((run: (work: () => Pr
     fault.set("");
     await work().catch((e: unknown) => fault.set(e instanceof ApiError ? e.detail : String(e)));
   };
-  return h("section", { class: "card", "aria-label": name }, h("h2", { class: "gap" }, name), h("div", { class: "stack" }, content), () => (fault() ? h("p", { class: "problem", role: "alert" }, inItsLanguage(fault()!)) : null), h("div", { class: "choices gap-above" }, actions.map((a) => a(run))));
+  return h("section", { class: "card", "aria-label": name }, h("h2", { class: "gap" }, name), h("div", { class: "stack" }, content), faultAlert(fault), h("div", { class: "choices gap-above" }, actions.map((a) => a(run))));
 }
 
 async function change(body: object): Promise<void> {

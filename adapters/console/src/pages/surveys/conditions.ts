@@ -1,6 +1,6 @@
 // Where, when and to whom a survey is shown, in fields.
 import { effect, h, signal, type Child } from "../../ui/dom";
-import { field, select } from "../../ui/parts";
+import { faultAlert, field, select } from "../../ui/parts";
 import { bodyOf, draftOf, type Draft } from "../../api/draft";
 import type { Condition } from "../../api/flags";
 import { withMembers, type Conditions, type SurveyEvents } from "../../api/surveys";
@@ -121,6 +121,6 @@ export function peopleControl(c: Control): Child {
   };
   return [
     conditionList(draft, put, c.locked, () => ({}), surveyWords.people, surveyWords.peopleText),
-    () => (c.faults().targeting_flag_filters ? h("p", { class: "fault", role: "alert" }, c.faults().targeting_flag_filters) : null),
+    faultAlert(() => c.faults().targeting_flag_filters, "fault"),
   ];
 }

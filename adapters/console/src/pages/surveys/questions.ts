@@ -1,7 +1,7 @@
 // The questions of a survey, in fields.
 import { each, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { icon, type Icon } from "../../ui/icons";
-import { field, select, inItsLanguage } from "../../ui/parts";
+import { faultAlert, field, select } from "../../ui/parts";
 import { branchAnswers, reorder, scaleBounds, withMembers, type Question } from "../../api/surveys";
 import { words } from "../../words";
 import { surveyWords } from "../../words/surveys";
@@ -47,7 +47,7 @@ export function questionsControl(c: Control): Child {
   const other = () => (c.faults().questions && !Object.keys(c.faults()).some((p) => shownPlace.test(p)) ? c.faults().questions : undefined);
   return h("section", { class: "field", "aria-label": surveyWords.questions }, [
     h("h2", null, surveyWords.questions),
-    () => (other() ? h("p", { class: "fault", role: "alert" }, inItsLanguage(other()!)) : null),
+    faultAlert(other, "fault"),
     when(() => !list().length, () => h("p", { class: "meta" }, surveyWords.noQuestions)),
     h("div", { class: "conditions" }, each(list, (i) => i.id, (i) => card(i, list, put, c))),
     h("div", null, h("button", { type: "button", class: "button", disabled: c.locked, onclick: () => put([...list.peek(), { id: ++ids, question: { type: "open", question: "" } }]) }, icon("plus"), surveyWords.addQuestion)),

@@ -47,7 +47,5 @@ export const errorWords: typeof English = {
   kinds: { event: "Ereignis", person: "Person", error_tracking_issue: "Fehler", feature: "Flag" },
   inRule: { event: "Ereignis", person: "Person", error_tracking_issue: "Fehler", feature: "Flag" },
   everyError: "jeder Fehler",
-  and: " und ",
-  or: " oder ",
   otherRule: "Diese Filter enthalten verschachtelte Gruppen. Sie lassen sich über die API ändern.",
 };

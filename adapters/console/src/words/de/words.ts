@@ -2,7 +2,7 @@
 import type { operators as English, words as EnglishWords } from "../../words";
 import { count, number, percent } from "../../format";
 
-export { count, list, number, percent } from "../../format";
+export { count, list, listAll, listAny, number, percent } from "../../format";
 
 export const words: typeof EnglishWords = {
   bunting: "Bunting",
@@ -343,11 +343,11 @@ export const words: typeof EnglishWords = {
   variantOf: (n: number) => `Bedingung ${n}: Variante`,
   payloadOf: (key: string) => `Payload: ${key}`,
   variantShare: (key: string) => `Variante ${key}: Anteil`,
-  and: " und ",
   filterInCohort: (cohort: string) => `in Kohorte ${cohort}`,
   filterNotInCohort: (cohort: string) => `nicht in Kohorte ${cohort}`,
   filterFlag: (key: string, value: string) => `Flag ${key} ist ${value}`,
   filterSet: (property: string, operator: string) => `${property} ${operator}`,
+  filterNotContains: (property: string, value: string) => `${property} enthält ${value} nicht`,
   filterValue: (property: string, operator: string, value: string) => `${property} ${operator} ${value}`,
   nth: (n: number) => `${n}.`,
 
