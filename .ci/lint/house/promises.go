@@ -46,7 +46,6 @@ var promises = map[string]promise{
 	"adapters/flaglint":        unstable,
 	"adapters/remote/lastgood": unstable,
 	"capture/experiments":      unstable,
-	"capture/jsontext":         unstable,
 	"capture/insights":         unstable,
 	"capture/insights/port":    unstable,
 	"capture/queries":          unstable,
