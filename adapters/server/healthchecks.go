@@ -47,6 +47,7 @@ var healthChecks = []struct {
 	{"scheduled changes", func(p *parts) bool { return p.rooms != nil && p.rooms.Changes != nil }, scheduleHealth},
 	{"rollouts", func(p *parts) bool { return p.rooms != nil && p.rooms.Rollouts != nil }, rolloutsHealth},
 	{"webhooks", func(p *parts) bool { return p.rooms != nil && p.rooms.Organizations != nil }, webhooksHealth},
+	{"backups", func(p *parts) bool { return p.backup != nil }, backupHealth},
 	{"certificate", func(p *parts) bool { return p.server.certificate != nil }, certificateHealth},
 	{"clock", func(*parts) bool { return true }, clockHealth},
 }

@@ -20,9 +20,10 @@ const (
 	jobAlerts    = "alerts"   // checks of due alerts
 	jobRollouts  = "rollouts" // evaluations of due guarded rollouts
 	jobWebhooks  = "webhooks"
+	jobBackups   = "backups"
 )
 
-var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts, jobWebhooks}
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts, jobWebhooks, jobBackups}
 
 // jobs counts and logs the results of background work. It is safe for concurrent use.
 type jobs struct {

@@ -33,6 +33,9 @@ func (p *parts) metrics() http.Handler {
 	if p.store != nil {
 		c.Storage = p.storageMetrics()
 	}
+	if p.backup != nil {
+		c.Backups = p.backupMetrics
+	}
 	return metrics.Handler(c)
 }
 

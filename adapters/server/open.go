@@ -35,6 +35,7 @@ func (s *Server) openParts(starting, watching context.Context) (*parts, error) {
 func (p *parts) open(starting, ctx context.Context) error {
 	steps := []func() error{
 		func() error { return p.openStore(starting) },
+		p.openBackups,
 		p.openManagement,
 		func() error { return p.openDefinitions(starting, ctx) },
 		func() error { return p.refreshBrowserSettings(starting) },
@@ -42,6 +43,9 @@ func (p *parts) open(starting, ctx context.Context) error {
 		p.openIntake,
 	}
 	if p.needsNoStore() {
+		if p.Backup != "" {
+			return errNothingToBackUp
+		}
 		steps = []func() error{func() error { return p.watchDefinitions(nil) }}
 	}
 	for _, step := range append(steps, p.openDecider, p.openQueries, p.openHandler) {
@@ -62,6 +66,7 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 		run func(context.Context)
 	}{
 		{p.RetainDays > 0, p.retain},
+		{p.backup != nil, func(ctx context.Context) { p.backup.Run(ctx) }},
 		{p.health != nil, p.health.watch},
 		{p.mailQueued != nil, p.deliverMail},
 		{p.manager != nil, p.sendWebhooks},

@@ -116,6 +116,15 @@ type Options struct {
 	Stream Stream
 	Shadow Shadow
 
+	// Backup is where backups of the SQLite file are written: a folder, or
+	// s3://BUCKET/PREFIX with the parameters endpoint and region. If empty, there are none.
+	// BackupInterval is the time between two, at least a minute and by default an hour, and
+	// BackupKeep how long one is kept, by default seven days. BackupKey is a file with keys of
+	// age that encrypt them; if empty, they are not encrypted.
+	Backup                     string
+	BackupInterval, BackupKeep time.Duration
+	BackupKey                  string
+
 	// Listen is the address that Run serves, HOST:PORT. Open binds it. If empty, Run is not
 	// available, and the program serves Handler.
 	Listen string
@@ -222,6 +231,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Shadow.Sample == 0 {
 		o.Shadow.Sample = 1
+	}
+	if o.BackupInterval == 0 {
+		o.BackupInterval = time.Hour
+	}
+	if o.BackupKeep == 0 {
+		o.BackupKeep = 7 * 24 * time.Hour
 	}
 	if o.Grace == 0 {
 		o.Grace = defaultGrace

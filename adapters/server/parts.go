@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/backups"
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
@@ -37,7 +38,8 @@ type parts struct {
 	rooms     *rooms.Rooms                    // the packages that are served; nil without Management
 	queries   *queries.Service                // nil without Capture and Management
 	handler   *httpapi.Handler
-	health    *health // nil without Management
+	health    *health         // nil without Management
+	backup    *backups.Runner // nil without Options.Backup
 
 	mailQueued chan struct{} // nil if no mails are sent
 	applying   sync.Mutex    // locked while files are applied to the store

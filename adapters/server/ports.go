@@ -72,7 +72,7 @@ func (p *parts) snapshot(ctx context.Context) (*httpapi.Backup, error) {
 
 // backups returns snapshot if the store is a file, else nil.
 func (p *parts) backups() func(context.Context) (*httpapi.Backup, error) {
-	if !p.store.HasFile() {
+	if p.store.File() == "" {
 		return nil
 	}
 	return p.snapshot

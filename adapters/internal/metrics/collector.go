@@ -42,6 +42,8 @@ type Config struct {
 	Jobs func() []Job
 	// Storage returns the disk space that the store uses.
 	Storage func() Storage
+	// Backups returns the state of the backups.
+	Backups func() Backups
 	// Rollouts returns the state of guarded rollouts.
 	Rollouts func() Rollouts
 	// Queries returns the totals of queries over events.

@@ -32,9 +32,18 @@ type Storage struct {
 	Free int64
 }
 
+// Backups is the state of the backups.
+type Backups struct {
+	// Age is the age of the last good backup, or the time since the start without one;
+	// Interval is the time between two backups.
+	Age, Interval time.Duration
+	// Bytes is the size of the last good backup.
+	Bytes int64
+}
+
 var (
 	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
-	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks and grouping of captured exceptions.", []string{"job", "result"}, nil)
+	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks, backups and grouping of captured exceptions.", []string{"job", "result"}, nil)
 	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
 
 	storageMetrics = []metric[Storage]{
@@ -42,10 +51,16 @@ var (
 		row(gauge, "storage_wal_bytes", "Size of the write-ahead log of SQLite.", func(s *Storage) float64 { return float64(s.WAL) }),
 		row(gauge, "storage_free_bytes", "Free space on the disk of the data folder.", func(s *Storage) float64 { return float64(s.Free) }),
 	}
+	backupMetrics = []metric[Backups]{
+		row(gauge, "backup_age_seconds", "Age of the last good backup, or the time since the start without one.", func(b *Backups) float64 { return b.Age.Seconds() }),
+		row(gauge, "backup_interval_seconds", "Time between two backups.", func(b *Backups) float64 { return b.Interval.Seconds() }),
+		row(gauge, "backup_bytes", "Size of the last good backup.", func(b *Backups) float64 { return float64(b.Bytes) }),
+	}
 )
 
 func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 	describe(out, storageMetrics, c.Storage != nil)
+	describe(out, backupMetrics, c.Backups != nil)
 	c.describeQueries(out)
 	c.describeRollouts(out)
 	if c.Latencies != nil {
@@ -66,6 +81,12 @@ func (c *Config) collectServer(out chan<- prometheus.Metric) {
 			if m := &storageMetrics[i]; m.value(&s) >= 0 {
 				out <- number(m.desc, m.kind, m.value(&s))
 			}
+		}
+	}
+	if c.Backups != nil {
+		b := c.Backups()
+		for i := range backupMetrics {
+			out <- number(backupMetrics[i].desc, backupMetrics[i].kind, backupMetrics[i].value(&b))
 		}
 	}
 	if c.Latencies != nil {

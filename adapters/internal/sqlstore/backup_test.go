@@ -131,7 +131,7 @@ func TestBackup_Rejects(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]*Store{"memory": sqliteStores["memory"](t), "postgres": postgresStore(t)} {
-		if _, err := s.Snapshot(ctx); !errors.Is(err, errNoSnapshot) || s.HasFile() {
+		if _, err := s.Snapshot(ctx); !errors.Is(err, errNoSnapshot) || s.File() != "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -47,5 +47,6 @@ func (s *Store) Snapshot(ctx context.Context) (*copies.Snapshot, error) {
 	return copies.OpenSnapshot(ctx, s.db.File)
 }
 
-// HasFile reports whether the store is a SQLite file, of which snapshots can be taken.
-func (s *Store) HasFile() bool { return s.db.File != "" }
+// File returns the path of the SQLite file, of which snapshots can be taken. It is empty if
+// the store has no file.
+func (s *Store) File() string { return s.db.File }

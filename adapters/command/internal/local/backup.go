@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
+	"github.com/bunting-flags/bunting/adapters/internal/backups"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
 const backupHelp = `Usage: bunting backup [--data DIR] --output FILE
+       bunting backup --new-key FILE
 
 Copies everything that is stored in the data folder into one file: events,
 persons, groups, flags, cohorts, projects with their settings and keys, members,
@@ -24,6 +27,8 @@ owner may read it. It contains personal data, and keys as hashes.
   --data DIR        the server's data folder, bunting-data by default
                     (BUNTING_DATA)
   --output FILE     a new file; while it is written it is called FILE.part
+  --new-key FILE    only write a new key of age for serve --backup-key; store a copy
+                    of it elsewhere, because without it backups cannot be read
 
 Do not copy bunting.db by hand: the latest changes are in bunting.db-wal next to
 it, and a copy of bunting.db without them is incomplete or damaged.
@@ -35,22 +40,34 @@ the options of the server, files of batch exports, and events that wait in a
 
   curl -f -X POST -H "Authorization: Bearer $BUNTING_KEY" -o FILE URL/api/instance/backup/
 
+bunting serve --backup writes backups at intervals, to a folder or to S3.
+
 For PostgreSQL (--database) use pg_dump, or copy it to SQLite with bunting move.
 bunting restore reads the file.
 `
 
-const restoreHelp = `Usage: bunting restore --input FILE [--data DIR] [--replace]
+const restoreHelp = `Usage: bunting restore SOURCE [--backup NAME|TIME] [--key FILE] [--data DIR] [--replace]
+       bunting restore SOURCE --list
 
-Restores the database of a data folder from a file that bunting backup has written.
-The file is checked before anything is changed. No server may be using the folder.
+Restores the database of a data folder from a file that bunting backup has written,
+or from the folder or bucket of serve --backup. The backup is checked before anything
+is changed. No server may be using the folder.
 
-  --input FILE      the backup
+  SOURCE            a file, a folder, or s3://BUCKET/PREFIX with the same parameters
+                    and credentials as for serve --backup
+  --input SOURCE    the same
+  --backup NAME|TIME
+                    the backup of a folder or bucket: its name, or the newest until a
+                    time such as 2026-05-01T12:00:00Z; by default the newest
+  --key FILE        the private key of encrypted backups (BUNTING_BACKUP_KEY)
+  --list            only list the complete backups
   --data DIR        the data folder, bunting-data by default (BUNTING_DATA);
                     created if missing
   --replace         replace an existing database, which is renamed to
                     bunting.db.before-TIME
 
-Keys, ids and addresses are those of the backup, so clients need no change.
+From a folder or bucket the data folder needs space for two copies. Keys, ids and
+addresses are those of the backup, so clients need no change.
 `
 
 // backup copies a data folder's database into a file.
@@ -58,9 +75,16 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("backup")
 	data := fs.String("data", dataFolder(p), "")
 	output := fs.String("output", "", "")
+	newKey := fs.String("new-key", "", "")
 	switch err := cli.NoArgs(fs, args); {
 	case err != nil:
 		return err
+	case *newKey != "" && *output == "":
+		recipient, err := backups.NewKey(*newKey)
+		if err != nil {
+			return err
+		}
+		return p.Print(fmt.Sprintf("%s: a new key, with the public key %s\n", *newKey, recipient))
 	case *output == "":
 		return cli.BadUsage("backup", "--output is missing: name the file to write")
 	}
@@ -79,15 +103,32 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 	data := fs.String("data", dataFolder(p), "")
 	input := fs.String("input", "", "")
 	replace := fs.Bool("replace", false, "")
-	switch err := cli.NoArgs(fs, args); {
+	which := fs.String("backup", "", "")
+	keyFile := fs.String("key", p.Env["BUNTING_BACKUP_KEY"], "")
+	only := fs.Bool("list", false, "")
+	rest, err := cli.ParseArgs(fs, args)
+	if len(rest) == 1 && *input == "" {
+		*input, rest = rest[0], nil
+	}
+	switch {
 	case err != nil:
 		return err
+	case len(rest) > 0:
+		return cli.BadUsage("restore", "unexpected argument %q", rest[0])
 	case *input == "":
-		return cli.BadUsage("restore", "--input is missing: name the backup file")
+		return cli.BadUsage("restore", "--input is missing: name the backup file, or the folder or bucket of serve --backup")
+	case *only:
+		return listBackups(ctx, p, *input)
 	}
 	path := filepath.Join(*data, server.DatabaseFile)
 	progress := cli.NewProgress(p.Stderr)
-	copied, previous, err := sqlstore.Restore(ctx, *input, path, *replace, progress.Bytes)
+	file, remove, err := fetchBackup(ctx, *input, *which, *keyFile, *data, progress)
+	if err != nil {
+		progress.Clear()
+		return err
+	}
+	defer remove()
+	copied, previous, err := sqlstore.Restore(ctx, file, path, *replace, progress.Bytes)
 	progress.Clear()
 	if previous != "" {
 		progress.Println("the database that was there is now %s", previous)
@@ -96,6 +137,55 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	return p.Print(copiedText(path, &copied))
+}
+
+// fetchBackup returns the file to restore: input, or a file in the data folder with the backup of a
+// folder or bucket, which remove removes.
+func fetchBackup(ctx context.Context, input, which, keyFile, data string, progress *cli.Progress) (file string, remove func(), err error) {
+	info, err := os.Stat(input)
+	isFile := err == nil && info.Mode().IsRegular()
+	if isFile && backups.IsName(filepath.Base(input)) && which == "" {
+		input, which, isFile = filepath.Dir(input), filepath.Base(input), false
+	}
+	if isFile || os.IsNotExist(err) && !strings.Contains(input, "://") {
+		if which != "" {
+			return "", nil, fmt.Errorf("--backup is for a folder or a bucket, and %s is none", input)
+		}
+		return input, func() {}, nil
+	}
+	key, err := backups.ReadKey(keyFile)
+	if err != nil {
+		return "", nil, fmt.Errorf("--key: %w", err)
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return "", nil, err
+	}
+	folder, err := os.MkdirTemp(data, ".restore-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(folder) }
+	file = filepath.Join(folder, server.DatabaseFile)
+	b, err := backups.Fetch(ctx, input, which, key, file, progress.Bytes)
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	progress.Println("restoring %s", b.Name)
+	return file, remove, nil
+}
+
+// listBackups prints the backups of a folder or bucket, the oldest first.
+func listBackups(ctx context.Context, p *cli.Program, address string) error {
+	all, err := backups.List(ctx, address)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, b := range all {
+		fmt.Fprintf(&text, "%s  %d bytes\n", b.Name, b.Size)
+	}
+	return p.Print(text.String())
 }
 
 // dataFolder returns the default of --data.

@@ -16,6 +16,7 @@ var optionNames = strings.NewReplacer(
 	"Options.SMTP.URL", "--smtp-url", "Options.SMTP.PasswordFile", "--smtp-password-file", "Options.SMTP.From", "--mail-from",
 	"Options.SignIn.OIDC.Issuer", "--oidc-issuer", "Options.SignIn.OIDC.ClientID", "--oidc-client-id", "Options.SignIn.OIDC.ClientSecretFile", "--oidc-client-secret-file",
 	"Options.DNSResolver", "--dns-resolver", "Options.Stream.Replicas", "--stream-replicas", "Options.Stream", "--stream",
+	"Options.BackupInterval", "--backup-interval", "Options.BackupKeep", "--backup-keep", "Options.BackupKey", "--backup-key", "Options.Backup", "--backup",
 	"Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
 )
 

@@ -144,7 +144,7 @@ var All = slices.Concat([]setting{
 		oneOf(requestLogs, "off, errors or all", func(c *Config, which httpapi.RequestLog) { c.LogRequests = which })},
 	{"log-format", text, "text|json", []string{"text"}, "format of the log, which is written to the standard error",
 		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
-}, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
+}, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, backupSettings, shadowSettings)
 
 // intInRange returns a set function for an integer from minimum to maximum.
 func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want string) func(*Config, []string) error {

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/backups"
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
+)
+
+var errNothingToBackUp = errors.New("Options.Backup is for a data folder, and nothing is stored: set Options.Data, or leave out Options.Backup")
+
+// openBackups prepares the backups of the SQLite file, if they are configured.
+func (p *parts) openBackups() error {
+	if p.Backup == "" {
+		return nil
+	}
+	file := p.store.File()
+	switch {
+	case file == "" && strings.HasPrefix(p.DatabaseURL(), "sqlite:"):
+		return errNothingToBackUp
+	case file == "":
+		return errors.New("Options.Backup is for SQLite: back up PostgreSQL with its own programs, with pg_dump or by archiving its write-ahead log (pgBackRest, WAL-G), and leave out Options.Backup")
+	}
+	if p.BackupInterval < time.Minute {
+		return fmt.Errorf("Options.BackupInterval is %s, want a minute or more", p.BackupInterval)
+	}
+	key, err := backups.ReadKey(p.BackupKey)
+	if err != nil {
+		return fmt.Errorf("Options.BackupKey: %w", err)
+	}
+	p.backup, err = backups.New(backups.Config{
+		Address: p.Backup, Key: key, Interval: p.BackupInterval, Keep: p.BackupKeep,
+		Temp: file + ".backup", SourceFile: file + ".backup-id", Copy: p.copyDatabase, Done: p.backedUp,
+	})
+	if err != nil {
+		return fmt.Errorf("Options.Backup: %w", err)
+	}
+	return nil
+}
+
+// backupReserve is the space of the disk that the copy of a database must leave free.
+const backupReserve = noDisk
+
+// copyDatabase implements backups.Config.Copy.
+func (p *parts) copyDatabase(ctx context.Context, to string) (backups.Copied, error) {
+	if size := p.store.Size(ctx); size.Free >= 0 && size.Free < size.Database+size.WAL+backupReserve {
+		return backups.Copied{}, fmt.Errorf("the copy in the data folder needs %s, and %s must stay free; %s are free", bytesText(size.Database+size.WAL), bytesText(backupReserve), bytesText(size.Free))
+	}
+	c, err := sqlstore.Backup(ctx, p.store.File(), to, func(string, int64, int64) {})
+	return backups.Copied(c), err
+}
+
+// backedUp counts and logs a backup.
+func (p *parts) backedUp(b backups.Backup, err error) {
+	p.jobs.count(jobBackups, err)
+	s := p.backup.Status()
+	if err != nil {
+		p.log.Error("backup failed, it will be tried again", "error", err, "age", s.Age().Round(time.Second))
+		return
+	}
+	p.log.Info("backup written and checked", "name", b.Name, "bytes", b.Size, "to", s.Address)
+	if s.Retention != nil {
+		p.log.Warn("old backups could not be deleted", "error", s.Retention)
+	}
+}
+
+func (p *parts) backupMetrics() metrics.Backups {
+	s := p.backup.Status()
+	return metrics.Backups{Age: s.Age(), Interval: s.Interval, Bytes: s.Bytes}
+}
+
+// A backup is late after this number of intervals, and a reason for a bad state after the second.
+const lateBackup, lostBackup = 2, 6
+
+// backupHealth checks the age of the last good backup, and whether the last attempt has failed.
+func backupHealth(_ context.Context, v *healthView) finding {
+	s := v.backup.Status()
+	f := finding{detail: "no backup since the start"}
+	if !s.Last.IsZero() {
+		f.detail = fmt.Sprintf("the last good backup is of %s UTC, %s", s.Last.UTC().Format(time.DateTime), bytesText(s.Bytes))
+	}
+	switch age := s.Age(); {
+	case age > lostBackup*s.Interval:
+		f.state = healthBad
+	case age > lateBackup*s.Interval, s.Failure != nil, s.Retention != nil:
+		f.state = healthWarn
+	}
+	switch {
+	case s.Failure != nil:
+		f.detail += "; the last attempt has failed: " + s.Failure.Error()
+		f.advice = "Correct the cause; the backup is tried again by itself. Until then: bunting backup --output FILE."
+	case f.state != "" && s.Age() > lateBackup*s.Interval:
+		f.detail += fmt.Sprintf("; one is due every %s", s.Interval)
+		f.advice = "A backup takes longer than its interval: use a longer interval, or a faster destination."
+	case s.Retention != nil:
+		f.detail += "; old backups could not be deleted: " + s.Retention.Error()
+		f.advice = "Let the credentials delete objects, or delete old backups by another rule."
+	}
+	return f
+}
