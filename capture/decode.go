@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 const (

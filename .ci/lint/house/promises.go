@@ -46,6 +46,7 @@ var promises = map[string]promise{
 	"adapters/flaglint":        unstable,
 	"adapters/remote/lastgood": unstable,
 	"capture/experiments":      unstable,
+	"capture/jsontext":         unstable,
 	"capture/insights":         unstable,
 	"capture/insights/port":    unstable,
 	"capture/queries":          unstable,
