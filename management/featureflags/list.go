@@ -109,22 +109,23 @@ func (q *FlagQuery) matcher(s *core) (func(*storedflags.Flag) bool, error) {
 	}
 	tags, excludedTags, now := lists.NormalizeTags(q.Tags), lists.NormalizeTags(q.ExcludedTags), s.Env.Now()
 	return func(f *storedflags.Flag) bool {
-		switch q.Active {
-		case "true", "false":
-			if f.Active != (q.Active == "true") {
-				return false
-			}
-		case "STALE":
-			if statusOfFlag(f, now).Status != statusStale {
-				return false
-			}
-		}
-		return !f.Hidden && lists.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
+		return q.isActive(f, now) && !f.Hidden && lists.MatchesValue(q.IDs, f.ID) && q.hasStatus(f, now) && (q.Mine == 0 || q.Mine == f.CreatedBy || q.Mine == f.ModifiedBy) &&
 			lists.MatchesValue(q.Creators, f.CreatedBy) && isOfType(f, q.Type) && (q.Runtime == "" || f.EffectiveRuntime() == q.Runtime) &&
 			!slices.Contains(q.Excluded, f.Key) && lists.MatchesAny(tags, f.Tags) && (len(excludedTags) == 0 || !lists.MatchesAny(excludedTags, f.Tags)) &&
 			(q.Group == nil || isForGroups(f, *q.Group)) && (q.Key == "" || strings.EqualFold(f.Key, q.Key)) && lists.MatchesBool(q.Contexts, len(f.Contexts) > 0) &&
 			(q.Experimental == nil || *q.Experimental == isExperimental(f)) && q.matchesText(f)
 	}, nil
+}
+
+// isActive reports whether a flag is on, off or stale as the query requires.
+func (q *FlagQuery) isActive(f *storedflags.Flag, now time.Time) bool {
+	switch q.Active {
+	case "true", "false":
+		return f.Active == (q.Active == "true")
+	case "STALE":
+		return statusOfFlag(f, now).Status == statusStale
+	}
+	return true
 }
 
 // hasStatus reports whether a flag has one of the statuses of the query.

@@ -16,7 +16,7 @@ var proven = struct {
 }{looks: map[string]bool{}}
 
 // runAxe looks for problems. Whether a text has sufficient contrast depends on its color and size, and
-// on what is behind it; with the same look on another page it is not checked again, except with
+// on the background; with the same look on another page it is checked only with
 // -long. What axe needs the rules of the style sheets for, it checks once for each style sheet.
 const runAxe = `(async (theme, every, proven) => {
 	const backgrounds = new Map([[null, theme]]);
@@ -74,7 +74,7 @@ func (p *page) checkAccessible() {
 	p.size(1280, 800)
 }
 
-// checkTheme reports what axe finds in a theme.
+// checkTheme reports the problems that axe finds in a theme.
 func (p *page) checkTheme(theme string) {
 	p.t.Helper()
 	proven.Lock()

@@ -63,7 +63,7 @@ func (p *page) focused(after string) {
 }
 
 // tab moves the focus with Tab to an element found by role and name. If the page is redrawn
-// meanwhile, the element is searched for again.
+// meanwhile, the search for the element is repeated.
 func (p *page) tab(roleName ...string) {
 	p.t.Helper()
 	want := func() { p.callFunction(p.node(roleName...), "function() { window.wanted = this; }") }

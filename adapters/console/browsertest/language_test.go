@@ -107,7 +107,7 @@ func (p *page) prefers(languages string) {
 }
 
 // waitLanguage waits until a document has loaded in a language. A document in another language loads itself
-// again, and Chromium crashes if that happens while it looks for a node in the accessibility tree.
+// again, and Chromium crashes if that happens during a search of the accessibility tree.
 func (p *page) waitLanguage(language string) {
 	p.t.Helper()
 	eventually(p.t, "a document in "+language, func() bool {

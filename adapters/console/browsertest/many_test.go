@@ -59,7 +59,7 @@ const scrollScript = `(async () => {
 })()`
 
 // T20 (console.md §6.5, §6.6, §7): opening a list of thousands of flags requests one page of 200 and its
-// call counts; other pages are requested once, when their rows come into sight. Only few flags have rows
+// call counts; other pages are requested one time, when their rows are visible. Only few flags have rows
 // at any scroll position. The server searches. With -long there are 5,000 flags.
 func TestFlags_Thousands(t *testing.T) {
 	s, n := (&server{t: t, data: t.TempDir()}).start(), 1200 // alone: it counts the rows of single frames

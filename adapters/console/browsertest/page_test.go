@@ -139,7 +139,7 @@ func (p *page) loaded(request network.RequestID) {
 }
 
 // isLoading reports whether the tab is loading another document. Chromium crashes if a document is
-// replaced while it looks for a node in the accessibility tree.
+// replaced during a search of the accessibility tree.
 func (p *page) isLoading() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *page) fault(ev any) string {
 		if e.Entry.Source == "security" || e.Entry.Source == "violation" || strings.Contains(e.Entry.Text, "Content Security Policy") {
 			return "policy: " + e.Entry.Text
 		}
-		// Failing requests are faults below. Chromium logs that it does not ask before it leaves a page that nobody has touched.
+		// Failing requests are faults below. Chromium logs that it does not ask before it leaves a page without input.
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork && e.Entry.Source != log.EntrySourceIntervention {
 			return "logged: " + e.Entry.Text
 		}

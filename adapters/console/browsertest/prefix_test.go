@@ -130,7 +130,7 @@ func TestPrefix_FirstSteps(t *testing.T) {
 }
 
 // console.md §5.2, embedder: a service signs in its users itself. The console has no ways to sign in then,
-// and no controls for sessions; what users change counts as theirs.
+// and no controls for sessions; changes are those of the user.
 func TestEmbedder_OwnSignIn(t *testing.T) {
 	s := embed(t, "own-sign-in")
 	below := *s

@@ -63,7 +63,7 @@ const uncataloguedTexts = `(data => {
 // and properties.
 const pseudoData = `/Bunting|\bUTC\b|owner@localhost|Default project|\bbanner\b|\btried\b|\bplan\b|\bcompany\b|\btrue\b|\bfalse\b|Go-http-client|ph[xcs]_\w+|https?:\S+|\$\w+|[0-9a-f-]{8,}/g`
 
-// T31 (console.md §7): every text of a page is in the catalogue, so nothing is left in English. Controls
+// T31 (console.md §7): every text of a page is in the catalogue, so no text remains in English. Controls
 // stay within reach when all texts are 40 % longer, on a screen and on a phone.
 func TestEveryRoute_Pseudo(t *testing.T) {
 	s := serve(t)

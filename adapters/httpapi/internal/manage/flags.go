@@ -170,16 +170,14 @@ func flagQuery(c *frame.Call, v management.Values) featureflags.FlagQuery {
 	if v.Bool("mine") {
 		mine = c.Scope.User.ID
 	}
-	var cohort *int64
-	if v.Has("cohort") {
-		cohort = new(v.Int("cohort"))
-	}
-	var group *int64
-	if v.Has("aggregation_group_type_index") {
-		group = new(v.Int("aggregation_group_type_index"))
+	number := func(name string) *int64 {
+		if !v.Has(name) {
+			return nil
+		}
+		return new(v.Int(name))
 	}
 	return featureflags.FlagQuery{
-		Status: v.Texts("status"), Mine: mine, IDs: v.Ints("ids"), Cohort: cohort, Group: group,
+		Status: v.Texts("status"), Mine: mine, IDs: v.Ints("ids"), Cohort: number("cohort"), Group: number("aggregation_group_type_index"),
 		Active: v.Text("active"), Archived: v.Bool("archived"), Creators: v.Ints("created_by_id"), Search: v.Text("search"),
 		Key: v.Text("key"), Type: v.Text("type"), Runtime: v.Text("evaluation_runtime"), Excluded: v.Texts("excluded_properties"),
 		Tags: v.Texts("tags"), ExcludedTags: v.Texts("excluded_tags"), Contexts: contexts,
