@@ -1,5 +1,7 @@
 package management
 
+import "github.com/bunting-flags/bunting/management/internal/plain"
+
 // AccessLevel is a degree of access: to a project none, member or admin, to all other objects none,
 // viewer, editor or manager (clients.md §11.1).
 type AccessLevel string
@@ -66,7 +68,7 @@ type accessRules map[ruleTarget]userLevels
 
 // add adds a rule, which must apply to the user.
 func (rules accessRules) add(r *accessRule) {
-	target := ruleTarget{kind: r.Resource, id: OrZero(r.ResourceID)}
+	target := ruleTarget{kind: r.Resource, id: plain.OrZero(r.ResourceID)}
 	levels := rules[target]
 	switch {
 	case r.Member != nil:

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // kindAccessRule is the kind of records of rules about a kind of objects or about one object;
@@ -60,7 +62,7 @@ func targetSort(p ruleTarget) string {
 // record returns the record of the rule. Its ID is the target and the subject, so that a subject
 // has at most one rule for a target.
 func (r *accessRule) record(project int64) *Record {
-	target := ruleTarget{kind: r.Resource, id: OrZero(r.ResourceID)}
+	target := ruleTarget{kind: r.Resource, id: plain.OrZero(r.ResourceID)}
 	subject := r.subject(project)
 	return &Record{
 		Kind: kindAccessRule, Parent: ProjectParent(project), ID: targetSort(target) + subject, Other: subject,

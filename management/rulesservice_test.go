@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 	"github.com/bunting-flags/bunting/management/rooms"
@@ -247,7 +248,7 @@ func TestErrors(t *testing.T) {
 	if err := management.ErrNoObject("ids", 99); !errors.As(err, &apiErr) || apiErr.Code != "does_not_exist" || apiErr.Field != "ids" || apiErr.Message != `Invalid pk "99" - object does not exist.` {
 		t.Errorf("no object: %v", err)
 	}
-	if got := management.ShortText(strings.Repeat("ä", 150)); got != strings.Repeat("ä", 100)+"…" {
+	if got := plain.ShortText(strings.Repeat("ä", 150)); got != strings.Repeat("ä", 100)+"…" {
 		t.Errorf("a text of 300 bytes is shown as %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // callerKeyField is the member with the caller's key, which any body may have.
@@ -45,7 +46,7 @@ const noEffect = "has no effect"
 // flags.Nearest of one of the absent members, which is then most likely meant; otherwise it calls
 // warn. what is the noun for the object.
 func ReportUnknown(place, name string, absent []string, what string, warn func(string)) error {
-	at := place + ShortText(name)
+	at := place + plain.ShortText(name)
 	if suggestion := flags.Nearest(name, absent); suggestion != "" {
 		return CodedFault("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, suggestion)
 	}

@@ -56,14 +56,6 @@ func (v Values) Objects(name string) []json.RawMessage {
 	return list
 }
 
-// OrZero returns the value that p points to, or the zero value if p is nil.
-func OrZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
 // Set sets *dst to the value of a field, unless the field is absent or null.
 func Set[T any](v Values, name string, dst *T) {
 	if value, ok := Value[T](v, name); ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -55,7 +56,7 @@ func (s Service) Backfill(ctx context.Context, scope *management.Scope, export, 
 // (spec/clients.md §16).
 func (s schedule) date(name, text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
-	if parsed, isTime := management.ParseTime(text); err != nil && isTime {
+	if parsed, isTime := plain.ParseTime(text); err != nil && isTime {
 		parsed = parsed.In(s.zone)
 		if !hasZone(text) || parsed.Sub(time.Date(parsed.Year(), parsed.Month(), parsed.Day(), 0, 0, 0, 0, s.zone)) != 0 {
 			return day, management.Fault(name, "Input '%s' is not a valid ISO formatted date. Daily or weekly batch export backfills expect only the date component, but a time was included.", text)
@@ -89,7 +90,7 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 	if evenIntervals[s.interval] == 0 {
 		return s.date(name, text)
 	}
-	parsed, ok := management.ParseTime(text)
+	parsed, ok := plain.ParseTime(text)
 	if _, err := time.Parse(time.DateOnly, text); !ok && err != nil {
 		return time.Time{}, management.Fault(name, "Input %s is not a valid ISO formatted datetime.", text)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 func TestSchedule(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSchedule(t *testing.T) {
 		{"week with a day and an hour", schedule{interval: everyWeek, zone: zone("America/New_York"), day: 4, hour: 9}, "2026-01-01T13:59:59Z", "2025-12-25T14:00:00Z", "2026-01-01T14:00:00Z"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			when, _ := management.ParseTime(tt.at)
+			when, _ := plain.ParseTime(tt.at)
 			if got := tt.plan.floor(when).Format(time.RFC3339); got != tt.floor {
 				t.Errorf("floor %s, want %s", got, tt.floor)
 			}

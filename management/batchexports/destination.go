@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // The types of destinations (decision 23).
@@ -248,7 +249,7 @@ func (d *ExportDestination) text(name string) string {
 
 // int returns an integer setting, or fallback if it is absent.
 func (d *ExportDestination) int(name string, fallback int64) int64 {
-	n, ok := management.Integer(d.Config[name], management.JSONKind(d.Config[name]))
+	n, ok := plain.Integer(d.Config[name], management.JSONKind(d.Config[name]))
 	if !ok {
 		return fallback
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -68,7 +69,7 @@ func (s Service) window(q RunQuery) (w runWindow, err error) {
 		}
 		bound, ok := relativeTime(f.text, now)
 		if !ok {
-			return w, management.Fault(f.name, management.BadTime)
+			return w, management.Fault(f.name, plain.BadTime)
 		}
 		*f.to = bound
 	}
@@ -121,7 +122,7 @@ func relativeTime(text string, now time.Time) (time.Time, bool) {
 		}
 		return back(now, n), true
 	}
-	return management.QueryTime(text)
+	return plain.QueryTime(text)
 }
 
 // Run returns one run.

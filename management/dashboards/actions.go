@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -121,7 +122,7 @@ func (a *storedAction) accessObject() management.AccessObject {
 }
 
 // title returns the name, or "" if the action has none.
-func (a *storedAction) title() string { return management.OrZero(a.Name) }
+func (a *storedAction) title() string { return plain.OrZero(a.Name) }
 
 // unique returns the Record.Unique of the action: no other action of the project may have its name.
 func (a *storedAction) unique(scope *management.Scope) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // kindAlert is the kind of the records of alerts. Parent is the project, ID the alert's UUID, Other
@@ -160,7 +161,7 @@ func trendsOf(query json.RawMessage) (map[string]json.RawMessage, error) {
 	case len(node) == 0:
 		return nil, management.Fault("insight", "Alerts are not supported for this insight.")
 	case kind != "TrendsQuery":
-		return nil, management.Fault("insight", "Alert's insight query kind '%s' is not supported (only TrendsQuery)", management.ShortText(kind))
+		return nil, management.Fault("insight", "Alert's insight query kind '%s' is not supported (only TrendsQuery)", plain.ShortText(kind))
 	}
 	return node, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // rules validates an alert and derives its state and the next check from the change. A change of
@@ -179,7 +180,7 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 		e.After.Snoozed = management.NewStamp(s.Env.Now().Add(time.Duration(n) * unit))
 		return nil
 	}
-	at, ok := management.ParseTime(text)
+	at, ok := plain.ParseTime(text)
 	if !ok {
 		return management.Fault("snoozed_until", "Must be 2h, 1d, 1w, a time in ISO 8601, or null.")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -99,7 +100,7 @@ func newAnnotations(c *core) (s Annotations) {
 		Kind: kindAnnotation, ActivityScope: "Annotation", Fields: AnnotationFields, NewestFirst: true,
 		Header: func(scope *management.Scope, a *storedAnnotation) resource.RecordHeader {
 			id := strconv.FormatInt(a.ID, 10)
-			return resource.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: management.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
+			return resource.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: plain.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}
 		},
 		Load: loadAnnotation,
 		New: func(v *view) (*storedAnnotation, error) {
@@ -134,7 +135,7 @@ func (a *storedAnnotation) isVisibleIn(project int64) bool {
 }
 
 // title returns the content, or "" if there is none.
-func (a *storedAnnotation) title() string { return management.OrZero(a.Content) }
+func (a *storedAnnotation) title() string { return plain.OrZero(a.Content) }
 
 // sort returns the Record.Sort, which is the date. Annotations without a date count as the newest.
 func (a *storedAnnotation) sort() string {
@@ -189,7 +190,7 @@ func insightOfBody(tx management.Tx, project int64, name string, raw json.RawMes
 	id := strings.Trim(string(raw), `"`)
 	i, err := findInsight(&view{Tx: tx, Scope: &management.Scope{Project: &management.ProjectRecord{ID: project}}}, id, false)
 	if err == nil && i == nil {
-		err = management.ErrNoObject(name, management.ShortText(id))
+		err = management.ErrNoObject(name, plain.ShortText(id))
 	}
 	return i, err
 }
@@ -252,7 +253,7 @@ func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, e
 		scope = onInsight
 	}
 	if scope != "" && !slices.Contains(annotationScopes, scope) {
-		return nil, management.Fault("scope", "Invalid scope: %s", management.ShortText(scope))
+		return nil, management.Fault("scope", "Invalid scope: %s", plain.ShortText(scope))
 	}
 	from, err := readMarkedDate("date_from", q.From)
 	if err != nil {
@@ -289,7 +290,7 @@ func readMarkedDate(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if at, ok := management.QueryTime(text); ok {
+	if at, ok := plain.QueryTime(text); ok {
 		return at, nil
 	}
 	return time.Time{}, management.Fault(name, "Invalid date range: %s must be a valid ISO 8601 date", name)

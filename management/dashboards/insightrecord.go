@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
@@ -185,7 +186,7 @@ func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord,
 func (i *insightRecord) id() string { return strconv.FormatInt(i.ID, 10) }
 
 // title returns the name, or "" if there is none.
-func (i *insightRecord) title() string { return management.OrZero(i.Name) }
+func (i *insightRecord) title() string { return plain.OrZero(i.Name) }
 
 // TimeRange is a range of time: From < t < To. A zero time is no bound.
 type TimeRange struct{ From, To time.Time }

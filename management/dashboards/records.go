@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -92,7 +93,7 @@ type dashboardRecord struct {
 }
 
 // title returns the name, or "" if there is none.
-func (d *dashboardRecord) title() string { return management.OrZero(d.Name) }
+func (d *dashboardRecord) title() string { return plain.OrZero(d.Name) }
 
 // dashboardParentPrefix is the prefix of the Record.Parent of objects that belong to a dashboard.
 const dashboardParentPrefix = "dashboard:"

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // metricTypes are the types of metrics (experiments.md §3.2).
@@ -27,7 +28,7 @@ func CheckMetric(metric map[string]json.RawMessage, field, prefix string) error 
 	}
 	kind := management.JSONText(metric["metric_type"])
 	if !slices.Contains(metricTypes, kind) {
-		return management.NotAChoice(field, management.ShortText(kind), metricTypes)
+		return management.NotAChoice(field, plain.ShortText(kind), metricTypes)
 	}
 	var steps []json.RawMessage
 	if kind == "funnel" && (json.Unmarshal(metric["series"], &steps) != nil || len(steps) == 0) {
@@ -52,7 +53,7 @@ func (s Service) tidyMetrics(e *experimentEdit) error {
 		for _, m := range metrics {
 			uuid := management.JSONText(m["uuid"])
 			if seen[uuid] {
-				return management.Fault(field, "Duplicate metric UUID: %s", management.ShortText(uuid))
+				return management.Fault(field, "Duplicate metric UUID: %s", plain.ShortText(uuid))
 			}
 			seen[uuid] = true
 		}
@@ -114,7 +115,7 @@ func (s Service) checkEvents(e *experimentEdit) error {
 				return err
 			}
 			if len(unseen) > 0 {
-				return management.Fault(field, "Invalid metric at index %d: the project has never captured the event %q. Set allow_unknown_events to use it all the same.", i, management.ShortText(unseen[0]))
+				return management.Fault(field, "Invalid metric at index %d: the project has never captured the event %q. Set allow_unknown_events to use it all the same.", i, plain.ShortText(unseen[0]))
 			}
 		}
 	}
@@ -211,10 +212,10 @@ func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, settin
 		slices.Sort(excluded)
 		input["excluded_variants"] = excluded
 	}
-	var plain any // re-encoding the decoded value sorts the members of all objects
+	var sorted any // re-encoding the decoded value sorts the members of all objects
 	d := json.NewDecoder(bytes.NewReader(management.Encode(input)))
 	d.UseNumber()
-	_ = d.Decode(&plain) // just encoded, so valid
-	sum := sha256.Sum256(management.Encode(plain))
+	_ = d.Decode(&sorted) // just encoded, so valid
+	sum := sha256.Sum256(management.Encode(sorted))
 	return hex.EncodeToString(sum[:])
 }

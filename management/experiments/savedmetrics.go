@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -123,7 +124,7 @@ func (s Service) linkSaved(e *experimentEdit) error {
 func (s Service) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink, error) {
 	const field = "saved_metrics_ids"
 	object := management.JSONObject(raw)
-	id, ok := management.Integer(object["id"], management.JSONKind(object["id"]))
+	id, ok := plain.Integer(object["id"], management.JSONKind(object["id"]))
 	if !ok {
 		return nil, management.Fault(field, "Saved metric must have an id")
 	}
@@ -135,7 +136,7 @@ func (s Service) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink, err
 	if kind := management.JSONText(management.JSONObject(metadata)["type"]); kind == "" {
 		return nil, management.Fault(field, "Metadata must have a type key")
 	} else if kind != "primary" && kind != "secondary" {
-		return nil, management.NotAChoice(field, management.ShortText(kind), []string{"primary", "secondary"})
+		return nil, management.NotAChoice(field, plain.ShortText(kind), []string{"primary", "secondary"})
 	}
 	m, err := findSavedMetric(e.View, id)
 	if err == nil && m == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // effectiveSettings are the settings with which the results of an experiment are computed: its own,
@@ -38,7 +39,7 @@ func settingsOf(v *view, x *storedExperiment) (out effectiveSettings, err error)
 			return out, err
 		}
 	}
-	out.matured = management.OrZero(out.defaults.Matured)
+	out.matured = plain.OrZero(out.defaults.Matured)
 	if x.Matured != nil { // also an explicit false
 		out.matured = *x.Matured
 	}

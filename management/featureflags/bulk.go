@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -143,7 +144,7 @@ func (s Flags) deleteAll(ctx context.Context, scope *management.Scope, ids []jso
 // deleteOne deletes a flag and returns its state before the deletion. If the flag exists but cannot
 // be deleted, it returns both the state and an error.
 func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.RawMessage) (*deletedFlag, error) {
-	id, ok := management.Integer(raw, management.JSONKind(raw))
+	id, ok := plain.Integer(raw, management.JSONKind(raw))
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}

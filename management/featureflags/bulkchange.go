@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -101,7 +102,7 @@ func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *managem
 	for _, name := range []string{"active", "archived", "deleted"} {
 		if v.Has(name) {
 			return func(ctx context.Context, scope *management.Scope, raw json.RawMessage) error {
-				id, ok := management.Integer(raw, management.JSONKind(raw))
+				id, ok := plain.Integer(raw, management.JSONKind(raw))
 				if !ok {
 					return management.Fault("", "Invalid flag ID format")
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -73,7 +74,7 @@ func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b manageme
 
 // tag changes the tags of one flag. It creates a new version only if the tags differ.
 func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMessage, change func(has, sent []string) []string, sent []string) (*taggedFlag, error) {
-	id, ok := management.Integer(raw, management.JSONKind(raw))
+	id, ok := plain.Integer(raw, management.JSONKind(raw))
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -270,7 +271,7 @@ func (s Flags) BulkKeys(ctx context.Context, scope *management.Scope, b manageme
 		return nil, err
 	}
 	for _, raw := range list {
-		if id, ok := management.Integer(raw, management.JSONKind(raw)); ok {
+		if id, ok := plain.Integer(raw, management.JSONKind(raw)); ok {
 			ids = append(ids, id)
 		} else {
 			bad = append(bad, storedflags.PlainText(wire.Value(raw)))

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
@@ -73,7 +74,7 @@ var RolesAtOrganization = []string{"engineering", "data", "product", "founder", 
 var AccountFields = management.Fields{
 	{Name: "first_name", Type: management.Text, MaxLength: 150},
 	{Name: "last_name", Type: management.Text, Blank: true, MaxLength: 150},
-	{Name: "email", Type: management.Email, MaxLength: management.MaxEmail},
+	{Name: "email", Type: management.Email, MaxLength: plain.MaxEmail},
 	{Name: "notification_settings", Type: management.Object},
 	{Name: "anonymize_data", Type: management.Bool, Null: true},
 	{Name: "toolbar_mode", Type: management.Choice, Choices: []string{"disabled", "toolbar"}, Null: true},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 )
 
@@ -33,7 +34,7 @@ type FirstKey struct {
 // It must be called at the start of a server and after a definitions file was applied. If there is
 // nothing to do, it does not write.
 func (s Service) Adopt(ctx context.Context, a Adoption) error {
-	clean, ok := management.NormalizeEmail(a.Email)
+	clean, ok := plain.NormalizeEmail(a.Email)
 	if !ok {
 		return errors.New("management: the owner's email address " + a.Email + " is invalid: use an address such as owner@example.com")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -46,9 +47,9 @@ func errNoScope(scope string) error {
 	case suggestion == "" && near != "":
 		suggestion = near + ":" + action
 	case suggestion == "":
-		return management.Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", management.ShortText(scope), strings.Join(scopeObjects, ", "))
+		return management.Fault("scopes", "Invalid scope: %s. There are * and, each with :read and :write: %s.", plain.ShortText(scope), strings.Join(scopeObjects, ", "))
 	}
-	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", management.ShortText(scope), suggestion)
+	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", plain.ShortText(scope), suggestion)
 }
 
 // isScope reports whether a key may list a scope.

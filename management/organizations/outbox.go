@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/notices"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // The outbox has two queues, so that webhooks that nobody answers do not delay mails. Sort of the
@@ -332,7 +333,7 @@ func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 	if s.Mailer == nil {
 		return management.CodedFault("not_supported", "", "This server does not send emails.")
 	}
-	clean, ok := management.NormalizeEmail(email)
+	clean, ok := plain.NormalizeEmail(email)
 	if !ok {
 		return management.Fault("email", "Enter a valid email address.")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 const (
@@ -147,7 +148,7 @@ func readScopes(v management.Values, fallback []string) ([]string, error) {
 	scopes := slices.Clone(v.Texts("scopes"))
 	for _, scope := range scopes {
 		if !isScope(scope) {
-			return nil, management.CodedFault("invalid_scope", "scopes", "Invalid scope: %s.", management.ShortText(scope))
+			return nil, management.CodedFault("invalid_scope", "scopes", "Invalid scope: %s.", plain.ShortText(scope))
 		}
 	}
 	if len(scopes) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -111,7 +112,7 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []storedflags.Varia
 			return management.CodedFault(management.CodeRequired, to.field, "The flag has variants: give the key of one of them.")
 		}
 		if *to.place = find(*to.name); *to.place < 0 {
-			return management.CodedFault(management.CodeDoesNotExist, to.field, "The feature flag has no variant %q.", management.ShortText(*to.name))
+			return management.CodedFault(management.CodeDoesNotExist, to.field, "The feature flag has no variant %q.", plain.ShortText(*to.name))
 		}
 	}
 	if a.treatment == a.control {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/notices"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -194,7 +195,7 @@ func (s Service) tidyNotify(v *view, x *storedRollout, before json.RawMessage) e
 			return err
 		}
 		if missing >= 0 {
-			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", management.ShortText(emails[missing]))
+			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", plain.ShortText(emails[missing]))
 		}
 	}
 	x.Notify = management.Encode(notify)

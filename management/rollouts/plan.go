@@ -10,6 +10,7 @@ import (
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // Limits of a rollout's definition.
@@ -122,7 +123,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]stats
 		}
 		switch {
 		case g.Goal != "increase" && g.Goal != "decrease":
-			return management.NotAChoice(path+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
+			return management.NotAChoice(path+".goal", plain.ShortText(g.Goal), []string{"increase", "decrease"})
 		case !(g.Tolerance >= 0 && g.Tolerance < 1):
 			return management.Fault(path+".tolerance", "Give a number of at least 0 and below 1: 0.1 accepts values that are up to ten percent worse.")
 		case utf8.RuneCountInString(g.Name) > 400:
@@ -145,11 +146,11 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]stats
 // guardName returns the default name of a metric without a name: its event, or its number.
 func guardName(metric map[string]json.RawMessage, i int) string {
 	if name := management.JSONText(metric["name"]); name != "" {
-		return management.ShortText(name)
+		return plain.ShortText(name)
 	}
 	for _, side := range []string{"source", "numerator"} {
 		if event := management.JSONText(management.JSONObject(metric[side])["event"]); event != "" {
-			return management.ShortText(event)
+			return plain.ShortText(event)
 		}
 	}
 	return fmt.Sprintf("metric %d", i+1)
@@ -191,7 +192,7 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	var window float64
 	switch {
 	case !isUnit:
-		return 0, management.NotAChoice(path+".conversion_window_unit", management.ShortText(unit), []string{"second", "minute", "hour", "day", "week", "month"})
+		return 0, management.NotAChoice(path+".conversion_window_unit", plain.ShortText(unit), []string{"second", "minute", "hour", "day", "week", "month"})
 	case json.Unmarshal(m["conversion_window"], &window) != nil || window < 1 || window != math.Trunc(window):
 		return 0, management.Fault(path+".conversion_window", "Give a whole number above 0.")
 	case window*seconds > float64(longest):

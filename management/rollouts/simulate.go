@@ -10,6 +10,7 @@ import (
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -163,7 +164,7 @@ func distributionsOf(list []json.RawMessage, guardrails int) ([]stats.Distributi
 		case sent.Kind == "count":
 			return nil, management.Fault(path+"__mean", "Give a number of at least 0.")
 		default:
-			return nil, management.NotAChoice(path+"__kind", management.ShortText(sent.Kind), []string{"rate", "mean", "count"})
+			return nil, management.NotAChoice(path+"__kind", plain.ShortText(sent.Kind), []string{"rate", "mean", "count"})
 		}
 	}
 	return distributions, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -87,7 +88,7 @@ func (s Service) link(tx storeTx, scope *management.Scope, x, before *storedSurv
 		}
 	}
 	// The survey was linked to another flag before: remove the link there.
-	if before.LinkedFlagID != nil && management.OrZero(x.LinkedFlagID) != *before.LinkedFlagID {
+	if before.LinkedFlagID != nil && plain.OrZero(x.LinkedFlagID) != *before.LinkedFlagID {
 		if err := s.unlink(tx, scope, before); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (s Service) link(tx storeTx, scope *management.Scope, x, before *storedSurv
 
 // unlink removes the survey from the links of its linked flag.
 func (s Service) unlink(tx storeTx, scope *management.Scope, x *storedSurvey) error {
-	f, err := s.stored.Find(tx, scope, management.OrZero(x.LinkedFlagID))
+	f, err := s.stored.Find(tx, scope, plain.OrZero(x.LinkedFlagID))
 	if err != nil || f == nil || f.Origin != "" {
 		return err
 	}
@@ -125,7 +126,7 @@ func (s Service) setTargeting(tx storeTx, scope *management.Scope, x *storedSurv
 	}
 	// A request may replace the targeting flag by another flag or remove it; a flag of the survey
 	// is deleted then.
-	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != management.OrZero(x.TargetingID)
+	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != plain.OrZero(x.TargetingID)
 	if other && !v.IsNull("targeting_flag_id") {
 		if _, err := s.stored.LoadLinked(tx, scope, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -23,8 +24,8 @@ func (s Service) show(v *view, x *storedSurvey) (_ *Survey, err error) {
 		id   int64
 		to   *json.RawMessage
 	}{
-		{"linked_flag_key", management.OrZero(x.LinkedFlagID), &out.LinkedFlag},
-		{"targeting_flag_key", management.OrZero(x.TargetingID), &out.Targeting},
+		{"linked_flag_key", plain.OrZero(x.LinkedFlagID), &out.LinkedFlag},
+		{"targeting_flag_key", plain.OrZero(x.TargetingID), &out.Targeting},
 		{"internal_targeting_flag_key", x.InternalTargeting, &out.Internal},
 	} {
 		if *f.to, _, err = storedflags.LoadMinimal(v, f.id); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -38,7 +39,7 @@ type flagCohort struct {
 
 // FindCohort returns a cohort, or nil if it does not exist or is deleted.
 func FindCohort(tx definitions.Tx, project int64, number json.Number) (*flagCohort, error) {
-	id, ok := management.Integer([]byte(number), "int")
+	id, ok := plain.Integer([]byte(number), "int")
 	if !ok {
 		return nil, nil
 	}
@@ -174,7 +175,7 @@ func (e *dependencies) reachFlag(p *propertyShape, path []string) error {
 // in the flag itself: only these must exist.
 func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
 	// Collected cohorts are not visited again, so cycles of cohorts end here.
-	id, ok := management.Integer(value, management.JSONKind(value))
+	id, ok := plain.Integer(value, management.JSONKind(value))
 	if ok && e.cohorts[id] != nil {
 		return nil
 	}

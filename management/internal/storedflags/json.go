@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // canonicalJSON returns a normalized encoding of a JSON value for comparisons, with all digits of
@@ -33,7 +34,7 @@ func PlainText(v any) string {
 	if !ok {
 		text = string(wire.MustEncode(v))
 	}
-	return management.ShortText(text)
+	return plain.ShortText(text)
 }
 
 // MissingFrom returns the strings that are not in list.

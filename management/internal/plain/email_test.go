@@ -1,9 +1,9 @@
-package management_test
+package plain_test
 
 import (
 	"testing"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/plain"
 )
 
 // Addresses that look like another one or have invisible parts are invalid.
@@ -15,7 +15,7 @@ func TestNormalizeEmail(t *testing.T) {
 		"ann\u3164@example.com": "", "ann\u115f@example.com": "", "ann\u00a0@example.com": "", "ann\u3000@example.com": "", "ann\ufe0f@example.com": "",
 		"ann\u034f@example.com": "", "ann\x00@example.com": "", "ann@example.com\n": "", "ann": "", "@example.com": "",
 	} {
-		if got, ok := management.NormalizeEmail(text); got != want || ok != (want != "") {
+		if got, ok := plain.NormalizeEmail(text); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v; want %q", text, got, ok, want)
 		}
 	}
