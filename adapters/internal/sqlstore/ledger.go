@@ -34,7 +34,6 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		}
 		t.notifyChanged()
 	}
-	t.Prepare()
 	if err != nil && database.IsDatabaseFailure(err) {
 		return failure{err}
 	}

@@ -112,6 +112,38 @@ func BenchmarkManagement_Read(b *testing.B) {
 	}
 }
 
+// A change of a flag of few: it is read, written and logged, like through the API.
+func BenchmarkManagement_Write(b *testing.B) {
+	s := managementStore{sqliteStores["memory"](b)} // without the waits for a disk
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := management.Definition{Key: "flag", Record: []byte(`{"name":"a flag"}`), Meta: []byte("{}")}
+	err := s.Write(context.Background(), func(tx rooms.Tx) error {
+		if err := tx.PutProject(&management.ProjectRecord{ID: 1, Organization: "o", Name: "p", APIKey: "phc_1", CreatedAt: at}); err != nil {
+			return err
+		}
+		return tx.PutDefinition(management.FlagDefinition, 1, &d)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; b.Loop(); n++ {
+		err := s.Write(context.Background(), func(tx rooms.Tx) error {
+			stored, err := tx.DefinitionByKey(management.FlagDefinition, 1, d.Key)
+			if err != nil {
+				return err
+			}
+			if err := tx.PutDefinition(management.FlagDefinition, 1, stored); err != nil {
+				return err
+			}
+			id := fmt.Sprintf("%08d", n%1000)
+			return tx.Put(&management.Record{Kind: "activity", Parent: "1", ID: id, Sort: id, Data: d.Record})
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func boolToCount(isFound bool) int {
 	if isFound {
 		return 1

@@ -34,7 +34,6 @@ type DB struct {
 	checkpointing *sql.DB
 	Checkpoints   *checkpointer
 	Breaker       breaker // for lookups of requests
-	statements    statements
 }
 
 // Start starts the work in the background that an open database needs.
@@ -52,7 +51,6 @@ func (db *DB) Start(logger *slog.Logger) {
 func (db *DB) Close() error {
 	db.Breaker.close()
 	db.Checkpoints.Close()
-	db.statements.close()
 	var err error
 	for _, pool := range []*sql.DB{db.checkpointing, db.Quick, db.Read} { // closing a pool twice has no effect
 		if pool != nil && pool != db.Write {

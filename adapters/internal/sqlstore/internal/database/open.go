@@ -63,7 +63,7 @@ func openSQLite(_ context.Context, address string) (*DB, error) {
 	o := &DB{Dialect: SQLite, DisplayURL: address, Unlock: func() error { return nil }}
 	switch {
 	case path == ":memory:":
-		db, err := sql.Open("sqlite", "file::memory:?_txlock=immediate&_pragma=temp_store(MEMORY)")
+		db, err := openCaching("file::memory:?_txlock=immediate&_pragma=temp_store(MEMORY)")
 		if err != nil {
 			// All three pools share the single connection of the database in memory.
 			return o, err
@@ -84,9 +84,9 @@ func openSQLite(_ context.Context, address string) (*DB, error) {
 		return o, err
 	}
 	o.File = path
-	if o.Write, err = sql.Open("sqlite", SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", writerCache))); err == nil {
+	if o.Write, err = openCaching(SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", writerCache))); err == nil {
 		o.Write.SetMaxOpenConns(1)
-		o.Read, err = sql.Open("sqlite", SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))
+		o.Read, err = openCaching(SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))
 	}
 	if err == nil {
 		o.checkpointing, err = sql.Open("sqlite", SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache)))

@@ -5,87 +5,25 @@ import (
 	"database/sql"
 )
 
-// Tx is a transaction of which statements are prepared, for use in many transactions.
+// Tx is a transaction with methods for statements with many rows.
 type Tx struct {
-	Ctx context.Context
-	SQL *sql.Tx
-	db  *DB
-	// unprepared are the texts of statements to prepare after the transaction. args is
-	// a reusable buffer.
-	unprepared []string
-	args       []any
+	Ctx  context.Context
+	SQL  *sql.Tx
+	db   *DB
+	args []any // a reusable buffer
 }
 
-// NewTx returns a Tx for a transaction, which may be nil and set later. Prepare should be
-// called after its end.
+// NewTx returns a Tx for a transaction, which may be nil and set later.
 func (db *DB) NewTx(ctx context.Context, tx *sql.Tx) Tx { return Tx{Ctx: ctx, SQL: tx, db: db} }
 
-// statement returns the prepared statement for a text, or nil if it is not prepared
-// yet; then it is prepared after the transaction. On PostgreSQL it returns nil, because
-// pgx prepares and caches statements itself.
-func (t *Tx) statement(text string) *sql.Stmt {
-	if !t.db.Dialect.SingleWriter {
-		return nil
-	}
-	l := &t.db.statements
-	l.mu.Lock()
-	stmt := l.byText[text]
-	l.mu.Unlock()
-	if stmt == nil {
-		t.unprepared = append(t.unprepared, text)
-		return nil
-	}
-	return t.SQL.StmtContext(t.Ctx, stmt)
-}
-
-// Exec executes a statement, prepared if possible.
+// Exec executes a statement.
 func (t *Tx) Exec(text string, args ...any) (sql.Result, error) {
-	if stmt := t.statement(text); stmt != nil {
-		return stmt.ExecContext(t.Ctx, args...)
-	}
 	return t.SQL.ExecContext(t.Ctx, text, args...)
 }
 
 // Each runs a query and calls scan for each of its rows.
 func (t *Tx) Each(scan func(rows *sql.Rows) error, text string, args ...any) error {
-	stmt := t.statement(text)
-	if stmt == nil {
-		return Query(t.Ctx, t.SQL, scan, text, args...)
-	}
-	rows, err := stmt.QueryContext(t.Ctx, args...)
-	if err != nil {
-		return err
-	}
-	return EachRow(rows, scan)
-}
-
-// maxStatements limits the number of prepared statements. The ledger has about 100
-// texts.
-const maxStatements = 192
-
-// Prepare prepares the statements that the transaction found unprepared. It
-// runs after the transaction, which uses the only connection that writes.
-func (t *Tx) Prepare() {
-	l := &t.db.statements
-	for _, text := range t.unprepared {
-		l.mu.Lock()
-		_, exists := l.byText[text]
-		full := len(l.byText) >= maxStatements
-		l.mu.Unlock()
-		if exists || full {
-			continue
-		}
-		stmt, err := t.db.Write.PrepareContext(t.Ctx, text)
-		if err != nil {
-			return // the next transaction tries again
-		}
-		l.mu.Lock()
-		if l.byText == nil {
-			l.byText = map[string]*sql.Stmt{}
-		}
-		l.byText[text] = stmt
-		l.mu.Unlock()
-	}
+	return Query(t.Ctx, t.SQL, scan, text, args...)
 }
 
 // arguments returns the arguments for some rows, in a buffer that the next call

@@ -80,7 +80,6 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 		marks[0], err = work(&t, marks[0])
 		return err
 	})
-	t.Prepare()
 	if err == nil && len(marks) > 0 {
 		l.Indexed.Store(marks[0]) // after the commit, so that it is never ahead of the database
 	}
