@@ -64,8 +64,9 @@ type sqliteStmt interface {
 }
 
 // cachingConn is a connection that keeps the statements of its latest texts prepared.
-// SQLite itself prepares a statement again if the schema has changed. As database/sql
-// calls the methods of a connection and of its rows one at a time, it needs no locks.
+// SQLite itself prepares a statement again if the schema has changed, and a pragma each
+// time. As database/sql calls the methods of a connection and of its rows one at a time,
+// cachingConn needs no locks.
 type cachingConn struct {
 	sqliteConn
 	once, repeated *simplelru.LRU[string, *statement]

@@ -177,6 +177,19 @@ func TestStatements_Nested(t *testing.T) {
 	}
 }
 
+// A pragma is executed each time.
+func TestStatements_Pragma(t *testing.T) {
+	db, _ := openCounting(t)
+	for i, size := range []int{10, 20, 10, 20} {
+		if _, err := db.Exec(fmt.Sprintf(`PRAGMA cache_size = %d`, size)); err != nil {
+			t.Fatal(err)
+		}
+		if got := numbers(t, db, `pragma cache_size`); !slices.Equal(got, []int{size}) {
+			t.Errorf("change %d: cache_size is %v, want %d", i, got, size)
+		}
+	}
+}
+
 // The number of prepared statements is bounded. Texts that are executed once do not
 // replace those that are executed repeatedly, very long texts are not kept, and a
 // statement that is replaced while its rows are open is closed after them.
@@ -187,9 +200,9 @@ func TestStatements_Bound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	const kept, reading = `SELECT 1 AS kept`, `SELECT i AS reading FROM n`
-	numbers(t, tx, kept)
-	numbers(t, tx, kept)
+	const frequent, reading = `SELECT 1`, `SELECT i AS reading FROM n`
+	numbers(t, tx, frequent)
+	numbers(t, tx, frequent)
 	var got []int
 	err = Query(t.Context(), tx, func(rows *sql.Rows) error {
 		var i int
@@ -203,11 +216,11 @@ func TestStatements_Bound(t *testing.T) {
 	if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("rows of a replaced statement: %v, %v, want 1, 2, 3", got, err)
 	}
-	if conn.open != newStatements+1 { // and the one that is kept
+	if conn.open != newStatements+1 { // and the frequent one
 		t.Errorf("%d statements are open after 3,000 texts, want %d", conn.open, newStatements+1)
 	}
 	prepared := len(conn.texts)
-	numbers(t, tx, kept)
+	numbers(t, tx, frequent)
 	numbers(t, tx, `SELECT 5 /*`+strings.Repeat("x", maxStatementText)+`*/`)
 	if len(conn.texts) != prepared {
 		t.Errorf("%.60s was prepared", conn.texts[prepared:])
