@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // AccessFields are the fields of the request body that sets an access rule.
@@ -206,7 +208,7 @@ func checkLevel(kind string, level AccessLevel) error {
 func checkSubject(tx Tx, organization string, r *accessRule) (user string, err error) {
 	switch {
 	case r.Member != nil:
-		member, err := First[Membership](tx, Query{Kind: KindMember, Parent: organization, Match: func(x *Record) bool {
+		member, err := First[Membership](tx, Query{Kind: storage.KindMember, Parent: organization, Match: func(x *Record) bool {
 			m, err := Decode[Membership](x)
 			return err == nil && m.ID == *r.Member
 		}})
@@ -218,7 +220,7 @@ func checkSubject(tx Tx, organization string, r *accessRule) (user string, err e
 		}
 		return member.User, nil
 	case r.Role != nil:
-		x, err := tx.Get(KindRole, organization, *r.Role)
+		x, err := tx.Get(storage.KindRole, organization, *r.Role)
 		if err == nil && x == nil {
 			err = ErrNoObject("role", *r.Role)
 		}
@@ -265,7 +267,7 @@ func (s *Service) makeRoomForRule(tx Tx, project int64) error {
 		return err
 	}
 	meta.HasRules = true
-	p.Meta = Encode(meta)
+	p.Meta = storage.Encode(meta)
 	return tx.PutProject(p)
 }
 
@@ -314,7 +316,7 @@ func (s *Service) setProjectRule(tx Tx, scope *Scope, r accessRule, user string)
 		r.Created, r.Updated = times.Created, now
 		after = &r
 	}
-	p.Meta = Encode(meta)
+	p.Meta = storage.Encode(meta)
 	return before, after, tx.PutProject(p)
 }
 

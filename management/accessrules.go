@@ -7,16 +7,13 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindAccessRule is the kind of records of rules about a kind of objects or about one object;
 // Parent is the project. Other is the subject (everybodySubject, memberSubject, roleSubject) and
 // Sort the position in lists. Rules about projects themselves are stored in ProjectMeta.
 const kindAccessRule = "access_rule"
-
-// KindRoleMember is the kind of records of the members of a role: Parent is the role, Other the
-// uuid of the user.
-const KindRoleMember = "role_member"
 
 // maxAccessRules is the greatest number of rules of a project; setting more is an error.
 const maxAccessRules = 10_000
@@ -66,13 +63,13 @@ func (r *accessRule) record(project int64) *Record {
 	subject := r.subject(project)
 	return &Record{
 		Kind: kindAccessRule, Parent: ProjectParent(project), ID: targetSort(target) + subject, Other: subject,
-		Sort: targetSort(target) + SortTime(r.Created.Time), Data: Encode(r),
+		Sort: targetSort(target) + storage.SortTime(r.Created.Time), Data: storage.Encode(r),
 	}
 }
 
 // rolesOf returns the ids of a user's roles.
 func rolesOf(tx Tx, user string) ([]string, error) {
-	list, _, err := tx.List(Query{Kind: KindRoleMember, Other: user})
+	list, _, err := tx.List(Query{Kind: storage.KindRoleMember, Other: user})
 	out := make([]string, len(list))
 	for i := range list {
 		out[i] = list[i].Parent
@@ -198,7 +195,7 @@ func deleteRules(tx Tx, organization, subject string, remove func(*ProjectMeta) 
 		if !remove(&meta) {
 			continue
 		}
-		projects[i].Meta = Encode(meta)
+		projects[i].Meta = storage.Encode(meta)
 		if err := tx.PutProject(&projects[i]); err != nil {
 			return err
 		}

@@ -1,6 +1,10 @@
 package management
 
-import "context"
+import (
+	"context"
+
+	"github.com/bunting-flags/bunting/management/internal/storage"
+)
 
 // userAccess is a user who can see an object (clients.md §11.3).
 type userAccess struct {
@@ -41,7 +45,7 @@ func (s *Service) Users(ctx context.Context, scope *Scope, kind, id string) (*us
 // and for whom access returns another level than NoAccess.
 func (s *Service) usersWith(ctx context.Context, scope *Scope, access func(member *Scope) (AccessLevel, string)) (*usersWithAccess, error) {
 	return Read(ctx, &s.Env, func(tx Tx) (*usersWithAccess, error) {
-		members, err := ListRecords[Membership](tx, Query{Kind: KindMember, Parent: scope.Project.Organization})
+		members, err := ListRecords[Membership](tx, Query{Kind: storage.KindMember, Parent: scope.Project.Organization})
 		if err != nil {
 			return nil, err
 		}

@@ -8,11 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-)
 
-// KindActivity is the kind of records of the activity log. Parent is the project or the
-// organization, Other the changed object (activityKey), Sort an increasing number.
-const KindActivity = "activity"
+	"github.com/bunting-flags/bunting/management/internal/storage"
+)
 
 // Activity is one line of the log of changes (§5.11).
 type Activity struct {
@@ -138,7 +136,7 @@ func (d *Env[T]) LogActivity(tx Tx, caller *Caller, parent, activityScope, item,
 // LogActivityAs is like LogActivity for activities other than created, updated and deleted, and for
 // changes that the caller has compared itself: it writes detail as it is.
 func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activityScope, item string, detail ActivityDetail) error {
-	n, err := tx.Next(KindActivity)
+	n, err := tx.Next(storage.KindActivity)
 	if err != nil {
 		return err
 	}
@@ -151,7 +149,7 @@ func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activity
 		a.UserID, a.User = caller.User.ID, activityUser{FirstName: caller.User.FirstName, Email: &email, System: detail.System}
 	}
 	return tx.Put(&Record{
-		Kind: KindActivity, Parent: parent, ID: a.ID, Other: activityKey(parent, activityScope, item), Sort: SortNumber(n), Data: Encode(a),
+		Kind: storage.KindActivity, Parent: parent, ID: a.ID, Other: activityKey(parent, activityScope, item), Sort: storage.SortNumber(n), Data: storage.Encode(a),
 	})
 }
 
@@ -242,7 +240,7 @@ func (s *Service) ActivityLog(ctx context.Context, scope *Scope, q ActivityQuery
 // query returns the store's query for a page. If user or isVisible is nil, it selects lines of all
 // users or all lines. Filters that no index covers run as Match.
 func (q *ActivityQuery) query(parent string, user *User, isVisible func(*storedActivity) bool) Query {
-	out := Query{Kind: KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
+	out := Query{Kind: storage.KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
 	scopes := q.Scopes
 	if len(scopes) == 1 && q.Item != "" {
 		out.Other, scopes = activityKey(parent, scopes[0], q.Item), nil
@@ -291,7 +289,7 @@ func (q *ActivityQuery) lineFilter(tx Tx, scope *Scope) (func(*storedActivity) b
 	if q.AccessChecked || scope.Project == nil || !scope.IsRestricted() {
 		return nil, nil
 	}
-	created, err := ListRecords[storedActivity](tx, Query{Kind: KindActivity, Parent: scope.Parent(), Match: func(r *Record) bool {
+	created, err := ListRecords[storedActivity](tx, Query{Kind: storage.KindActivity, Parent: scope.Parent(), Match: func(r *Record) bool {
 		a, err := Decode[storedActivity](r)
 		return err == nil && a.Activity.Activity == "created" && a.UserID == scope.User.ID && scope.hasHidden(kindsByScope[a.Scope])
 	}})
@@ -336,7 +334,7 @@ func (s *Service) LogErasures(ctx context.Context, scope *Scope, list []Erasure)
 				activity = "updated"
 			}
 			err := s.Env.LogActivityAs(tx, scope.Caller, scope.Parent(), activity, "Person", e.Person, ActivityDetail{
-				Name: e.Person, Changes: []Change{{Type: "Person", Action: "deleted", Field: "events", Before: Encode(e.Events)}},
+				Name: e.Person, Changes: []Change{{Type: "Person", Action: "deleted", Field: "events", Before: storage.Encode(e.Events)}},
 			})
 			if err != nil {
 				return err

@@ -3,6 +3,8 @@ package management
 import (
 	"context"
 	"strconv"
+
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // maxChanges is the greatest number of lines that one call of ChangesAfter reads.
@@ -27,9 +29,9 @@ type loggedChange struct {
 // lines, and next is the position of the last line.
 func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64) (out []loggedChange, next int64, err error) {
 	next = max(position, 0)
-	q := Query{Kind: KindActivity, Parent: scope.Parent(), Descending: true, Limit: maxChanges}
+	q := Query{Kind: storage.KindActivity, Parent: scope.Parent(), Descending: true, Limit: maxChanges}
 	if position >= 0 {
-		q.From = SortNumber(position + 1)
+		q.From = storage.SortNumber(position + 1)
 	} else {
 		q.Limit = 1
 	}

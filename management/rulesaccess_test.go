@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -346,7 +347,7 @@ func TestCaller_Access(t *testing.T) {
 		{"an owner", "out", management.Owner, management.ProjectMeta{Default: management.NoAccess}, management.AdminAccess},
 		{"nobody with a rule", "in", 0, rules, management.NoAccess},
 	} {
-		p := management.ProjectRecord{Organization: "o", Meta: management.Encode(c.meta)}
+		p := management.ProjectRecord{Organization: "o", Meta: storage.Encode(c.meta)}
 		caller := management.Caller{User: &management.User{UUID: c.user}, Memberships: []management.Membership{{Organization: "o", Level: c.level}}}
 		if got := caller.Access(&p); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -134,7 +135,7 @@ func TestScope_CanAdminister(t *testing.T) {
 		{"nobody", 0, management.ProjectMeta{Members: map[string]management.AccessLevel{user: management.AdminAccess}}, false},
 	} {
 		caller := &management.Caller{User: &management.User{UUID: user}, Memberships: []management.Membership{{Organization: organization, Level: c.level}}}
-		scope := management.Scope{Caller: caller, Level: c.level, Project: &management.ProjectRecord{Organization: organization, Meta: management.Encode(c.meta)}}
+		scope := management.Scope{Caller: caller, Level: c.level, Project: &management.ProjectRecord{Organization: organization, Meta: storage.Encode(c.meta)}}
 		if got := scope.CanAdminister(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}

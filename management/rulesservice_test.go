@@ -17,6 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -37,7 +38,7 @@ func TestStamp(t *testing.T) {
 		{time.Time{}, `null`},
 	} {
 		s := management.NewStamp(c.at)
-		text := string(management.Encode(s))
+		text := string(storage.Encode(s))
 		if text != c.want {
 			t.Errorf("%v is %s, want %s", c.at, text, c.want)
 		}
@@ -79,7 +80,7 @@ func TestChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, string(management.Encode(list))); diff != "" {
+		if diff := cmp.Diff(c.want, string(storage.Encode(list))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.what, diff)
 		}
 	}
@@ -183,7 +184,7 @@ func TestActivityLog_OldLines(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		line := []byte(`{"id": "old", "scope": "Flag", "item_id": "1", "user": {"first_name": "bob", "email": "bob@example.com"}}`)
-		return tx.Put(&management.Record{Kind: management.KindActivity, Parent: management.ProjectParent(ruletest.Project), ID: "old", Sort: management.SortNumber(0), Data: line})
+		return tx.Put(&management.Record{Kind: storage.KindActivity, Parent: management.ProjectParent(ruletest.Project), ID: "old", Sort: storage.SortNumber(0), Data: line})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +322,7 @@ func TestUser_View(t *testing.T) {
 		{&management.User{EmailVerified: &yes, Role: &role, Settings: map[string]json.RawMessage{"hedgehog_config": []byte(`{"color":"red"}`)}},
 			`{"id":0,"uuid":"","distinct_id":"","first_name":"","last_name":"","email":"","is_email_verified":true,"hedgehog_config":{"color":"red"},"role_at_organization":"founder"}`},
 	} {
-		if diff := cmp.Diff(c.want, string(management.Encode(c.user.View()))); diff != "" {
+		if diff := cmp.Diff(c.want, string(storage.Encode(c.user.View()))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -337,13 +338,13 @@ func TestUser_View(t *testing.T) {
 func TestSort(t *testing.T) {
 	numbers := []int64{0, 1, 9, 10, 11, 99, 100, 1 << 40, 1<<63 - 1}
 	for i := 1; i < len(numbers); i++ {
-		if a, b := management.SortNumber(numbers[i-1]), management.SortNumber(numbers[i]); a >= b {
+		if a, b := storage.SortNumber(numbers[i-1]), storage.SortNumber(numbers[i]); a >= b {
 			t.Errorf("%d comes as %s, %d as %s", numbers[i-1], a, numbers[i], b)
 		}
 	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	for _, later := range []time.Duration{time.Microsecond, time.Second, 100 * 365 * 24 * time.Hour} {
-		if a, b := management.SortTime(now), management.SortTime(now.Add(later)); a >= b {
+		if a, b := storage.SortTime(now), storage.SortTime(now.Add(later)); a >= b {
 			t.Errorf("%v later comes as %s after %s", later, b, a)
 		}
 	}
@@ -443,7 +444,7 @@ func TestRecords(t *testing.T) {
 	store := memstore.New(memstore.ExternalData{})
 	err := store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 5 {
-			if err := tx.Put(&management.Record{Kind: "thing", ID: fmt.Sprint(n), Sort: management.SortNumber(int64(n)), Hidden: n == 4, Data: management.Encode(testObject{n})}); err != nil {
+			if err := tx.Put(&management.Record{Kind: "thing", ID: fmt.Sprint(n), Sort: storage.SortNumber(int64(n)), Hidden: n == 4, Data: storage.Encode(testObject{n})}); err != nil {
 				return err
 			}
 		}

@@ -2,16 +2,10 @@ package management
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
-)
 
-// The kinds of records of this file.
-const (
-	KindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail address (EmailKey)
-	KindMember = "member" // Parent is the organization, ID and Other are the user's uuid
-	KindRole   = "role"   // Parent is the organization
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Level is the rank of a member in an organization (§1.8). Higher levels include lower ones.
@@ -104,33 +98,17 @@ func First[T any](tx Tx, q Query) (*T, error) {
 	return Decode[T](&list[0])
 }
 
-// Encode returns the JSON form of a value for a record. It panics if v has no JSON form.
-func Encode(v any) json.RawMessage {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-// SortNumber returns a number, which must not be negative, for Record.Sort: the byte order of the
-// strings is that of the numbers.
-func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
-
-// SortTime returns a time for Record.Sort: the byte order of the strings is that of the times.
-func SortTime(when time.Time) string { return SortNumber(when.UnixMicro()) }
-
 // EmailKey returns the form of an e-mail address that is the same for equal addresses.
 func EmailKey(email string) string { return strings.ToLower(email) }
 
 // UserByUUID returns a user, or nil if there is no such user.
 func UserByUUID(tx Tx, uuid string) (*User, error) {
-	return Found[User](tx.Get(KindUser, "", uuid))
+	return Found[User](tx.Get(storage.KindUser, "", uuid))
 }
 
 // UserByEmail returns the user with an e-mail address in any case, or nil if there is no such user.
 func UserByEmail(tx Tx, email string) (*User, error) {
-	return Found[User](tx.Find(KindUser, EmailKey(email)))
+	return Found[User](tx.Find(storage.KindUser, EmailKey(email)))
 }
 
 // UserByNumber returns the user with a number, or nil if there is no such user.
@@ -138,17 +116,17 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
 	}
-	return First[User](tx, Query{Kind: KindUser, From: SortNumber(id), To: SortNumber(id + 1)})
+	return First[User](tx, Query{Kind: storage.KindUser, From: storage.SortNumber(id), To: storage.SortNumber(id + 1)})
 }
 
 // MembershipOf returns the membership of a user, by uuid, or nil if the user is no member.
 func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
-	return Found[Membership](tx.Get(KindMember, organization, user))
+	return Found[Membership](tx.Get(storage.KindMember, organization, user))
 }
 
 // MembershipsOf returns the memberships of a user, by uuid, oldest first.
 func MembershipsOf(tx Tx, user string) ([]Membership, error) {
-	list, err := ListRecords[Membership](tx, Query{Kind: KindMember, Other: user})
+	list, err := ListRecords[Membership](tx, Query{Kind: storage.KindMember, Other: user})
 	return list.Results, err
 }
 

@@ -3,6 +3,8 @@ package management
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Values are the values of the fields that a body has, by name. Their Go types are those that
@@ -97,30 +99,15 @@ func EmptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-// UnreadableError is the error for a stored object that cannot be decoded, because it is damaged or
-// a newer version of the program has written it. Work on other objects is not affected.
-type UnreadableError struct {
-	// What names the object, such as "flag 7".
-	What string
-	Err  error
-}
-
-func (e *UnreadableError) Error() string {
-	return "the stored " + e.What + " is invalid: " + e.Err.Error()
-}
-
-// Unwrap returns the reason.
-func (e *UnreadableError) Unwrap() error { return e.Err }
-
 // Decode returns the value that is stored in a record, or nil if r is nil. It returns an
-// UnreadableError if the record cannot be decoded.
+// storage.UnreadableError if the record cannot be decoded.
 func Decode[T any](r *Record) (*T, error) {
 	if r == nil {
 		return nil, nil
 	}
 	out := new(T)
 	if err := json.Unmarshal(r.Data, out); err != nil {
-		return nil, &UnreadableError{r.Kind + " " + r.ID, err}
+		return nil, &storage.UnreadableError{What: r.Kind + " " + r.ID, Err: err}
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // maxBackfillRuns is the greatest number of runs of a backfill.
@@ -324,7 +325,7 @@ func putBackfill(tx management.Tx, b *exportBackfill) error {
 		b.Progress = &backfillProgress{b.Total, b.Done, float64(b.Done) / float64(b.Total)}
 	}
 	return tx.Put(&management.Record{
-		Kind: kindExportBackfill, Parent: b.BatchExport, ID: b.ID, Sort: management.SortTime(b.Created.Time) + "/" + management.SortNumber(b.Number), Data: management.Encode(b),
+		Kind: kindExportBackfill, Parent: b.BatchExport, ID: b.ID, Sort: storage.SortTime(b.Created.Time) + "/" + storage.SortNumber(b.Number), Data: storage.Encode(b),
 	})
 }
 

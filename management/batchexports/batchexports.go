@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Fields are the writable fields of an export.
@@ -49,7 +50,7 @@ func (s Service) resource() resource.Resource[management.Tx, exportRecord, batch
 		Header: func(_ *management.Scope, e *exportRecord) resource.RecordHeader {
 			return resource.RecordHeader{
 				Parent: management.ProjectParent(e.Team), ID: e.ID, Title: e.Name, Other: e.Organization, Unique: e.ID,
-				Sort: management.SortTime(e.Created.Time) + "/" + management.SortNumber(e.Number), Hidden: e.Deleted,
+				Sort: storage.SortTime(e.Created.Time) + "/" + storage.SortNumber(e.Number), Hidden: e.Deleted,
 			}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*exportRecord, error) {

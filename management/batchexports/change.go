@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Create creates an export. Its first run covers the current interval, or the interval that ends
@@ -141,7 +142,7 @@ func (e *exportRecord) set(v management.Values) error {
 			if err != nil {
 				return err
 			}
-			e.Schema = management.Encode(q)
+			e.Schema = storage.Encode(q)
 		}
 	}
 	if v.Has("filters") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // job returns the Job of a run. Its columns and its key depend on the model, on the query, and on
@@ -170,7 +171,7 @@ var tableColumns = map[string][]Column{
 // tableRow appends the values of an event in the form in which PostHog writes it to a table. The
 // elements are a JSON string that contains a JSON string.
 func tableRow(row []any, team int64, e *Event) ([]any, error) {
-	elements := management.Encode(string(management.Encode(e.ElementsChain)))
+	elements := storage.Encode(string(storage.Encode(e.ElementsChain)))
 	set, once, err := setsOf(e.Properties)
 	if err != nil {
 		return row, err

@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // RunQuery filters and orders a list of runs. Empty fields are ignored, except that After is 7 days
@@ -40,7 +41,7 @@ func (s Service) Runs(ctx context.Context, scope *management.Scope, id string, q
 			return out, err
 		}
 		runs, err := keyedRecords(tx, management.Query{
-			Kind: kindExportRun, Parent: e.ID, From: management.SortTime(window.after), To: management.SortTime(window.before.Add(time.Microsecond)),
+			Kind: kindExportRun, Parent: e.ID, From: storage.SortTime(window.after), To: storage.SortTime(window.before.Add(time.Microsecond)),
 		}, func(r *BatchExportRun, sort string) (string, bool) { return window.sortKey(r, sort), window.matches(r) })
 		if err != nil {
 			return out, err
@@ -98,7 +99,7 @@ func (w *runWindow) matches(r *BatchExportRun) bool {
 // sortKey returns the key by which a run is sorted. sort is the Sort of its record.
 func (w *runWindow) sortKey(r *BatchExportRun, sort string) string {
 	if w.byInterval {
-		return management.SortTime(r.From.Time) + "/" + sort
+		return storage.SortTime(r.From.Time) + "/" + sort
 	}
 	return sort
 }
@@ -253,12 +254,12 @@ func (r *exportRun) finish(when time.Time, status string) {
 
 // sort returns the Record.Sort of the run.
 func (r *exportRun) sort() string {
-	return management.SortTime(r.Created.Time) + "/" + management.SortNumber(r.Number)
+	return storage.SortTime(r.Created.Time) + "/" + storage.SortNumber(r.Number)
 }
 
 // putRun stores a run.
 func putRun(tx management.Tx, r *exportRun) error {
-	return tx.Put(&management.Record{Kind: kindExportRun, Parent: r.BatchExport, ID: r.ID, Sort: r.sort(), Data: management.Encode(r)})
+	return tx.Put(&management.Record{Kind: kindExportRun, Parent: r.BatchExport, ID: r.ID, Sort: r.sort(), Data: storage.Encode(r)})
 }
 
 // runOf returns a run, or nil if it does not exist.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindExportTask is the kind of the records of tasks. ID is the export, Sort the time at which the
@@ -69,7 +70,7 @@ func (s Service) putTask(tx management.Tx, e *exportRecord, t *exportTask) error
 	if err != nil {
 		return err
 	}
-	return tx.Put(&management.Record{Kind: kindExportTask, ID: t.Export, Sort: management.SortTime(due), Hidden: !hasWork, Data: management.Encode(t)})
+	return tx.Put(&management.Record{Kind: kindExportTask, ID: t.Export, Sort: storage.SortTime(due), Hidden: !hasWork, Data: storage.Encode(t)})
 }
 
 // due returns the time at which the task has to be executed. It returns false if the task has no

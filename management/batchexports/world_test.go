@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -143,7 +144,7 @@ type destination struct {
 func (s *destination) Run(ctx context.Context, job *batchexports.Job) (done batchexports.RunTotals, err error) {
 	var rows []string
 	err = job.Rows(ctx, func(row []any) error {
-		text := string(management.Encode(row))
+		text := string(storage.Encode(row))
 		rows, done.Rows, done.Bytes = append(rows, text), done.Rows+1, done.Bytes+int64(len(text))
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -95,7 +96,7 @@ func setRollout(c *storedChange, f *storedflags.Flag, value json.RawMessage) err
 			return nil, badPayload("Condition %d cannot be read.", index)
 		}
 		group["rollout_percentage"] = sent.Rollout
-		groups[index] = management.Encode(group)
+		groups[index] = storage.Encode(group)
 		return groups, nil
 	})
 }
@@ -128,7 +129,7 @@ func withoutRollout(group json.RawMessage) json.RawMessage {
 		return group
 	}
 	delete(members, "rollout_percentage")
-	return storedflags.PlainJSON(management.Encode(members))
+	return storedflags.PlainJSON(storage.Encode(members))
 }
 
 // setVariants implements update_variants: it replaces the variants of the flag, and the payloads if
@@ -142,7 +143,7 @@ func setVariants(_ *storedChange, f *storedflags.Flag, value json.RawMessage) er
 		return badPayload("The value of update_variants must have a list of variants.")
 	}
 	return f.EditFilters(func(filters map[string]json.RawMessage) error {
-		filters["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": more.Variants})
+		filters["multivariate"] = storage.Encode(map[string]json.RawMessage{"variants": more.Variants})
 		if more.Payloads != nil {
 			filters["payloads"] = more.Payloads
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/approvals"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -30,7 +31,7 @@ func newRequests(c *core) (s Requests) {
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedRequest, ChangeRequest]{
 		Kind: kindChangeRequest, Fields: RequestFields, Changes: RequestEdits, NewestFirst: true,
 		Header: func(scope *management.Scope, r *storedRequest) resource.RecordHeader {
-			p := resource.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: management.SortNumber(r.ID)}
+			p := resource.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: storage.SortNumber(r.ID)}
 			if r.State == requestOpen {
 				p.Other = waitingKey(scope)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -284,7 +285,7 @@ func TestScheduledChanges_UnreadableDoesNotBlock(t *testing.T) {
 			if err := w.Store.Write(t.Context(), damage); err != nil {
 				t.Fatal(err)
 			}
-			var unreadable *management.UnreadableError
+			var unreadable *storage.UnreadableError
 			for _, want := range []int{1, 0} {
 				if n, err := w.Changes.Scheduled.RunDue(t.Context()); n != want || !errors.As(err, &unreadable) {
 					t.Errorf("%d were made, %v; want %d and the damage", n, err, want)

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -73,7 +74,7 @@ func (s Scheduled) List(ctx context.Context, scope *management.Scope, model *str
 // putScheduled stores a change. An executed change is no longer pending.
 func putScheduled(tx storeTx, c *storedChange) error {
 	r := management.Record{
-		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: management.SortTime(c.ScheduledAt.Time), Data: management.Encode(c),
+		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: storage.SortTime(c.ScheduledAt.Time), Data: storage.Encode(c),
 	}
 	if c.ExecutedAt.IsZero() {
 		r.Other = pendingChanges
@@ -161,7 +162,7 @@ func (s Scheduled) RunDue(ctx context.Context) (done int, err error) {
 			job, next, err = s.runNext(tx, skipped)
 			return job, err
 		})
-		var unreadable *management.UnreadableError
+		var unreadable *storage.UnreadableError
 		if errors.As(fault, &unreadable) && next != "" {
 			err, skipped = errors.Join(err, fmt.Errorf("scheduled change %s: %w", next, fault)), append(skipped, next)
 			continue
@@ -178,7 +179,7 @@ func (s Scheduled) RunDue(ctx context.Context) (done int, err error) {
 // Overdue returns the number of pending changes that have been due for longer than age.
 func (s Scheduled) Overdue(ctx context.Context, age time.Duration) (int, error) {
 	return management.Read(ctx, &s.Env, func(tx storeTx) (int, error) {
-		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(-age)), Limit: 1})
+		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: storage.SortTime(s.Env.Now().Add(-age)), Limit: 1})
 		return count, err
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -100,7 +101,7 @@ func saveCalculation(tx storeTx, scope *management.Scope, cohort int64, run *coh
 		return err
 	}
 	parent := storedcohorts.Parent(scope.Project.ID, cohort)
-	if err := tx.Put(&management.Record{Kind: kindCalculation, Parent: parent, ID: run.ID, Sort: management.SortNumber(n), Data: management.Encode(run)}); err != nil {
+	if err := tx.Put(&management.Record{Kind: kindCalculation, Parent: parent, ID: run.ID, Sort: storage.SortNumber(n), Data: storage.Encode(run)}); err != nil {
 		return err
 	}
 	old, _, err := tx.List(management.Query{Kind: kindCalculation, Parent: parent, Descending: true, Offset: maxCalculations})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -88,7 +89,7 @@ func (s Service) countListed(ctx context.Context, scope *management.Scope, id in
 
 // nextCount returns the record that has been due for the longest time, or nil if none is due.
 func (s Service) nextCount(tx storeTx) (*storedcohorts.CountDue, error) {
-	due, _, err := tx.List(management.Query{Kind: storedcohorts.KindCountDue, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
+	due, _, err := tx.List(management.Query{Kind: storedcohorts.KindCountDue, To: storage.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -66,14 +67,14 @@ func (s Service) newDraftMatcher(ctx context.Context, scope *management.Scope, i
 		}
 		cohorts := map[int64]json.RawMessage{}
 		if draft != nil {
-			graph[id], cohorts[id] = draft.Parts(), management.Encode(draft.Record)
+			graph[id], cohorts[id] = draft.Parts(), storage.Encode(draft.Record)
 		}
 		if err := m.readCohorts(tx, scope, graph.Reach(id), cohorts); err != nil {
 			return err
 		}
 		record = cohorts[id]
 		document["cohorts"] = cohorts
-		definitions, err := flags.ParseDefinitions(management.Encode(document))
+		definitions, err := flags.ParseDefinitions(storage.Encode(document))
 		m.set = flags.Compile(definitions)
 		return err
 	})

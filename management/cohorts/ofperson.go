@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
@@ -71,7 +72,7 @@ func (s Service) filterForPerson(tx storeTx, scope *management.Scope, all []mana
 		}
 	}
 	document["flags"], document["cohorts"] = list, cohorts
-	definitions, err := flags.ParseDefinitions(management.Encode(document))
+	definitions, err := flags.ParseDefinitions(storage.Encode(document))
 	if err != nil {
 		return nil, err
 	}

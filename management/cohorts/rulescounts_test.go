@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -232,7 +233,7 @@ func TestCohorts_PersonsCannotBeRead(t *testing.T) {
 				return err
 			}
 			members, err := tx.Members(ruletest.Project, 2, "", 10)
-			state = fmt.Sprintf("%s %v", management.Encode(cohorts), members)
+			state = fmt.Sprintf("%s %v", storage.Encode(cohorts), members)
 			return err
 		})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindAction is the kind of the records of actions. Parent is the project and ID the number of the
@@ -131,7 +132,7 @@ func (a *storedAction) unique(scope *management.Scope) string {
 
 // sort returns the Record.Sort: descending by the time of the last calculation, then by name.
 func (a *storedAction) sort() string {
-	return management.SortNumber(1<<62-a.LastCalculated.UnixMicro()) + a.title()
+	return storage.SortNumber(1<<62-a.LastCalculated.UnixMicro()) + a.title()
 }
 
 // rules validates the steps, normalizes the tags, and returns an error if another action of the

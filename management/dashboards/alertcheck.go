@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // The timing of checks.
@@ -57,7 +58,7 @@ func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err err
 		t, err := records.NextDue[alertTask](tx, management.Query{Kind: kindAlertTask}, now)
 		// No task is due, unless one was planned with a wrong clock.
 		if err == nil && t == nil {
-			t, err = management.First[alertTask](tx, management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait))})
+			t, err = management.First[alertTask](tx, management.Query{Kind: kindAlertTask, From: storage.SortTime(now.Add(maxPlannedWait))})
 		}
 		if err != nil || t == nil {
 			return err
@@ -128,7 +129,7 @@ func (s *core) alertOfTask(tx management.Tx, t *alertTask) (*management.ProjectR
 // putAlert stores an alert without logging the change.
 func putAlert(tx management.Tx, project int64, a *storedAlert) error {
 	return tx.Put(&management.Record{
-		Kind: kindAlert, Parent: management.ProjectParent(project), ID: a.ID, Other: alertsOf(project, a.Insight), Sort: management.SortTime(a.Created.Time), Data: management.Encode(a),
+		Kind: kindAlert, Parent: management.ProjectParent(project), ID: a.ID, Other: alertsOf(project, a.Insight), Sort: storage.SortTime(a.Created.Time), Data: storage.Encode(a),
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // The conditions of alerts: whether the bounds are for the value of an interval, or for its
@@ -114,7 +115,7 @@ func (q *alertQuestion) configure(config json.RawMessage, node, filter map[strin
 	for _, name := range []string{"formula", "formulas", "formulaNodes"} {
 		delete(filter, name)
 	}
-	filter["formulaNodes"] = management.Encode([]json.RawMessage{formulas[*c.Series]})
+	filter["formulaNodes"] = storage.Encode([]json.RawMessage{formulas[*c.Series]})
 	return nil
 }
 
@@ -138,7 +139,7 @@ func formulasOf(filter map[string]json.RawMessage) (out []json.RawMessage) {
 	}
 	for _, text := range texts {
 		if text != "" {
-			out = append(out, management.Encode(map[string]string{"formula": text}))
+			out = append(out, storage.Encode(map[string]string{"formula": text}))
 		}
 	}
 	return out
@@ -150,7 +151,7 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 	node = maps.Clone(node)
 	delete(node, "compareFilter")
 	if filter != nil {
-		node["trendsFilter"] = management.Encode(filter)
+		node["trendsFilter"] = storage.Encode(filter)
 	}
 	if q.interval != "" {
 		// The current interval, the last complete one, and the one before it. Smoothing averages
@@ -160,16 +161,16 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 		if json.Unmarshal(filter["smoothingIntervals"], &smoothing) == nil && smoothing > 1 {
 			intervals += min(smoothing, 1000)
 		}
-		from := management.Encode("-" + strconv.FormatInt(intervals, 10) + intervalUnits[q.interval])
+		from := storage.Encode("-" + strconv.FormatInt(intervals, 10) + intervalUnits[q.interval])
 		if display == cumulativeDisplay {
 			from = management.JSONObject(node["dateRange"])["date_from"]
 			if management.JSONText(from) == "" {
 				from = json.RawMessage(`"-7d"`) // the default of queries (insights.md §3.1.2)
 			}
 		}
-		node["dateRange"] = management.Encode(map[string]json.RawMessage{"date_from": from})
+		node["dateRange"] = storage.Encode(map[string]json.RawMessage{"date_from": from})
 	}
-	q.query = management.Encode(node)
+	q.query = storage.Encode(node)
 }
 
 // alertFinding is the result of a check: the value, and if it is out of bounds, the sentence for

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindAlert is the kind of the records of alerts. Parent is the project, ID the alert's UUID, Other
@@ -217,7 +218,7 @@ const (
 
 // put stores the task so that CheckDue finds it at the time due.
 func (t *alertTask) put(tx management.Tx, due time.Time) error {
-	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: management.SortTime(due), Data: management.Encode(t)})
+	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: storage.SortTime(due), Data: storage.Encode(t)})
 }
 
 // due returns the time at which the task of an enabled alert should be examined: the time of the

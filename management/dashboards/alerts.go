@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Bounds of alerts.
@@ -81,7 +82,7 @@ func newAlerts(c *core) (s Alerts) {
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAlert, Alert]{
 		Kind: kindAlert, ActivityScope: alertScope, Fields: AlertFields, NewestFirst: true,
 		Header: func(scope *management.Scope, a *storedAlert) resource.RecordHeader {
-			return resource.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: management.SortTime(a.Created.Time)}
+			return resource.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: storage.SortTime(a.Created.Time)}
 		},
 		New:   s.newAlert,
 		Rules: s.rules,
@@ -163,10 +164,10 @@ func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q C
 		}
 		find := management.Query{Kind: kindAlertCheck, Parent: a.ID, Descending: true, Limit: limit}
 		if !q.From.IsZero() {
-			find.From = management.SortTime(q.From)
+			find.From = storage.SortTime(q.From)
 		}
 		if !q.To.IsZero() {
-			find.To = management.SortTime(q.To)
+			find.To = storage.SortTime(q.To)
 		}
 		list, err := management.ListRecords[alertCheck](v.Tx, find)
 		out.Checks = list.Results
@@ -177,7 +178,7 @@ func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q C
 // addCheck stores a check and deletes the checks that are too old or too many.
 func (s *core) addCheck(tx management.Tx, a *storedAlert, c alertCheck) error {
 	c.ID, c.Created, c.State = s.Env.NewID(), management.NewStamp(s.Env.Now()), a.State
-	if err := tx.Put(&management.Record{Kind: kindAlertCheck, Parent: a.ID, ID: c.ID, Sort: management.SortTime(c.Created.Time), Data: management.Encode(c)}); err != nil {
+	if err := tx.Put(&management.Record{Kind: kindAlertCheck, Parent: a.ID, ID: c.ID, Sort: storage.SortTime(c.Created.Time), Data: storage.Encode(c)}); err != nil {
 		return err
 	}
 	// One check is added at a time, so deleting up to 20 old ones keeps up.
@@ -185,7 +186,7 @@ func (s *core) addCheck(tx management.Tx, a *storedAlert, c alertCheck) error {
 	if err != nil {
 		return err
 	}
-	old := management.SortTime(c.Created.Add(-checkLife))
+	old := storage.SortTime(c.Created.Add(-checkLife))
 	for i := range oldest {
 		if oldest[i].Sort >= old && count <= maxChecks {
 			break

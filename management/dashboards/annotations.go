@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindAnnotation is the kind of the records of annotations. Parent is the project in which it was
@@ -142,7 +143,7 @@ func (a *storedAnnotation) sort() string {
 	if a.Date == nil {
 		return "~"
 	}
-	return management.SortTime(a.Date.Time)
+	return storage.SortTime(a.Date.Time)
 }
 
 // rules validates the scope, and the dashboard and the insight that the annotation refers to.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // maxCollaborators is the greatest number of collaborators of a dashboard.
@@ -97,7 +98,7 @@ func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope
 		}
 		now := management.NewStamp(s.Env.Now())
 		c := collaboratorRecord{ID: s.Env.NewID(), User: u.UUID, Level: canEdit, Added: now, Updated: now}
-		err = tx.Put(&management.Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: management.SortTime(now.Time), Data: management.Encode(c)})
+		err = tx.Put(&management.Record{Kind: kindCollaborator, Parent: dashboardParent(d.ID), ID: u.UUID, Sort: storage.SortTime(now.Time), Data: storage.Encode(c)})
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +176,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Sc
 
 // logCollaborator adds to the log that a collaborator was added or removed.
 func (s Dashboards) logCollaborator(tx management.Tx, scope *management.Scope, d *dashboardRecord, u *management.User, added bool) error {
-	c := management.Change{Type: dashboardScope, Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
+	c := management.Change{Type: dashboardScope, Action: "created", Field: "collaborators", After: storage.Encode(u.Email)}
 	if !added {
 		c.Action, c.Before, c.After = "deleted", c.After, nil
 	}

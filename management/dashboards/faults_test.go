@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -76,7 +77,7 @@ func TestFaults_AlertChecks(t *testing.T) {
 			if err != nil {
 				return false, err
 			}
-			return true, tx.Put(&management.Record{Kind: kindMail, ID: string(management.Encode(id)), Data: management.Encode(n)})
+			return true, tx.Put(&management.Record{Kind: kindMail, ID: string(storage.Encode(id)), Data: storage.Encode(n)})
 		}
 		fail(after)
 		_, err := w.Dashboards.Alerts.CheckDue(t.Context())

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // shortIDLength is the number of characters of a short id.
@@ -69,12 +70,12 @@ const maxShortIDs = 10
 
 // putInsight stores an insight without logging the change, and sets its short id if it has none.
 func putInsight(tx management.Tx, project int64, i *insightRecord) error {
-	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.id(), Sort: management.SortTime(i.Created.Time), Hidden: i.Deleted}
+	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.id(), Sort: storage.SortTime(i.Created.Time), Hidden: i.Deleted}
 	for attempt := 0; ; attempt++ {
 		if i.ShortID == "" || attempt > 0 {
 			i.ShortID = shortIDOf(i.UUID, attempt)
 		}
-		r.Unique, r.Data = shortIDKey(project, i.ShortID), management.Encode(i)
+		r.Unique, r.Data = shortIDKey(project, i.ShortID), storage.Encode(i)
 		// With 62^8 short ids a collision is improbable, but the store rejects it.
 		if err := tx.Put(&r); !errors.Is(err, management.ErrDuplicate) || attempt == maxShortIDs {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindInsightView is the kind of the records of views: when a user last viewed an insight. Parent
@@ -74,7 +75,7 @@ func (s Insights) View(ctx context.Context, scope *management.Scope, id string) 
 		}
 		w := insightView{Insight: i.id(), User: scope.User.ID, ViewedAt: management.NewStamp(s.Env.Now())}
 		return nil, tx.Put(&management.Record{
-			Kind: kindInsightView, Parent: scope.Parent(), ID: w.id(), Other: viewerKey(scope), Sort: management.SortTime(w.ViewedAt.Time), Data: management.Encode(w),
+			Kind: kindInsightView, Parent: scope.Parent(), ID: w.id(), Other: viewerKey(scope), Sort: storage.SortTime(w.ViewedAt.Time), Data: storage.Encode(w),
 		})
 	})
 	return err
@@ -168,7 +169,7 @@ type trend struct {
 // descending number of users and then by id.
 func trends(tx management.Tx, scope *management.Scope, since time.Time) (out []trend, err error) {
 	list, err := lists.EveryRecord(tx, management.Query{
-		Kind: kindInsightView, Parent: scope.Parent(), From: management.SortTime(since), Descending: true,
+		Kind: kindInsightView, Parent: scope.Parent(), From: storage.SortTime(since), Descending: true,
 	}, func(*insightView) bool { return true })
 	if err != nil {
 		return nil, err

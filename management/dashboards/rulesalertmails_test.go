@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // mailCalls are the calls of an alertWorld that sends mails. "mails" returns the mails of the last
@@ -76,7 +77,7 @@ func TestAlerts_MailLines(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			w := newAlertWorld(t)
 			w.Run(t, mailCalls(t, w), append(found(c.condition, c.threshold, c.config, c.insight, c.result, `{"state":"Firing","last_notified_at":"2026-01-05T12:00:04Z","checks":[{"targets_notified":true}]}`),
-				ruletest.Row{"clients.md §9.4", "-", "mails", ``, fmt.Sprintf(`{"queued":1,"mails":[{"Project":1,"Users":[2],"Subject":"Alert N is firing","Lines":[%s]}]}`, management.Encode(c.want))}))
+				ruletest.Row{"clients.md §9.4", "-", "mails", ``, fmt.Sprintf(`{"queued":1,"mails":[{"Project":1,"Users":[2],"Subject":"Alert N is firing","Lines":[%s]}]}`, storage.Encode(c.want))}))
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -315,7 +316,7 @@ func TestAlerts_CheckLimits(t *testing.T) {
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 998 { // with the two above 1000
 			at := w.Clock.Add(-time.Hour - time.Duration(n)*time.Second)
-			r := management.Record{Kind: "alert_check", Parent: w.id, ID: fmt.Sprint("old ", n), Sort: management.SortTime(at), Data: management.Encode(map[string]any{"id": fmt.Sprint(n), "created_at": management.NewStamp(at)})}
+			r := management.Record{Kind: "alert_check", Parent: w.id, ID: fmt.Sprint("old ", n), Sort: storage.SortTime(at), Data: storage.Encode(map[string]any{"id": fmt.Sprint(n), "created_at": management.NewStamp(at)})}
 			if err := tx.Put(&r); err != nil {
 				return err
 			}

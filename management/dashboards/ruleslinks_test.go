@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -62,7 +63,7 @@ func TestDashboards_Links(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		o.Meta = management.Encode(management.OrganizationMeta{NoPublicSharing: true})
+		o.Meta = storage.Encode(management.OrganizationMeta{NoPublicSharing: true})
 		return tx.PutOrganization(o)
 	}))
 	opens("the organization shares nothing", second.AccessToken, management.NotFound, "not_found")

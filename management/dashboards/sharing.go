@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Bounds of links.
@@ -55,14 +56,14 @@ func (c *sharingRecord) show() *sharing {
 
 // putSharing stores the sharing configuration of an object.
 func putSharing(tx management.Tx, x *linkTarget, c *sharingRecord) error {
-	return tx.Put(&management.Record{Kind: kindSharing, Parent: x.parent(), ID: sharingID, Data: management.Encode(c)})
+	return tx.Put(&management.Record{Kind: kindSharing, Parent: x.parent(), ID: sharingID, Data: storage.Encode(c)})
 }
 
 // putShareToken stores a token that is valid until a time. A zero time means that it does not
 // expire.
 func putShareToken(tx management.Tx, x *linkTarget, token string, until time.Time) error {
 	t := shareToken{Project: x.project, Dashboard: x.dashboardID(), Insight: x.insightID(), Until: management.NewStamp(until)}
-	return tx.Put(&management.Record{Kind: kindShareToken, Parent: x.parent(), ID: token, Unique: token, Data: management.Encode(t)})
+	return tx.Put(&management.Record{Kind: kindShareToken, Parent: x.parent(), ID: token, Unique: token, Data: storage.Encode(t)})
 }
 
 // sharingOf returns the sharing configuration of an object, or nil if there is none yet.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // tileFields are the fields of a tile in the body of a dashboard (§4.1.4). Other members are
@@ -153,7 +154,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 		return 0, err
 	}
 	// The encoded forms are compared in order to log only tiles that have changed.
-	before := management.Encode(t)
+	before := storage.Encode(t)
 	if v.Has("text") && (t.Text == nil || t.Text.Body != v.Text("text")) {
 		if t.Insight != "" {
 			return 0, management.Fault("text", "The tile shows an insight and has no text.")
@@ -172,7 +173,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 		}
 		management.Set(v, name, dst)
 	}
-	if v.Has("id") && v.Int("id") == t.ID && bytes.Equal(before, management.Encode(t)) {
+	if v.Has("id") && v.Int("id") == t.ID && bytes.Equal(before, storage.Encode(t)) {
 		return 0, nil
 	}
 	return t.ID, putTile(tx, d.ID, t)

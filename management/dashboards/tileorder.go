@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // ReorderFields are the fields of ReorderTiles (spec/clients.md §4).
@@ -106,6 +107,6 @@ func stack(tiles []tileRecord) {
 			layout["h"], layout["x"], layout["y"] = height, 0, bottom[screen]
 			bottom[screen] += height
 		}
-		tiles[i].Layouts = management.Encode(layouts)
+		tiles[i].Layouts = storage.Encode(layouts)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindTile is the kind of the records of tiles. Parent is the dashboard, Other the insight that the
@@ -83,7 +84,7 @@ func tileOfInsight(id string) string { return "insight:" + id }
 // putTile stores a tile of a dashboard.
 func putTile(tx management.Tx, dashboard int64, t *tileRecord) error {
 	r := management.Record{
-		Kind: kindTile, Parent: dashboardParent(dashboard), ID: strconv.FormatInt(t.ID, 10), Sort: management.SortNumber(t.ID), Hidden: t.Deleted, Data: management.Encode(t),
+		Kind: kindTile, Parent: dashboardParent(dashboard), ID: strconv.FormatInt(t.ID, 10), Sort: storage.SortNumber(t.ID), Hidden: t.Deleted, Data: storage.Encode(t),
 	}
 	if t.Insight != "" {
 		r.Other = tileOfInsight(t.Insight)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -128,7 +129,7 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	property := map[string]any{"key": storedflags.Enrollment + key, "type": "person", "operator": "exact", "value": []string{"true"}}
-	return management.Encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
+	return storage.Encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
 }
 
 // saveAttached sets the super groups and links of a flag and stores it if either has changed.
@@ -140,7 +141,7 @@ func (s Service) saveAttached(e *featureEdit, flag *storedflags.Flag, groups jso
 	}
 	if !unchanged {
 		filters["super_groups"] = groups
-		flag.Filters = management.Encode(filters)
+		flag.Filters = storage.Encode(filters)
 	}
 	flag.Links.Features = links
 	return s.stored.SaveLinked(e.Tx, e.Scope, flag)

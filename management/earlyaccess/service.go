@@ -4,6 +4,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -22,7 +23,7 @@ func New(env management.Env[storeTx]) *Service {
 	s.Resource = resource.NewResource(&env, resource.Spec[storeTx, storedFeature, feature]{
 		Kind: kindFeature, ActivityScope: "EarlyAccessFeature", Fields: Fields, Changes: ChangeFields, NewestFirst: true,
 		Header: func(_ *management.Scope, f *storedFeature) resource.RecordHeader {
-			return resource.RecordHeader{ID: f.ID, Title: f.Name, Sort: management.SortTime(f.Created.Time)}
+			return resource.RecordHeader{ID: f.ID, Title: f.Name, Sort: storage.SortTime(f.Created.Time)}
 		},
 		New: func(*view) (*storedFeature, error) {
 			return &storedFeature{featureSettings: featureSettings{ID: env.NewID(), Created: management.NewStamp(env.Now())}}, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // assignee is the user or the role that an issue is assigned to. Its form in responses is the
@@ -50,7 +51,7 @@ func readAssignee(tx management.Tx, scope *management.Scope, raw json.RawMessage
 		var text string
 		_ = json.Unmarshal(raw, &text) // raw is a valid string
 		if typeName, id, ok := strings.Cut(text, ":"); ok {
-			parts["type"], parts["id"] = management.Encode(typeName), management.Encode(id)
+			parts["type"], parts["id"] = storage.Encode(typeName), storage.Encode(id)
 			break
 		}
 		fallthrough
@@ -91,7 +92,7 @@ func readAssigneeID(tx management.Tx, scope *management.Scope, typeName string, 
 	case typeName == assigneeUser:
 		return nil, management.Fault(field, "User assignee IDs must be integers.")
 	}
-	r, err := tx.Get(management.KindRole, scope.Organization.ID, uuid)
+	r, err := tx.Get(storage.KindRole, scope.Organization.ID, uuid)
 	if err == nil && r == nil {
 		err = management.CodedFault(management.CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", uuid)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // maxFingerprint is the greatest length of a client's fingerprint, in characters. A longer one is
@@ -113,7 +114,7 @@ func exceptionText(raw json.RawMessage) string {
 func fingerprintHash(parts []string) string {
 	h := sha256.New()
 	for _, p := range parts {
-		h.Write(management.Encode(p))
+		h.Write(storage.Encode(p))
 		h.Write([]byte{0})
 	}
 	return hex.EncodeToString(h.Sum(nil))

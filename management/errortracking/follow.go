@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // The names and the limits of the follower.
@@ -213,7 +214,7 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	}
 	failure := &ruleFailure{
 		Message: message,
-		Issue:   management.Encode(map[string]string{"status": i.Status, "name": i.Name, "description": i.Description}),
+		Issue:   storage.Encode(map[string]string{"status": i.Status, "name": i.Name, "description": i.Description}),
 		Props:   json.RawMessage("{}"),
 	}
 	if len(e.Properties) <= maxRuleProps && json.Valid([]byte(e.Properties)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindIssue is the kind of the records of issues. Unique is the project and the fingerprint, Other
@@ -73,7 +74,7 @@ var issueStatus = management.Field{Name: "status", Type: management.Choice, Choi
 func (s Service) Issues(ctx context.Context, scope *management.Scope, status string, p management.Page) (management.List[Issue], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if status != "" {
-		if _, err := issueStatus.Read(management.Encode(status)); err != nil {
+		if _, err := issueStatus.Read(storage.Encode(status)); err != nil {
 			return management.List[Issue]{}, err
 		}
 		q.Other = issuesOf(scope.Project.ID, status)
@@ -97,7 +98,7 @@ func (c *Config) issueResource() resource.Resource[management.Tx, storedIssue, I
 		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: IssueFields, NewestFirst: true,
 		Header: func(scope *management.Scope, i *storedIssue) resource.RecordHeader {
 			return resource.RecordHeader{
-				ID: i.ID, Title: i.Name, Other: issuesOf(scope.Project.ID, i.Status), Sort: management.SortTime(i.LastSeen.Time), Unique: issueUnique(scope.Project.ID, i.Fingerprint),
+				ID: i.ID, Title: i.Name, Other: issuesOf(scope.Project.ID, i.Status), Sort: storage.SortTime(i.LastSeen.Time), Unique: issueUnique(scope.Project.ID, i.Fingerprint),
 			}
 		},
 		Rules: func(e *resource.Edit[management.Tx, storedIssue]) (err error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Config has the dependencies of a Service. Only Env is required.
@@ -94,7 +95,7 @@ func (c *Config) ruleResource() resource.Resource[management.Tx, storedRule, ass
 		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
 		Header: func(_ *management.Scope, r *storedRule) resource.RecordHeader {
 			// The keys are shifted so that negative ones are sorted correctly as strings.
-			return resource.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
+			return resource.RecordHeader{ID: r.ID, Sort: storage.SortNumber(r.OrderKey+ruleKeys) + "/" + storage.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
 			return &storedRule{assignmentRule: assignmentRule{ID: c.Env.NewID()}}, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/errortracking"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -128,7 +129,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 					return err
 				}
 				members["filters"] = json.RawMessage(filters)
-				r.Data = management.Encode(members)
+				r.Data = storage.Encode(members)
 				return tx.Put(r)
 			})
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -175,7 +176,7 @@ func (c *experimentCopy) copyFlag() (*storedflags.Flag, error) {
 		}
 	}
 	flag, err = c.stored.MakeLinked(c.target.Tx, c.target.Scope, storedflags.Draft{
-		Key: c.draft.FlagKey, Name: "Feature Flag for Experiment " + c.draft.Name, Context: "experiments", Filters: management.Encode(filters),
+		Key: c.draft.FlagKey, Name: "Feature Flag for Experiment " + c.draft.Name, Context: "experiments", Filters: storage.Encode(filters),
 	})
 	return flag, moveKeyFault(err)
 }
@@ -217,9 +218,9 @@ func (c *experimentCopy) renewIDs() error {
 		for _, m := range metrics {
 			newID := c.env.NewID()
 			ids[management.JSONText(m["uuid"])] = newID
-			m["uuid"] = management.Encode(newID)
+			m["uuid"] = storage.Encode(newID)
 		}
-		*list = management.Encode(metrics)
+		*list = storage.Encode(metrics)
 	}
 	for _, order := range []*json.RawMessage{&x.MetricsOrder, &x.SecondaryOrder} {
 		var uuids []string
@@ -229,7 +230,7 @@ func (c *experimentCopy) renewIDs() error {
 		for i, uuid := range uuids {
 			uuids[i] = cmp.Or(ids[uuid], uuid)
 		}
-		*order = management.Encode(uuids)
+		*order = storage.Encode(uuids)
 	}
 	// The slice is shared with the original.
 	x.Saved = slices.Clone(x.Saved)
@@ -256,7 +257,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 		// Saved metrics have a name outside of the query, which would be lost.
 		query := management.JSONObject(saved[i].Query)
 		if management.EmptyJSON(query["name"]) {
-			query["name"] = management.Encode(saved[i].Name)
+			query["name"] = storage.Encode(saved[i].Name)
 		}
 		to := &x.Metrics
 		if saved[i].isSecondary() {
@@ -264,13 +265,13 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 		}
 		var list []json.RawMessage
 		_ = json.Unmarshal(*to, &list) // null or a list
-		*to = management.Encode(append(list, management.Encode(query)))
+		*to = storage.Encode(append(list, storage.Encode(query)))
 	}
 	// Metrics and exposure criteria can filter on cohorts and count actions.
 	references := projectReferences{cohorts: map[string]bool{}, actions: map[string]bool{}}
 	for _, part := range []*json.RawMessage{&x.Metrics, &x.MetricsSecondary, &x.Exposure} {
 		if !management.EmptyJSON(*part) {
-			*part = management.Encode(references.strip(decodeJSON(*part)))
+			*part = storage.Encode(references.strip(decodeJSON(*part)))
 		}
 	}
 	warnings = []string{}

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -55,6 +56,6 @@ type experimentEdit = resource.Edit[storeTx, storedExperiment]
 // they are not UUIDs, because clients choose them.
 func (s Service) ensureUUID(metric map[string]json.RawMessage) {
 	if management.JSONText(metric["uuid"]) == "" {
-		metric["uuid"] = management.Encode(s.env.NewID())
+		metric["uuid"] = storage.Encode(s.env.NewID())
 	}
 }

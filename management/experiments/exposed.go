@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -68,7 +69,7 @@ func (x *storedExperiment) peopleQuery(flag *storedflags.Flag) json.RawMessage {
 	if !management.EmptyJSON(x.Exposure) {
 		q["exposure_criteria"] = x.Exposure
 	}
-	return management.Encode(q)
+	return storage.Encode(q)
 }
 
 // checkFreeze returns an error if the exposure of the experiment cannot be frozen, whoever was
@@ -119,10 +120,10 @@ func (s Service) freeze(e *experimentEdit, flag *storedflags.Flag, exposed *expo
 			group := management.JSONObject(raw)
 			var properties []json.RawMessage
 			_ = json.Unmarshal(group["properties"], &properties) // stored flags have been validated
-			filter := management.Encode(map[string]any{"key": "id", "type": "cohort", "operator": "in", "value": cohort.ID})
-			group["properties"] = management.Encode(append(properties, filter))
-			group["exposure_frozen"], group["exposure_frozen_cohort"] = management.Encode(true), management.Encode(cohort.ID)
-			groups[i] = management.Encode(group)
+			filter := storage.Encode(map[string]any{"key": "id", "type": "cohort", "operator": "in", "value": cohort.ID})
+			group["properties"] = storage.Encode(append(properties, filter))
+			group["exposure_frozen"], group["exposure_frozen_cohort"] = storage.Encode(true), storage.Encode(cohort.ID)
+			groups[i] = storage.Encode(group)
 		}
 		return groups, nil
 	})
@@ -131,7 +132,7 @@ func (s Service) freeze(e *experimentEdit, flag *storedflags.Flag, exposed *expo
 // unfreeze removes the cohort of the exposed people from the conditions of the flag. Call deletes
 // the cohort.
 func unfreeze(x *storedExperiment, flag *storedflags.Flag, _ management.Values, _ management.Stamp) {
-	cohort := string(management.Encode(*x.Frozen))
+	cohort := string(storage.Encode(*x.Frozen))
 	x.Frozen = nil
 	// The change returns no error, and stored flags have been validated.
 	_ = flag.EditConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
@@ -146,13 +147,13 @@ func unfreeze(x *storedExperiment, flag *storedflags.Flag, _ management.Values, 
 					remaining = append(remaining, property)
 				}
 			}
-			group["properties"] = management.Encode(remaining)
+			group["properties"] = storage.Encode(remaining)
 			// The flag may have been frozen by another experiment, too.
 			if string(group["exposure_frozen_cohort"]) == cohort {
 				delete(group, "exposure_frozen")
 				delete(group, "exposure_frozen_cohort")
 			}
-			groups[i] = management.Encode(group)
+			groups[i] = storage.Encode(group)
 		}
 		return groups, nil
 	})

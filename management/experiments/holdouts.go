@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -31,7 +32,7 @@ func newHoldouts(experiments *Service) (s Holdouts) {
 		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
 		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
 		Header: func(_ *management.Scope, h *storedHoldout) resource.RecordHeader {
-			return resource.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: management.SortTime(h.CreatedAt.Time)}
+			return resource.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: storage.SortTime(h.CreatedAt.Time)}
 		},
 		Load: definitions.LoadNumbered[storedHoldout](kindHoldout),
 		New: func(v *view) (*storedHoldout, error) {
@@ -90,7 +91,7 @@ func (h *storedHoldout) tidyFilters() error {
 		return management.Fault("filters", "A holdout applies to all persons: properties must be empty.")
 	}
 	// Write the filter in one form, whatever members the client has sent.
-	h.Filters = management.Encode([]any{map[string]any{
+	h.Filters = storage.Encode([]any{map[string]any{
 		"properties": []any{}, "rollout_percentage": share, "variant": fmt.Sprintf("holdout-%d", h.ID),
 	}})
 	return nil
@@ -130,8 +131,8 @@ func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 		return err
 	}
 	filters := withHoldout(flag.Filters, h)
-	// Both sides are encoded by management.Encode, which sorts the members.
-	if bytes.Equal(filters, management.Encode(management.JSONObject(flag.Filters))) {
+	// Both sides are encoded by storage.Encode, which sorts the members.
+	if bytes.Equal(filters, storage.Encode(management.JSONObject(flag.Filters))) {
 		return nil
 	}
 	if err := v.RequireAccess(management.Editor, flag.AccessObject()); err != nil {
@@ -149,9 +150,9 @@ func withHoldout(filters json.RawMessage, h *storedHoldout) json.RawMessage {
 	// holdout_groups is the former name of holdout.
 	delete(out, "holdout_groups")
 	if h != nil {
-		out["holdout"] = management.Encode(map[string]any{"id": h.ID, "exclusion_percentage": json.Number(h.share())})
+		out["holdout"] = storage.Encode(map[string]any{"id": h.ID, "exclusion_percentage": json.Number(h.share())})
 	}
-	return management.Encode(out)
+	return storage.Encode(out)
 }
 
 // holdoutOf returns the holdout of an experiment, or nil if it has no holdout.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -214,14 +215,14 @@ func shipVariant(filters json.RawMessage, key string, everyone bool) json.RawMes
 			v["rollout_percentage"] = json.RawMessage("100")
 		}
 	}
-	multivariate["variants"] = management.Encode(variants)
-	out["multivariate"] = management.Encode(multivariate)
+	multivariate["variants"] = storage.Encode(variants)
+	out["multivariate"] = storage.Encode(multivariate)
 	if everyone {
 		// Conditions are evaluated in order, so the new one must be the first.
 		first := management.JSONObject(json.RawMessage(`{"properties":[],"rollout_percentage":100,"description":"Added automatically when the experiment was ended to keep only one variant."}`))
-		out["groups"] = management.Encode(append([]map[string]json.RawMessage{first}, groups...))
+		out["groups"] = storage.Encode(append([]map[string]json.RawMessage{first}, groups...))
 	}
-	return management.Encode(out)
+	return storage.Encode(out)
 }
 
 // Call performs the transition with the given name, which must be a key of Calls. The

@@ -10,6 +10,7 @@ import (
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -65,13 +66,13 @@ func (x *storedExperiment) addSavedMetrics(v *view, out *stats.Experiment) error
 	for i := range saved {
 		query := management.JSONObject(saved[i].Query)
 		if management.EmptyJSON(query["name"]) {
-			query["name"] = management.Encode(saved[i].Name)
+			query["name"] = storage.Encode(saved[i].Name)
 		}
 		to := &out.Primary
 		if saved[i].isSecondary() {
 			to = &out.Secondary
 		}
-		*to = append(*to, management.Encode(query))
+		*to = append(*to, storage.Encode(query))
 	}
 	sortMetrics(out.Primary, x.MetricsOrder)
 	sortMetrics(out.Secondary, x.SecondaryOrder)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // metricTypes are the types of metrics (experiments.md §3.2).
@@ -58,7 +59,7 @@ func (s Service) tidyMetrics(e *experimentEdit) error {
 			seen[uuid] = true
 		}
 		if len(metrics) > 0 {
-			*list = management.Encode(metrics)
+			*list = storage.Encode(metrics)
 		}
 	}
 	return s.setFingerprints(e.View, e.After)
@@ -159,9 +160,9 @@ func (s Service) setFingerprints(v *view, x *storedExperiment) error {
 			continue
 		}
 		for _, m := range metrics {
-			m["fingerprint"] = management.Encode(x.fingerprint(m, settings))
+			m["fingerprint"] = storage.Encode(x.fingerprint(m, settings))
 		}
-		*list = management.Encode(metrics)
+		*list = storage.Encode(metrics)
 	}
 	return nil
 }
@@ -213,9 +214,9 @@ func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, settin
 		input["excluded_variants"] = excluded
 	}
 	var sorted any // re-encoding the decoded value sorts the members of all objects
-	d := json.NewDecoder(bytes.NewReader(management.Encode(input)))
+	d := json.NewDecoder(bytes.NewReader(storage.Encode(input)))
 	d.UseNumber()
 	_ = d.Decode(&sorted) // just encoded, so valid
-	sum := sha256.Sum256(management.Encode(sorted))
+	sum := sha256.Sum256(storage.Encode(sorted))
 	return hex.EncodeToString(sum[:])
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -143,7 +144,7 @@ func TestExperiments_CopiedMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(management.Encode(got), &out); err != nil {
+		if err := json.Unmarshal(storage.Encode(got), &out); err != nil {
 			t.Fatal(err)
 		}
 		return out

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 func TestSavedMetrics_Rules(t *testing.T) {
@@ -239,7 +239,7 @@ func fingerprintOf(t *testing.T, w *ruletest.World, body string) string {
 		t.Fatalf("%s: %v", body, err)
 	}
 	var metrics []struct{ Fingerprint string }
-	if err := json.Unmarshal(management.Encode(x), &struct{ Metrics any }{&metrics}); err != nil || len(metrics) != 1 {
+	if err := json.Unmarshal(storage.Encode(x), &struct{ Metrics any }{&metrics}); err != nil || len(metrics) != 1 {
 		t.Fatalf("%s has %d metrics, %v", body, len(metrics), err)
 	}
 	return metrics[0].Fingerprint

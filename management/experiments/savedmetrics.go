@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindSavedMetric is the kind of the records of saved metrics: Parent is the project, ID the
@@ -69,7 +70,7 @@ func (s SavedMetrics) rules(e *resource.Edit[storeTx, storedSavedMetric]) error 
 		query["uuid"] = management.JSONObject(e.Before.Query)["uuid"]
 	}
 	s.experiments.ensureUUID(query)
-	m.Query = management.Encode(query)
+	m.Query = storage.Encode(query)
 	return nil
 }
 
@@ -173,8 +174,8 @@ func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 		}
 		query := management.JSONObject(m.Query)
 		// The fingerprint changes if the metric or the statistics method changes.
-		query["fingerprint"] = management.Encode(x.fingerprint(query, settings))
-		out = append(out, savedLinkView{x.Saved[i], x.ID, management.Encode(query), m.Name})
+		query["fingerprint"] = storage.Encode(x.fingerprint(query, settings))
+		out = append(out, savedLinkView{x.Saved[i], x.ID, storage.Encode(query), m.Name})
 	}
 	return out, err
 }

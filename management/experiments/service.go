@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -19,7 +20,7 @@ func New(environment management.Env[storeTx], flags featureflags.Flags, cohortSe
 	s.Resource = resource.NewResource(env, resource.Spec[storeTx, storedExperiment, Experiment]{
 		Kind: kindExperiment, ActivityScope: "Experiment", Fields: Fields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
 		Header: func(scope *management.Scope, e *storedExperiment) resource.RecordHeader {
-			return resource.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: management.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
+			return resource.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: storage.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},
 		Load: loadExperiment,
 		New: func(v *view) (*storedExperiment, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // effectiveSettings are the settings with which the results of an experiment are computed: its own,
@@ -73,24 +74,24 @@ func (s *effectiveSettings) statsConfig(x *storedExperiment) json.RawMessage {
 	if config == nil {
 		config = map[string]json.RawMessage{}
 	}
-	config["method"] = management.Encode(s.method)
+	config["method"] = storage.Encode(s.method)
 	if d.Level != nil {
-		setAbsent(config, "bayesian", "ci_level", management.Encode(*d.Level))
+		setAbsent(config, "bayesian", "ci_level", storage.Encode(*d.Level))
 		setAbsent(config, "frequentist", "alpha", json.RawMessage(alphas[*d.Level]))
 	}
 	if d.Sequential != nil {
-		setAbsent(config, "frequentist", "sequential_testing_enabled", management.Encode(*d.Sequential))
+		setAbsent(config, "frequentist", "sequential_testing_enabled", storage.Encode(*d.Sequential))
 	}
 	if d.Tuning != nil {
-		setAbsent(config, "frequentist", "sequential_tuning_parameter", management.Encode(*d.Tuning))
+		setAbsent(config, "frequentist", "sequential_tuning_parameter", storage.Encode(*d.Tuning))
 	}
 	if d.Cuped != nil {
-		setAbsent(config, "cuped", "enabled", management.Encode(*d.Cuped))
+		setAbsent(config, "cuped", "enabled", storage.Encode(*d.Cuped))
 	}
 	if d.CupedDays != nil {
-		setAbsent(config, "cuped", "lookback_days", management.Encode(*d.CupedDays))
+		setAbsent(config, "cuped", "lookback_days", storage.Encode(*d.CupedDays))
 	}
-	return management.Encode(config)
+	return storage.Encode(config)
 }
 
 // setAbsent sets a member of an object inside of config, unless it is there and not null.
@@ -101,6 +102,6 @@ func setAbsent(config map[string]json.RawMessage, object, member string, value j
 	}
 	if raw := members[member]; len(raw) == 0 || string(raw) == "null" {
 		members[member] = value
-		config[object] = management.Encode(members)
+		config[object] = storage.Encode(members)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	stats "github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -72,14 +73,14 @@ func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 	switch {
 	// Variants in the parameters replace those of the flag.
 	case !management.EmptyJSON(variants):
-		out["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": variants})
+		out["multivariate"] = storage.Encode(map[string]json.RawMessage{"variants": variants})
 	case current == nil:
 		out["multivariate"] = json.RawMessage(`{"variants":[{"key":"control","name":"Control Group","rollout_percentage":50},{"key":"test","name":"Test Variant","rollout_percentage":50}]}`)
 	}
 	if index, ok := parameters["aggregation_group_type_index"]; ok {
 		out["aggregation_group_type_index"] = index
 	}
-	return management.Encode(out)
+	return storage.Encode(out)
 }
 
 // withVariants returns the parameters with their variants replaced by those in the flag's
@@ -91,7 +92,7 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 		return parameters
 	}
 	object["feature_flag_variants"] = variants
-	return management.Encode(object)
+	return storage.Encode(object)
 }
 
 // takeSplits renames split_percent of the variants in the parameters of a request to
@@ -119,8 +120,8 @@ func (x *storedExperiment) takeSplits(v management.Values) error {
 		renamed = true
 	}
 	if renamed {
-		parameters["feature_flag_variants"] = management.Encode(variants)
-		x.Parameters = management.Encode(parameters)
+		parameters["feature_flag_variants"] = storage.Encode(variants)
+		x.Parameters = storage.Encode(parameters)
 	}
 	return nil
 }
@@ -141,8 +142,8 @@ func withSplits(parameters json.RawMessage) json.RawMessage {
 			variant["split_percent"] = rollout
 		}
 	}
-	object["feature_flag_variants"] = management.Encode(variants)
-	return management.Encode(object)
+	object["feature_flag_variants"] = storage.Encode(variants)
+	return storage.Encode(object)
 }
 
 // changeVariants applies the variants in the experiment's parameters to its flag. If draft is
@@ -184,10 +185,10 @@ func setShares(flag *storedflags.Flag, list []experimentVariant) error {
 			return err
 		}
 		for i := range variants {
-			variants[i]["rollout_percentage"] = management.Encode(list[i].Rollout)
+			variants[i]["rollout_percentage"] = storage.Encode(list[i].Rollout)
 		}
-		multivariate["variants"] = management.Encode(variants)
-		filters["multivariate"] = management.Encode(multivariate)
+		multivariate["variants"] = storage.Encode(variants)
+		filters["multivariate"] = storage.Encode(multivariate)
 		return nil
 	})
 }

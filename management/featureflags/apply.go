@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -158,10 +159,10 @@ func (a *documentApplier) draftCohort(w *namedEntry) (*cohortDraft, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := management.Body{Members: map[string]json.RawMessage{"filters": management.Encode(filters)}}
+	body := management.Body{Members: map[string]json.RawMessage{"filters": storage.Encode(filters)}}
 	for name, value := range w.entry {
 		if name != "filters" {
-			body.Members[name] = management.Encode(value)
+			body.Members[name] = storage.Encode(value)
 		}
 	}
 	if c.values, err = storedcohorts.Fields.Change(body); err != nil {
@@ -219,7 +220,7 @@ func (a *documentApplier) draftFlag(w *namedEntry) (*storedflags.Flag, error) {
 	if record["filters"], err = a.current.resolveNames(w.entry["filters"]); err != nil {
 		return nil, err
 	}
-	next, err := storedflags.Decode(a.scope.Project.ID, &management.Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: management.Encode(f.Meta), Origin: f.Origin})
+	next, err := storedflags.Decode(a.scope.Project.ID, &management.Definition{ID: f.ID, Key: f.Key, Record: wire.MustEncode(record), Meta: storage.Encode(f.Meta), Origin: f.Origin})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -176,7 +177,7 @@ func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err erro
 
 // Put implements definitions.Tx. Entries of the log and versions of flags are buffered until flush.
 func (d *bufferedTx) Put(r *management.Record) error {
-	if r.Kind != management.KindActivity && r.Kind != storedflags.KindVersion {
+	if r.Kind != storage.KindActivity && r.Kind != storedflags.KindVersion {
 		return d.storeTx.Put(r)
 	}
 	stored := *r
@@ -189,7 +190,7 @@ const activityNumbers = 1000
 
 // Next implements definitions.Tx.
 func (d *bufferedTx) Next(name string) (n int64, err error) {
-	if name != management.KindActivity {
+	if name != storage.KindActivity {
 		return d.storeTx.Next(name)
 	}
 	if d.next == d.last {

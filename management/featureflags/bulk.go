@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -99,7 +100,7 @@ func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b manage
 		if err != nil {
 			return nil, err
 		}
-		ids = management.Encode(found.IDs)
+		ids = storage.Encode(found.IDs)
 	}
 	list, err := management.Items(&management.Field{Name: "ids"}, ids, "list")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -33,7 +34,7 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 			return &flagCheck{l.Show()}, err
 		}
 		// The id and the API key in the body are not members of a flag.
-		storedflags.FindUnknownKeys(flags.FlagPart, management.Encode(definitions.Omit(definitions.Omit(b.Members, "personal_api_key"), "id")), nil, l)
+		storedflags.FindUnknownKeys(flags.FlagPart, storage.Encode(definitions.Omit(definitions.Omit(b.Members, "personal_api_key"), "id")), nil, l)
 		for _, fault := range faults {
 			if err := l.Add("", fault); err != nil {
 				return nil, err

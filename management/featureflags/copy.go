@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -141,7 +142,7 @@ func (s Flags) exportFlag(tx storeTx, scope *management.Scope, v management.Valu
 	if v.Bool("disable_copied_flag") {
 		all.flags[key]["active"] = false
 	}
-	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), paste, nil
+	return storage.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), paste, nil
 }
 
 // copyTo applies the document of a flag to one project, and creates the scheduled changes there. It

@@ -15,6 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
@@ -278,7 +279,7 @@ func canonicalFlag(o entry) (entry, error) {
 
 // cohortObject returns a cohort in the form of a document.
 func (d *document) cohortObject(name string, c *storedcohorts.Cohort) entry {
-	out, _ := wire.Value(management.Encode(c.Record)).(entry)
+	out, _ := wire.Value(storage.Encode(c.Record)).(entry)
 	out["name"] = name
 	storedcohorts.Canonical(out)
 	for _, name := range notInDocuments {

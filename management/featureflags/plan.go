@@ -11,6 +11,7 @@ import (
 
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -96,7 +97,7 @@ func newDecider(tx storeTx, scope *management.Scope) (*decider, error) {
 		return nil, err
 	}
 	document["flags"], document["cohorts"], document["group_type_mapping"] = records, byID, types
-	definitions, err := flags.ParseDefinitions(management.Encode(document))
+	definitions, err := flags.ParseDefinitions(storage.Encode(document))
 	if err != nil {
 		return nil, err
 	}

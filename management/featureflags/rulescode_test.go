@@ -6,6 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -247,7 +248,7 @@ func TestFlags_Copy(t *testing.T) {
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		for _, p := range []management.ProjectRecord{
 			{ID: copyProject, Organization: ruletest.Organization, Name: "Copy", APIKey: "phc_3"},
-			{ID: closedProject, Organization: ruletest.Organization, Name: "Closed", APIKey: "phc_4", Meta: management.Encode(management.ProjectMeta{Default: management.NoAccess})},
+			{ID: closedProject, Organization: ruletest.Organization, Name: "Closed", APIKey: "phc_4", Meta: storage.Encode(management.ProjectMeta{Default: management.NoAccess})},
 			{ID: filedProject, Organization: ruletest.Organization, Name: "Filed", APIKey: "phc_5"},
 		} {
 			if err := tx.PutProject(&p); err != nil {

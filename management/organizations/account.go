@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Account manages the caller's own user, /api/users/@me (§1.9), and personal keys (§1.10).
@@ -268,10 +269,10 @@ func setUserSettings(u *management.User, v management.Values) error {
 	}
 	for name := range userSettings {
 		if v.Has(name) {
-			u.Settings[name] = management.Encode(v[name])
+			u.Settings[name] = storage.Encode(v[name])
 		}
 	}
-	if len(management.Encode(u.Settings)) > maxUserSettings {
+	if len(storage.Encode(u.Settings)) > maxUserSettings {
 		return management.CodedFault(management.CodeMaxLength, "", "The settings of a user may have no more than %d bytes.", maxUserSettings)
 	}
 	return nil
@@ -360,14 +361,14 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 				return err
 			}
 		}
-		return tx.Delete(management.KindUser, "", c.User.UUID)
+		return tx.Delete(storage.KindUser, "", c.User.UUID)
 	})
 }
 
 // newUser returns a new user with the next number, without storing it.
 func (s *core) newUser(tx Tx, email, firstName string) (*management.User, error) {
 	// Users have a number for the API, and a uuid under which they are stored.
-	id, err := tx.Next(management.KindUser)
+	id, err := tx.Next(storage.KindUser)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Adoption describes the owner of organizations without members.
@@ -116,7 +117,7 @@ func organizationsWithoutMembers(tx Tx) (out []management.OrganizationRecord, er
 		return nil, err
 	}
 	for i := range all {
-		_, members, err := tx.List(management.Query{Kind: management.KindMember, Parent: all[i].ID, Limit: 1})
+		_, members, err := tx.List(management.Query{Kind: storage.KindMember, Parent: all[i].ID, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +203,7 @@ func organizationOf(tx Tx, k *management.KeyRecord) (string, error) {
 
 // firstOwner returns the owner with the oldest membership, or nil if the organization has no owner.
 func firstOwner(tx Tx, organization string) (*management.User, error) {
-	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: organization})
+	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: storage.KindMember, Parent: organization})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // browserSettings are the settings of a project for posthog-js, in the form of its remote
@@ -66,7 +67,7 @@ var browserReads = []string{
 
 // BrowserUnset is the JSON of browserSettings of a project without settings, for which
 // flags.Project.Browser is empty.
-var BrowserUnset = string(management.Encode(browserSettings{}))
+var BrowserUnset = string(storage.Encode(browserSettings{}))
 
 // browserOf returns the JSON of a project's browserSettings, or nil if the project has none of
 // browserReads and no running survey. surveys reports whether a survey runs; browsers show it
@@ -87,7 +88,7 @@ func browserOf(m *management.ProjectMeta, surveys bool) (json.RawMessage, error)
 		CapturePerformance: browserPerformance{isTrue(set.Performance), isTrue(set.WebVitals), allowedMetrics(set.WebVitalsMetrics)},
 		Surveys:            surveys && (set.Surveys == nil || *set.Surveys),
 	}
-	return management.Encode(out), nil
+	return storage.Encode(out), nil
 }
 
 // allowedMetrics returns the known metrics of a JSON list, or nil if raw is not a list.

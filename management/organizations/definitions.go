@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Vocabulary is a kind of names that events use, such as event names, for which users can store
@@ -234,7 +235,7 @@ func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabula
 		}
 	}
 	// The record has no Sort, since Details reads all records of a project.
-	if err := tx.Put(&management.Record{Kind: vocabulary.kind, Parent: parent, ID: d.ID, Data: management.Encode(details)}); err != nil {
+	if err := tx.Put(&management.Record{Kind: vocabulary.kind, Parent: parent, ID: d.ID, Data: storage.Encode(details)}); err != nil {
 		return err
 	}
 	after := any(auditDetails(details))

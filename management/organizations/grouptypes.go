@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindGroupType is the kind of records of the labels of group types: Parent is the project, ID the
@@ -78,7 +79,7 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 			}
 			// Later changes in the same request apply to the result of this one.
 			labels[index] = changed
-			record := management.Record{Kind: kindGroupType, Parent: management.ProjectParent(project), ID: strconv.Itoa(index), Data: management.Encode(changed)}
+			record := management.Record{Kind: kindGroupType, Parent: management.ProjectParent(project), ID: strconv.Itoa(index), Data: storage.Encode(changed)}
 			if err := tx.Put(&record); err != nil {
 				return nil, err
 			}

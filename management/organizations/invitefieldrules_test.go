@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Invitations after a change of the inviter, the organization or the domain (§4.5, decision 22).
@@ -90,8 +91,8 @@ func TestInvites_JoinMails(t *testing.T) {
 		u := management.User{ID: int64(100 + n), UUID: id, Email: fmt.Sprintf("m%d@example.com", n)}
 		m := management.Membership{ID: id, Organization: ours, User: id, Level: management.Member}
 		records = append(records,
-			management.Record{Kind: management.KindUser, ID: id, Sort: management.SortNumber(u.ID), Unique: u.Email, Data: management.Encode(u)},
-			management.Record{Kind: management.KindMember, Parent: ours, ID: id, Other: id, Sort: management.SortTime(ruletest.Start.AddDate(1, 0, n)), Data: management.Encode(m)})
+			management.Record{Kind: storage.KindUser, ID: id, Sort: storage.SortNumber(u.ID), Unique: u.Email, Data: storage.Encode(u)},
+			management.Record{Kind: storage.KindMember, Parent: ours, ID: id, Other: id, Sort: storage.SortTime(ruletest.Start.AddDate(1, 0, n)), Data: storage.Encode(m)})
 	}
 	w.putRecords(t, records...)
 	w.Run(t, w.calls(t), []ruletest.Row{

@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -329,13 +330,13 @@ func TestInvites_SecretsAreHashed(t *testing.T) {
 		var got struct {
 			Key string `json:"personal_api_key"`
 		}
-		_ = json.Unmarshal(management.Encode(out), &got)
+		_ = json.Unmarshal(storage.Encode(out), &got)
 		key = got.Key
 		return out, err
 	}
 	isStored := func(text string) (found bool) {
 		err := w.Store.Read(t.Context(), func(tx rooms.Tx) error {
-			for _, q := range []management.Query{{Kind: "invite", Parent: ours}, {Kind: "mail"}, {Kind: management.KindActivity, Parent: ours}, {Kind: management.KindUser}} {
+			for _, q := range []management.Query{{Kind: "invite", Parent: ours}, {Kind: "mail"}, {Kind: storage.KindActivity, Parent: ours}, {Kind: storage.KindUser}} {
 				list, _, err := tx.List(q)
 				if err != nil {
 					return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindInvite is the kind of records of invitations: Parent is the organization, Other the
@@ -86,7 +87,7 @@ func newInvites(c *core) Invites {
 		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, i *storedInvite) resource.RecordHeader {
 			return resource.RecordHeader{
-				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: management.SortNumber(i.Number), Unique: i.ID,
+				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: storage.SortNumber(i.Number), Unique: i.ID,
 			}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedInvite, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Invitation is the public part of an invitation, for everyone with its link.
@@ -319,7 +320,7 @@ func grantAccess(tx Tx, organization, user string, g projectGrant, now managemen
 	}
 	// An explicit rule of the user replaces the project's default.
 	meta.Members[user], meta.Updated = g.Level, now
-	p.Meta = management.Encode(meta)
+	p.Meta = storage.Encode(meta)
 	return tx.PutProject(p)
 }
 
@@ -332,7 +333,7 @@ func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *
 		return 0, err
 	}
 	// One more than the limit, since the new member is among them.
-	members, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: org.ID, Limit: maxJoinMails + 1})
+	members, err := management.ListRecords[management.Membership](tx, management.Query{Kind: storage.KindMember, Parent: org.ID, Limit: maxJoinMails + 1})
 	if err != nil {
 		return 0, err
 	}

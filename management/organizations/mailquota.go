@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindMailCount is the kind of records that count the mails queued on a UTC day: ID is the account.
@@ -62,7 +63,7 @@ func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
 		if c.N++; c.N > a.limit {
 			return management.CodedFault(codeMailLimit, "", "The limit of %d emails per day has been reached. Try again tomorrow, or invite with \"send_email\": false and pass the link on.", a.limit)
 		}
-		if err := tx.Put(&management.Record{Kind: kindMailCount, ID: a.id, Data: management.Encode(c)}); err != nil {
+		if err := tx.Put(&management.Record{Kind: kindMailCount, ID: a.id, Data: storage.Encode(c)}); err != nil {
 			return err
 		}
 	}

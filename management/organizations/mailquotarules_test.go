@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -92,7 +93,7 @@ func TestMails_Limits(t *testing.T) {
 // and is not sent if there is no such user.
 func waiting(id, user string, due time.Time) management.Record {
 	mail := map[string]any{"id": id, "joined": user, "organization": ours, "to": id + "@example.com", "created_at": management.NewStamp(ruletest.Start)}
-	return management.Record{Kind: "mail", ID: id, Sort: management.SortTime(due), Data: management.Encode(mail)}
+	return management.Record{Kind: "mail", ID: id, Sort: storage.SortTime(due), Data: storage.Encode(mail)}
 }
 
 // One call of DeliverMail sends at most 100 mails, and returns the time of the next call.
@@ -123,7 +124,7 @@ func TestMails_Batch(t *testing.T) {
 			for i := range c.sent {
 				w.Clock, w.mails = w.Clock.Add(time.Second), nil
 				next, err := w.Organizations.DeliverMail(t.Context())
-				if got := string(management.Encode(management.NewStamp(next))); err != nil || len(w.mails) != c.sent[i] || got != c.next[i] {
+				if got := string(storage.Encode(management.NewStamp(next))); err != nil || len(w.mails) != c.sent[i] || got != c.next[i] {
 					t.Errorf("call %d: %d mails, next at %s, %v, want %d and %s", i, len(w.mails), got, err, c.sent[i], c.next[i])
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Members manages the members of organizations (§4.6).
@@ -77,7 +78,7 @@ func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuer
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[OrganizationMember], err error) {
 		// The filters need the users, so all memberships are read, and the page is cut afterwards.
-		records, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: scope.Organization.ID, Descending: q.Latest})
+		records, _, err := tx.List(management.Query{Kind: storage.KindMember, Parent: scope.Organization.ID, Descending: q.Latest})
 		if err != nil {
 			return out, err
 		}
@@ -237,7 +238,7 @@ func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	if err := management.DeleteMemberRules(tx, m); err != nil {
 		return err
 	}
-	if err := tx.Delete(management.KindMember, organization, uuid); err != nil {
+	if err := tx.Delete(storage.KindMember, organization, uuid); err != nil {
 		return err
 	}
 	if err := removeRoles(tx, organization, uuid); err != nil {

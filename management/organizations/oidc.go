@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // maxIdentities is the greatest number of accounts of a user, at most one for each issuer.
@@ -108,7 +109,7 @@ func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) erro
 		}
 	}
 	stored := storedIdentity{u.UUID, identity.Issuer, identity.Email, management.NewStamp(s.Env.Now())}
-	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: identity.hash(), Unique: identity.hash(), Data: management.Encode(stored)})
+	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: identity.hash(), Unique: identity.hash(), Data: storage.Encode(stored)})
 }
 
 // provision creates a user for an address of a domain with just-in-time provisioning. The user gets

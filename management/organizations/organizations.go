@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // scopeOrganization is the Activity.Scope of organizations.
@@ -86,7 +87,7 @@ func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, erro
 	if err != nil {
 		return nil, err
 	}
-	_, members, err := tx.List(management.Query{Kind: management.KindMember, Parent: o.ID, Limit: 1})
+	_, members, err := tx.List(management.Query{Kind: storage.KindMember, Parent: o.ID, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +260,7 @@ func sentText(b management.Body, name string) string {
 func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *management.OrganizationMeta, v management.Values) error {
 	// A role of another organization is treated as not existing.
 	if id := v.Text("default_role_id"); id != "" {
-		r, err := tx.Get(management.KindRole, o.ID, id)
+		r, err := tx.Get(storage.KindRole, o.ID, id)
 		if err != nil {
 			return err
 		}
@@ -289,7 +290,7 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 			*no = !yes
 		}
 	}
-	o.Meta = management.Encode(meta)
+	o.Meta = storage.Encode(meta)
 	return nil
 }
 
@@ -373,7 +374,7 @@ func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
 				return err
 			}
 		}
-		members, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: id})
+		members, _, err := tx.List(management.Query{Kind: storage.KindMember, Parent: id})
 		if err != nil {
 			return err
 		}
@@ -384,7 +385,7 @@ func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
 			}
 		}
 		// The projects stay in the store, marked as deleted; all other records are removed.
-		for _, kind := range []string{management.KindRole, kindDomain, kindInvite} {
+		for _, kind := range []string{storage.KindRole, kindDomain, kindInvite} {
 			if err := tx.DeleteUnder(kind, id); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // The outbox has two queues, so that webhooks that nobody answers do not delay mails. Sort of the
@@ -72,7 +73,7 @@ func (m *waitingMail) kind() string {
 
 // put stores the mail, to be sent at due.
 func (m *waitingMail) put(tx management.Tx, due time.Time) error {
-	r := &management.Record{Kind: m.kind(), ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)}
+	r := &management.Record{Kind: m.kind(), ID: m.ID, Sort: storage.SortTime(due), Data: storage.Encode(m)}
 	if m.Webhook != nil {
 		r.Other = m.Organization
 	}
@@ -188,7 +189,7 @@ func (s Service) claimMail(ctx context.Context, kind string) (claimed *waitingMa
 		}
 		for i := range list {
 			// Mails are sorted by due time: the remaining mails are not due.
-			if list[i].Sort > management.SortTime(now) {
+			if list[i].Sort > storage.SortTime(now) {
 				next, err = dueTime(&list[i])
 				return err
 			}

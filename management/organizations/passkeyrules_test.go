@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Passkeys follow console.md §5.2 and N4. The challenges of a world are challenge-1, challenge-2 and
@@ -189,7 +190,7 @@ func TestPasskeys_Limit(t *testing.T) {
 	w := newSignInWorld(t, false)
 	for n := range 19 {
 		id := fmt.Sprintf("0191f0a2-5b1c-7d3e-8f40-3000%08d", n)
-		w.putRecords(t, management.Record{Kind: "passkey", Parent: uuid("bob"), ID: id, Unique: id, Data: management.Encode(map[string]any{"id": id, "credential": map[string]any{}})})
+		w.putRecords(t, management.Record{Kind: "passkey", Parent: uuid("bob"), ID: id, Unique: id, Data: storage.Encode(map[string]any{"id": id, "credential": map[string]any{}})})
 	}
 	const full = `400 invalid_input - A user may have no more than 20 passkeys: remove one first.`
 	w.Run(t, w.calls(t), []ruletest.Row{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 const (
@@ -87,18 +88,18 @@ func ownerOf(tx Tx, u *management.User) (PasskeyOwner, []storedPasskey, error) {
 
 // put stores the passkey. unique is the hash of the credential's id.
 func (p *storedPasskey) put(tx Tx, unique string) error {
-	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: management.SortTime(p.CreatedAt.Time), Unique: unique, Data: management.Encode(p)})
+	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: storage.SortTime(p.CreatedAt.Time), Unique: unique, Data: storage.Encode(p)})
 }
 
 // storeChallenge stores a challenge until it is answered, and deletes expired ones. user is the
 // uuid of the user who adds a passkey, or empty for signing in.
 func (s *core) storeChallenge(tx Tx, user string, c *Challenge) error {
 	now := s.Env.Now()
-	if err := deleteChallenges(tx, management.SortTime(now)); err != nil {
+	if err := deleteChallenges(tx, storage.SortTime(now)); err != nil {
 		return err
 	}
 	x := &storedChallenge{ID: s.Env.NewID(), User: user, State: c.State}
-	return tx.Put(&management.Record{Kind: kindChallenge, ID: x.ID, Sort: management.SortTime(now.Add(challengeLife)), Unique: management.HashKey(c.Text), Data: management.Encode(x)})
+	return tx.Put(&management.Record{Kind: kindChallenge, ID: x.ID, Sort: storage.SortTime(now.Add(challengeLife)), Unique: management.HashKey(c.Text), Data: storage.Encode(x)})
 }
 
 // deleteChallenges deletes some of the challenges that expire before a time, and the oldest ones
@@ -126,7 +127,7 @@ func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error)
 	if err != nil {
 		return nil, err
 	}
-	if c == nil || c.User != user || r.Sort <= management.SortTime(s.Env.Now()) {
+	if c == nil || c.User != user || r.Sort <= storage.SortTime(s.Env.Now()) {
 		return nil, unauthenticated("This passkey was not requested, or the request is older than five minutes: try again.")
 	}
 	return c, tx.Delete(kindChallenge, "", c.ID)

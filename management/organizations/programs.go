@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 const (
@@ -137,7 +138,7 @@ func (s Programs) Begin(ctx context.Context, b management.Body, from string) (de
 			return err
 		}
 		// The user code is only in the header, as a hash; the header is kept for later changes.
-		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: management.SortTime(until), Unique: management.HashKey(user)}
+		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: storage.SortTime(until), Unique: management.HashKey(user)}
 		return p.put(tx)
 	})
 }
@@ -177,7 +178,7 @@ func checkProgramLimit(tx Tx, from string) error {
 
 // put stores the program under the header of its record.
 func (p *storedProgram) put(tx Tx) error {
-	p.record.Data = management.Encode(p)
+	p.record.Data = storage.Encode(p)
 	return tx.Put(&p.record)
 }
 
@@ -186,7 +187,7 @@ func (p *storedProgram) remove(tx Tx) error { return tx.Delete(kindProgram, "", 
 
 // decodeProgram returns the program of a record, or nil if there is no record or it has expired.
 func (s *core) decodeProgram(r *management.Record, err error) (*storedProgram, error) {
-	if err != nil || r == nil || r.Sort <= management.SortTime(s.Env.Now()) {
+	if err != nil || r == nil || r.Sort <= storage.SortTime(s.Env.Now()) {
 		return nil, err
 	}
 	p, err := management.Decode[storedProgram](r)
@@ -199,7 +200,7 @@ func (s *core) decodeProgram(r *management.Record, err error) (*storedProgram, e
 // deleteExpiredPrograms deletes some of the expired programs, with keys that they have not
 // received.
 func (s *core) deleteExpiredPrograms(tx Tx) error {
-	list, _, err := tx.List(management.Query{Kind: kindProgram, To: management.SortTime(s.Env.Now()), Limit: 100})
+	list, _, err := tx.List(management.Query{Kind: kindProgram, To: storage.SortTime(s.Env.Now()), Limit: 100})
 	for i := range list {
 		if err != nil {
 			return err

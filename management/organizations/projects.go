@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/approvals"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Projects manages projects and their keys (§5.8, §1.11).
@@ -362,7 +363,7 @@ func (s Projects) change(ctx context.Context, scope *management.Scope, work func
 		if err := work(e.Tx, e.After, &meta); err != nil {
 			return err
 		}
-		e.After.Meta = management.Encode(meta)
+		e.After.Meta = storage.Encode(meta)
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/approvals"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // projectSettings are the settings of a project for its SDKs and pages (§5.8). A null setting is
@@ -168,7 +169,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 		if engineSettings[name] != "" {
 			into = p.Settings
 		}
-		into[name] = management.Encode(value)
+		into[name] = storage.Encode(value)
 		// Null restores the default.
 		if value == nil && engineSettings[name] != "" {
 			delete(into, name)
@@ -182,7 +183,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 			meta.Default = management.NoAccess
 		}
 	}
-	if p.Meta = management.Encode(meta); len(p.Meta) > maxSettings {
+	if p.Meta = storage.Encode(meta); len(p.Meta) > maxSettings {
 		return management.CodedFault(management.CodeMaxLength, "", "The settings of a project may have no more than %d bytes.", maxSettings)
 	}
 	return nil
@@ -241,5 +242,5 @@ func settingsOf(m *management.ProjectMeta) (projectSettings, error) {
 		PathCleaning: null(), AutocaptureIgnoredErrors: null(), WebVitalsMetrics: null(), RecordingLinkedFlag: null(), RecordingNetwork: null(),
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), SnippetDefaults: null(), Recording: &no,
 	}
-	return out, json.Unmarshal(management.Encode(m.Settings), &out)
+	return out, json.Unmarshal(storage.Encode(m.Settings), &out)
 }

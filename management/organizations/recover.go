@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // ErrNoOwner is returned by RecoverKey if no organization has an owner.
@@ -109,7 +110,7 @@ func activeOwners(tx Tx) ([]*management.User, error) {
 
 // addOwners adds the active owners of an organization to a map by uuid.
 func addOwners(tx Tx, organization string, owners map[string]*management.User) error {
-	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: organization})
+	list, err := management.ListRecords[management.Membership](tx, management.Query{Kind: storage.KindMember, Parent: organization})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // RoleFields are the writable fields of a role, RoleMemberFields those of the assignment of a role
@@ -28,7 +29,7 @@ type storedRoleMember struct {
 // case.
 func (s *core) roleResource() resource.Resource[Tx, storedRole, role] {
 	return resource.NewResource(&s.Env, resource.Spec[Tx, storedRole, role]{
-		Kind: management.KindRole, ActivityScope: "Role", Fields: RoleFields, AdminsOnly: true, Parent: organizationParent,
+		Kind: storage.KindRole, ActivityScope: "Role", Fields: RoleFields, AdminsOnly: true, Parent: organizationParent,
 		Header: func(scope *management.Scope, r *storedRole) resource.RecordHeader {
 			name := strings.ToLower(r.Name)
 			return resource.RecordHeader{ID: r.ID, Title: r.Name, Sort: name, Unique: scope.Organization.ID + "/" + name}
@@ -58,7 +59,7 @@ func showRole(v *view, r *storedRole) (*role, error) {
 	if out.CreatedBy, err = v.Author(r.By); err != nil {
 		return nil, err
 	}
-	members, err := roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID})
+	members, err := roleMembers(v, management.Query{Kind: storage.KindRoleMember, Parent: r.ID})
 	out.Members = members.Results
 	return out, err
 }
@@ -123,7 +124,7 @@ func (s Service) DeleteRole(ctx context.Context, scope *management.Scope, id str
 // beforeRoleDelete deletes the assignments and access rules of a role, and the organization's
 // default role if it is this one.
 func (s *core) beforeRoleDelete(e *resource.Edit[Tx, storedRole]) error {
-	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.After.ID); err != nil {
+	if err := e.Tx.DeleteUnder(storage.KindRoleMember, e.After.ID); err != nil {
 		return err
 	}
 	if err := management.DeleteRoleRules(e.Tx, e.Organization.ID, e.After.ID); err != nil {
@@ -139,14 +140,14 @@ func (s *core) beforeRoleDelete(e *resource.Edit[Tx, storedRole]) error {
 	}
 	// The setting must not refer to a role that does not exist.
 	meta.DefaultRole = nil
-	reloaded.Organization.Meta = management.Encode(meta)
+	reloaded.Organization.Meta = storage.Encode(meta)
 	return e.Tx.PutOrganization(reloaded.Organization)
 }
 
 // roleMemberResource returns the resource of the assignments of one role, whose id is from a path.
 func (s Service) roleMemberResource(role string) resource.Resource[Tx, storedRoleMember, roleMember] {
 	return resource.NewResource(&s.Env, resource.Spec[Tx, storedRoleMember, roleMember]{
-		Kind: management.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
+		Kind: storage.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
 		Header: func(_ *management.Scope, m *storedRoleMember) resource.RecordHeader { return m.header() },
 		Load: func(v *view, id string, _ *management.Body) (*storedRoleMember, error) {
 			// Load checks that the role belongs to the caller's organization.
@@ -155,7 +156,7 @@ func (s Service) roleMemberResource(role string) resource.Resource[Tx, storedRol
 			if err != nil || !ok {
 				return nil, err
 			}
-			return resource.LoadRecord[storedRoleMember](v.Tx, management.KindRoleMember, r.ID, id)
+			return resource.LoadRecord[storedRoleMember](v.Tx, storage.KindRoleMember, r.ID, id)
 		},
 		New: func(v *view) (*storedRoleMember, error) {
 			return &storedRoleMember{ID: s.Env.NewID(), Organization: v.Organization.ID, Joined: management.NewStamp(s.Env.Now())}, nil
@@ -186,7 +187,7 @@ func (s Service) roleMemberResource(role string) resource.Resource[Tx, storedRol
 
 // header returns the indexed columns of an assignment.
 func (m *storedRoleMember) header() resource.RecordHeader {
-	return resource.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
+	return resource.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: storage.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
 }
 
 // assignDefaultRole assigns the organization's default_role_id, if there is one, to a new member.
@@ -197,13 +198,13 @@ func (s *core) assignDefaultRole(tx Tx, org *management.OrganizationRecord, user
 	}
 	m := &storedRoleMember{ID: s.Env.NewID(), Organization: org.ID, Role: *meta.DefaultRole, User: user, Joined: now}
 	h := m.header()
-	return tx.Put(&management.Record{Kind: management.KindRoleMember, Parent: h.Parent, ID: h.ID, Other: h.Other, Sort: h.Sort, Unique: h.Unique, Data: management.Encode(m)})
+	return tx.Put(&management.Record{Kind: storage.KindRoleMember, Parent: h.Parent, ID: h.ID, Other: h.Other, Sort: h.Sort, Unique: h.Unique, Data: storage.Encode(m)})
 }
 
 // RoleMembers returns a page of the members with a role, in the order in which they got it.
 func (s Service) RoleMembers(ctx context.Context, scope *management.Scope, role string, p management.Page) (management.List[roleMember], error) {
 	return resource.ReadOne(ctx, s.roles, scope, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
-		return roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
+		return roleMembers(v, management.Query{Kind: storage.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
@@ -224,7 +225,7 @@ func (s Service) RemoveRoleMember(ctx context.Context, scope *management.Scope, 
 
 // removeRoles removes all roles of an organization from a user.
 func removeRoles(tx Tx, organization, uuid string) error {
-	list, err := management.ListRecords[storedRoleMember](tx, management.Query{Kind: management.KindRoleMember, Other: uuid})
+	list, err := management.ListRecords[storedRoleMember](tx, management.Query{Kind: storage.KindRoleMember, Other: uuid})
 	if err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func removeRoles(tx Tx, organization, uuid string) error {
 		if m.Organization != organization {
 			continue
 		}
-		if err := tx.Delete(management.KindRoleMember, m.Role, m.ID); err != nil {
+		if err := tx.Delete(storage.KindRoleMember, m.Role, m.ID); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 const (
@@ -45,7 +46,7 @@ type Session struct {
 // putSession stores a session under the hash of its token.
 func putSession(tx Tx, m *management.Session, tokenHash string) error {
 	return tx.Put(&management.Record{
-		Kind: kindSession, Parent: m.User, ID: m.ID, Sort: management.SortTime(m.Created.Time), Unique: tokenHash, Data: management.Encode(m),
+		Kind: kindSession, Parent: m.User, ID: m.ID, Sort: storage.SortTime(m.Created.Time), Unique: tokenHash, Data: storage.Encode(m),
 	})
 }
 

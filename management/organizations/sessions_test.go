@@ -9,6 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -88,7 +89,7 @@ func TestSessions_WhoMay(t *testing.T) {
 		if err := tx.Put(&management.Record{Kind: "domain", Parent: ruletest.Organization, ID: "d", Unique: "example.com", Data: data}); err != nil {
 			return err
 		}
-		return tx.Delete(management.KindMember, ruletest.Organization, ruletest.UUID("bob"))
+		return tx.Delete(storage.KindMember, ruletest.Organization, ruletest.UUID("bob"))
 	})
 	if err != nil {
 		t.Fatal(err)

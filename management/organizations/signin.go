@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 const (
@@ -349,7 +350,7 @@ func (s *core) putLink(tx Tx, user, method, token string, until time.Time) error
 	}
 	l := &storedLink{ID: s.Env.NewID(), User: user, Method: method, Expires: management.NewStamp(until)}
 	return tx.Put(&management.Record{
-		Kind: kindLink, Parent: user, ID: l.ID, Sort: management.SortTime(s.Env.Now()), Unique: management.HashKey(token), Data: management.Encode(l),
+		Kind: kindLink, Parent: user, ID: l.ID, Sort: storage.SortTime(s.Env.Now()), Unique: management.HashKey(token), Data: storage.Encode(l),
 	})
 }
 

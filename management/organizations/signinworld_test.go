@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -31,8 +32,8 @@ type passkeyAnswer struct {
 func (a *authenticators) challenge(owner organizations.PasskeyOwner) (*organizations.Challenge, error) {
 	a.challenges++
 	text := fmt.Sprint("challenge-", a.challenges)
-	options := management.Encode(map[string]any{"challenge": text, "user": owner.Email, "excluded": len(owner.Credentials)})
-	return &organizations.Challenge{Text: text, Options: options, State: management.Encode(text)}, nil
+	options := storage.Encode(map[string]any{"challenge": text, "user": owner.Email, "excluded": len(owner.Credentials)})
+	return &organizations.Challenge{Text: text, Options: options, State: storage.Encode(text)}, nil
 }
 
 func (a *authenticators) BeginRegistration(_ organizations.Site, owner organizations.PasskeyOwner) (*organizations.Challenge, error) {
@@ -53,7 +54,7 @@ func (*authenticators) ReadAnswer(answer json.RawMessage) (challenge, id string,
 
 func (*authenticators) FinishRegistration(at organizations.Site, _ organizations.PasskeyOwner, state, answer json.RawMessage) (string, json.RawMessage, error) {
 	x, err := checkAnswer(at, state, answer, 0)
-	return x.ID, management.Encode(x), err
+	return x.ID, storage.Encode(x), err
 }
 
 func (*authenticators) FinishLogin(at organizations.Site, owner organizations.PasskeyOwner, state, answer json.RawMessage) (json.RawMessage, error) {
@@ -62,7 +63,7 @@ func (*authenticators) FinishLogin(at organizations.Site, owner organizations.Pa
 		return nil, err
 	}
 	x, err := checkAnswer(at, state, answer, stored.Counter)
-	return management.Encode(x), err
+	return storage.Encode(x), err
 }
 
 // checkAnswer accepts the answer to the challenge of state with a counter above a value.
@@ -211,12 +212,12 @@ func (w *world) programCalls(t *testing.T) ruletest.Calls {
 		"fixedprogram": func(callScope, string, string) (any, error) {
 			until := w.Clock.Add(organizations.ProgramLife)
 			w.putRecords(t, management.Record{
-				Kind: "program_sign_in", ID: "fixed", Sort: management.SortTime(until), Unique: management.HashKey("BCDF-GHJK"), Data: []byte(`{"id":"fixed","client":"fixed"}`),
+				Kind: "program_sign_in", ID: "fixed", Sort: storage.SortTime(until), Unique: management.HashKey("BCDF-GHJK"), Data: []byte(`{"id":"fixed","client":"fixed"}`),
 			})
 			return nil, nil
 		},
 		"poll": func(_ callScope, path, _ string) (any, error) {
-			return o.Poll(ctx, management.Body{Members: map[string]json.RawMessage{"device_code": management.Encode(path)}})
+			return o.Poll(ctx, management.Body{Members: map[string]json.RawMessage{"device_code": storage.Encode(path)}})
 		},
 		"pollbody": func(_ callScope, _, b string) (any, error) { return o.Poll(ctx, body(b)) },
 		"inspect":  w.sessionCall(t, func(scope callScope, _, b string) (any, error) { return o.Inspect(ctx, scope, body(b)) }),

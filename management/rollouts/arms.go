@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -149,7 +150,7 @@ func (a *rolloutArms) set(f *storedflags.Flag, percent float64) error {
 		return f.EditConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 			group := management.JSONObject(groups[0])
 			group["rollout_percentage"] = share(percent)
-			groups[0] = management.Encode(group)
+			groups[0] = storage.Encode(group)
 			return groups, nil
 		})
 	}
@@ -163,8 +164,8 @@ func (a *rolloutArms) set(f *storedflags.Flag, percent float64) error {
 		t := math.Round(a.combined*percent*1e6) / 1e8
 		variants[a.treatment]["rollout_percentage"] = share(t)
 		variants[a.control]["rollout_percentage"] = share(a.combined - t)
-		multivariate["variants"] = management.Encode(variants)
-		filters["multivariate"] = management.Encode(multivariate)
+		multivariate["variants"] = storage.Encode(variants)
+		filters["multivariate"] = storage.Encode(multivariate)
 		return nil
 	})
 }

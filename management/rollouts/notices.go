@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -51,8 +52,8 @@ func (x *storedRollout) show(v *view) (*Rollout, error) {
 	out := &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, creator, v.AccessTo(x.accessObject())}
 	if w := x.webhook(); w != nil {
 		notify := management.JSONObject(x.Notify)
-		notify["webhook"] = management.Encode(rolloutWebhook{URL: w.URL})
-		out.Notify = management.Encode(notify)
+		notify["webhook"] = storage.Encode(rolloutWebhook{URL: w.URL})
+		out.Notify = storage.Encode(notify)
 	}
 	return out, err
 }
@@ -146,7 +147,7 @@ func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t rollout
 		return err
 	}
 	// The receiver is not a user, so it has no access level.
-	record := management.JSONObject(management.Encode(response))
+	record := management.JSONObject(storage.Encode(response))
 	delete(record, "notify")
 	delete(record, "user_access_level")
 	now, err := s.Env.StoreNow(v.Tx)
@@ -154,7 +155,7 @@ func (s Service) callWebhook(v *view, x *storedRollout, f *noticeFlag, t rollout
 		return err
 	}
 	id := s.Env.NewID()
-	_, err = s.Webhook(v.Tx, notices.Webhook{Project: v.Project.ID, ID: id, URL: w.URL, Secret: w.Secret, Body: management.Encode(map[string]any{
+	_, err = s.Webhook(v.Tx, notices.Webhook{Project: v.Project.ID, ID: id, URL: w.URL, Secret: w.Secret, Body: storage.Encode(map[string]any{
 		"id": id, "at": management.NewStamp(now), "event": t.name, "reason": t.why, "project_id": v.Project.ID,
 		"feature_flag": f, "guarded_rollout": record, "evaluation": evaluation,
 	})})
@@ -180,7 +181,7 @@ func (s Service) tidyNotify(v *view, x *storedRollout, before json.RawMessage) e
 		if err := s.checkWebhook(w, webhookIn(before)); err != nil {
 			return err
 		}
-		notify["webhook"] = management.Encode(w)
+		notify["webhook"] = storage.Encode(w)
 	}
 	if raw := notify["emails"]; !management.EmptyJSON(raw) {
 		var emails []string
@@ -198,7 +199,7 @@ func (s Service) tidyNotify(v *view, x *storedRollout, before json.RawMessage) e
 			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", plain.ShortText(emails[missing]))
 		}
 	}
-	x.Notify = management.Encode(notify)
+	x.Notify = storage.Encode(notify)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Limits of a rollout's definition.
@@ -133,13 +134,13 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]stats
 			g.Name = guardName(g.Metric, i)
 		}
 		*to = append(*to, stats.Guard{Name: g.Name, Kind: kind, Decrease: g.Goal == "decrease", Tolerance: g.Tolerance})
-		p.metrics = append(p.metrics, management.Encode(g.Metric))
+		p.metrics = append(p.metrics, storage.Encode(g.Metric))
 	}
 	// Store an empty list instead of null.
 	if list == nil {
 		list = []rolloutGuard{}
 	}
-	*raw = management.Encode(list)
+	*raw = storage.Encode(list)
 	return nil
 }
 

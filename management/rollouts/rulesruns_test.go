@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -81,8 +82,8 @@ func (l *rolloutWorld) tasks(first, n int) {
 	err := l.Store.Write(l.t.Context(), func(tx rooms.Tx) error {
 		for id := first; id < first+n; id++ {
 			err := tx.Put(&management.Record{
-				Kind: "guarded_rollout_task", ID: fmt.Sprint(id), Other: management.ProjectParent(ruletest.Project), Sort: management.SortTime(l.Clock),
-				Data: management.Encode(map[string]int64{"project": ruletest.Project, "id": int64(id)}),
+				Kind: "guarded_rollout_task", ID: fmt.Sprint(id), Other: management.ProjectParent(ruletest.Project), Sort: storage.SortTime(l.Clock),
+				Data: storage.Encode(map[string]int64{"project": ruletest.Project, "id": int64(id)}),
 			})
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -78,14 +79,14 @@ func (l *rolloutWorld) damage(kind, parent, id, from, to string) {
 func TestRollouts_DamagedTask(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	err := l.Store.Write(t.Context(), func(tx rooms.Tx) error {
-		return tx.Put(&management.Record{Kind: "guarded_rollout_task", ID: "0", Sort: management.SortTime(l.Clock.Add(-time.Hour)), Data: json.RawMessage(`{"id":"x"}`)})
+		return tx.Put(&management.Record{Kind: "guarded_rollout_task", ID: "0", Sort: storage.SortTime(l.Clock.Add(-time.Hour)), Data: json.RawMessage(`{"id":"x"}`)})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.setEvidence(1000, 9000, 50, 450)
 	l.Clock = l.Clock.Add(70 * time.Minute)
-	var unreadable *management.UnreadableError
+	var unreadable *storage.UnreadableError
 	if _, err := l.Rollouts.EvaluateDue(t.Context()); !errors.As(err, &unreadable) {
 		t.Errorf("%v: the damaged task is not reported", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/notices"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -210,8 +211,8 @@ func TestRollouts_WebhookDefinition(t *testing.T) {
 		[2]string{`{"name":"x"}`, `{"notify":{"webhook":{"url":"https://a"}}}`},
 	)))
 	got, err := l.Rollouts.Get(t.Context(), l.Scope(t, "bob"), "1")
-	if err != nil || strings.Contains(string(management.Encode(got)), "ü") || strings.Contains(string(management.Encode(got)), `secret`) {
-		t.Errorf("the secret is returned: %s, %v", management.Encode(got), err)
+	if err != nil || strings.Contains(string(storage.Encode(got)), "ü") || strings.Contains(string(storage.Encode(got)), `secret`) {
+		t.Errorf("the secret is returned: %s, %v", storage.Encode(got), err)
 	}
 	l.Run(t, calls, []ruletest.Row{{"§4.11", "bob", "call 1 start", ``, `{"status":"running"}`}})
 	if _, err := l.deliver(); err != nil || len(r.requests) != 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -82,7 +83,7 @@ func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, e
 		}
 		// A rollout that cannot be decoded, or that does not obey the rules any more, does not block
 		// the others.
-		var unreadable *management.UnreadableError
+		var unreadable *storage.UnreadableError
 		var fault *management.Error
 		switch {
 		case errors.As(err, &unreadable) || errors.As(err, &fault):
@@ -93,7 +94,7 @@ func (s Service) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, e
 		j.task = t
 		return t.put(tx, now.Add(evaluationClaimTime))
 	})
-	var unreadable *management.UnreadableError // of a task, which does not block the others
+	var unreadable *storage.UnreadableError // of a task, which does not block the others
 	if ctx.Err() == nil {
 		s.counts.setBlind(err != nil && !errors.As(err, &unreadable))
 	}
@@ -117,7 +118,7 @@ func (s Service) snapshot(tx storeTx, p *management.ProjectRecord, x *storedRoll
 		return nil, err
 	}
 	if x.Step == nil || *x.Step < 0 || *x.Step >= len(plan.Steps) {
-		return nil, &management.UnreadableError{What: fmt.Sprintf("%s %d", kindRollout, x.ID), Err: errors.New("it has no current step")}
+		return nil, &storage.UnreadableError{What: fmt.Sprintf("%s %d", kindRollout, x.ID), Err: errors.New("it has no current step")}
 	}
 	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
 	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: stats.Situation{
@@ -144,7 +145,7 @@ func (s Service) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, st
 	q := a.query(p.Steps[step].Percent)
 	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, asOf.UTC(), settled.UTC()
 	q["since"] = started.AddDate(0, 0, -int(x.Lookback)).UTC()
-	return management.Encode(q)
+	return storage.Encode(q)
 }
 
 // judge evaluates a snapshot, and applies the decision. If that fails, it records the failure.
@@ -298,14 +299,14 @@ func (s Service) saveEvaluation(tx storeTx, x *storedRollout, e *stats.Evaluatio
 		Reasons  []string       `json:"reasons"`
 	}
 	_ = json.Unmarshal(x.Last, &before) // null if this is the first evaluation
-	x.Last = management.Encode(storedEvaluation{*e, management.NewStamp(now)})
+	x.Last = storage.Encode(storedEvaluation{*e, management.NewStamp(now)})
 	unchanged := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
 	if unchanged && now.Sub(x.SavedAt.Time) < evaluationSaveInterval {
 		return nil
 	}
 	x.SavedAt = management.NewStamp(now)
 	return tx.Put(&management.Record{
-		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Env.NewID(), Sort: management.SortTime(now), Data: x.Last,
+		Kind: kindEvaluation, Parent: strconv.FormatInt(x.ID, 10), ID: s.Env.NewID(), Sort: storage.SortTime(now), Data: x.Last,
 	})
 }
 

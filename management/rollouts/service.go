@@ -6,6 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -17,7 +18,7 @@ func New(c Config) *Service {
 		Object: (*storedRollout).accessObject,
 		Header: func(scope *management.Scope, x *storedRollout) resource.RecordHeader {
 			return resource.RecordHeader{
-				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsKey(scope.Project.ID, x.Flag), Sort: management.SortTime(x.Created.Time),
+				ID: strconv.FormatInt(x.ID, 10), Title: x.Name, Other: rolloutsKey(scope.Project.ID, x.Flag), Sort: storage.SortTime(x.Created.Time),
 			}
 		},
 		Load: definitions.LoadNumbered[storedRollout](kindRollout),

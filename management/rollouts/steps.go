@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -108,7 +109,7 @@ func (s Service) write(v *view, x *storedRollout, f *storedflags.Flag, a *rollou
 	if action == "start" || action == "advance" {
 		step++
 	}
-	f.Job = management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10), "payload": map[string]any{
+	f.Job = storage.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10), "payload": map[string]any{
 		"step": step, "percent": percent, "action": action, "reason": why,
 	}})
 	f.Note = why
@@ -148,7 +149,7 @@ func (s Service) logStep(v *view, x *storedRollout, activity, why string) error 
 	}
 	return s.Env.LogActivityAs(v.Tx, v.Caller, v.Parent(), activity, storedflags.ActivityScope, f.ItemID(), management.ActivityDetail{
 		Name: f.Key, Changes: []management.Change{}, Note: why,
-		Trigger: management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
+		Trigger: storage.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindRolloutTask is the kind of the tasks of live rollouts: ID is the number of the rollout, Other
@@ -46,7 +47,7 @@ func (t *rolloutTask) interval() time.Duration { return time.Duration(t.Interval
 // put stores the task, due at a time.
 func (t *rolloutTask) put(tx storeTx, due time.Time) error {
 	return tx.Put(&management.Record{
-		Kind: kindRolloutTask, ID: strconv.FormatInt(t.ID, 10), Other: management.ProjectParent(t.Project), Sort: management.SortTime(due), Data: management.Encode(t),
+		Kind: kindRolloutTask, ID: strconv.FormatInt(t.ID, 10), Other: management.ProjectParent(t.Project), Sort: storage.SortTime(due), Data: storage.Encode(t),
 	})
 }
 
@@ -104,7 +105,7 @@ func (s Service) recordFailure(ctx context.Context, claimed *rolloutTask, reason
 			return err
 		}
 		p, x, err := s.loadTask(tx, t)
-		var unreadable *management.UnreadableError
+		var unreadable *storage.UnreadableError
 		if errors.As(err, &unreadable) || err == nil && x == nil { // then nobody is known who could be told
 			return nil
 		}
@@ -124,7 +125,7 @@ func (s Service) recordFailure(ctx context.Context, claimed *rolloutTask, reason
 // the server, so they are only logged.
 func failureText(reason error) string {
 	var fault *management.Error
-	var unreadable *management.UnreadableError
+	var unreadable *storage.UnreadableError
 	text := "The evaluation failed; the log of the server has the reason."
 	switch {
 	case errors.As(reason, &fault):

@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -241,7 +242,7 @@ func (s Service) scheduleIteration(tx storeTx, project int64, x *storedSurvey) e
 		starts, current, _ := x.iterations(s.Env.Now())
 		if current != nil && *current < len(starts) {
 			return tx.Put(&management.Record{
-				Kind: kindSurveyIteration, ID: x.ID, Sort: management.SortTime(starts[*current].Time), Data: management.Encode(surveyIteration{project, x.ID}),
+				Kind: kindSurveyIteration, ID: x.ID, Sort: storage.SortTime(starts[*current].Time), Data: storage.Encode(surveyIteration{project, x.ID}),
 			})
 		}
 	}

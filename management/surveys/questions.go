@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // questionFields are the members of a question that are checked.
@@ -66,13 +67,13 @@ func (s Service) questions(list []json.RawMessage) (json.RawMessage, error) {
 		}
 		// A question keeps its id, so that responses stay connected with it.
 		if id := v.Text(prefix + "id"); id != "" {
-			question["id"] = management.Encode(id)
+			question["id"] = storage.Encode(id)
 		} else {
-			question["id"] = management.Encode(s.Env.NewID())
+			question["id"] = storage.Encode(s.Env.NewID())
 		}
 		out = append(out, question)
 	}
-	return management.Encode(out), nil
+	return storage.Encode(out), nil
 }
 
 // isLink reports whether text is an https URL or a mailto URL with an address.

@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -380,7 +381,7 @@ func TestSurveys_Config(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		p.Meta = management.Encode(management.ProjectMeta{Settings: map[string]json.RawMessage{"survey_config": []byte(`{"appearance":{"position":"left"}}`)}})
+		p.Meta = storage.Encode(management.ProjectMeta{Settings: map[string]json.RawMessage{"survey_config": []byte(`{"appearance":{"position":"left"}}`)}})
 		return tx.PutProject(p)
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package surveys
 import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
@@ -18,7 +19,7 @@ func New(c Config) *Service {
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedSurvey, Survey]{
 		Kind: kindSurvey, ActivityScope: "Survey", Fields: Fields, ObjectName: "a survey", Body: surveyShape.Body, NewestFirst: true, Object: (*storedSurvey).accessObject,
 		Header: func(scope *management.Scope, x *storedSurvey) resource.RecordHeader {
-			return resource.RecordHeader{ID: x.ID, Title: x.Name, Sort: management.SortTime(x.CreatedAt.Time), Unique: scope.Parent() + "/" + x.Name}
+			return resource.RecordHeader{ID: x.ID, Title: x.Name, Sort: storage.SortTime(x.CreatedAt.Time), Unique: scope.Parent() + "/" + x.Name}
 		},
 		New: func(v *view) (*storedSurvey, error) {
 			// The schedule of a new survey is once by default.

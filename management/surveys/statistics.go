@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // surveyStatistics is a query for the events of one survey, or of all surveys.
@@ -62,7 +63,7 @@ func (s Service) Statistics(ctx context.Context, scope *management.Scope, id, fr
 		}
 		windows = append(windows, w)
 	}
-	out.Query = management.Encode(map[string]any{"kind": "SurveyStatsQuery", "surveys": windows})
+	out.Query = storage.Encode(map[string]any{"kind": "SurveyStatsQuery", "surveys": windows})
 	return out, nil
 }
 

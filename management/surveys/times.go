@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // isRepeated reports whether a survey has iterations, whether it has started or not.
@@ -50,5 +51,5 @@ func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 		properties = append(properties, map[string]any{"key": name + suffix, "type": "person", "operator": "is_not_set", "value": "is_not_set"})
 	}
 	group := map[string]any{"variant": "", "rollout_percentage": 100, "properties": properties}
-	return management.Encode(map[string]any{"groups": []any{group}})
+	return storage.Encode(map[string]any{"groups": []any{group}})
 }

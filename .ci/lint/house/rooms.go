@@ -14,7 +14,7 @@ var (
 	// them together.
 	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/changes", "management/cohorts", "management/earlyaccess", "management/experiments", "management/featureflags", "management/files", "management/rollouts", "management/surveys", "management/organizations", "management/rooms"}
 	// managementBase are management and the packages below it that serve all others.
-	managementBase = []string{"management", "management/internal/lists", "management/internal/notices", "management/internal/plain", "management/internal/records", "management/internal/resource"}
+	managementBase = []string{"management", "management/internal/lists", "management/internal/notices", "management/internal/plain", "management/internal/records", "management/internal/resource", "management/internal/storage"}
 	impure         = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
 	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
@@ -60,12 +60,13 @@ var table = map[string]room{
 	"capture/insights/internal/boundedre": {pure: true},
 	"capture/insights/internal/hogql":     {pure: true, ours: []string{"capture/jsontext", "capture/insights/internal/boundedre"}},
 	"capture/queries":                     {pure: true, ours: []string{"capture", "capture/insights", "capture/insights/port", "flags"}},
-	"management":                          {pure: true, ours: []string{"flags", "management/internal/plain"}},
+	"management":                          {pure: true, ours: []string{"flags", "management/internal/plain", "management/internal/storage"}},
+	"management/internal/storage":         {pure: true},
 	"management/internal/plain":           {pure: true},
 	"management/internal/lists":           {pure: true, ours: []string{"management"}},
 	"management/internal/notices":         {pure: true},
-	"management/internal/records":         {pure: true, ours: []string{"management"}},
-	"management/internal/resource":        {pure: true, ours: []string{"management", "management/internal/records"}},
+	"management/internal/records":         {pure: true, ours: []string{"management", "management/internal/storage"}},
+	"management/internal/resource":        {pure: true, ours: []string{"management", "management/internal/records", "management/internal/storage"}},
 	"management/internal/approvals":       {pure: true, ours: managementBase},
 	"management/errortracking":            {pure: true, ours: append([]string{"flags"}, managementBase...)},
 	"management/batchexports":             {pure: true, ours: append([]string{"flags"}, managementBase...)},

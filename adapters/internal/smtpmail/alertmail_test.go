@@ -2,6 +2,7 @@ package smtpmail_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -54,19 +55,29 @@ func (d *testServer) checkAlerts(t *testing.T) {
 	}
 }
 
+// record returns the JSON of a value in a record.
+func record(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // addMember adds a member to the organization.
 func (d *testServer) addMember(t *testing.T, name string, inactive bool) int64 {
 	t.Helper()
 	u := management.User{UUID: "0191f0a2-5b1c-7d3e-8f40-20000000000" + name, FirstName: name, Email: name + "@example.com", Inactive: inactive}
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) (err error) {
-		if u.ID, err = tx.Next(management.KindUser); err == nil {
-			err = tx.Put(&management.Record{Kind: management.KindUser, ID: u.UUID, Sort: management.SortNumber(u.ID), Unique: management.EmailKey(u.Email), Data: management.Encode(&u)})
+		if u.ID, err = tx.Next("user"); err == nil {
+			err = tx.Put(&management.Record{Kind: "user", ID: u.UUID, Sort: fmt.Sprintf("%020d", u.ID), Unique: management.EmailKey(u.Email), Data: record(t, &u)})
 		}
 		if err != nil {
 			return err
 		}
 		member := management.Membership{ID: u.UUID, Organization: testOrg, User: u.UUID, Level: management.Member, Joined: management.NewStamp(testStart)}
-		return tx.Put(&management.Record{Kind: management.KindMember, Parent: testOrg, ID: u.UUID, Other: u.UUID, Sort: management.SortTime(testStart), Data: management.Encode(&member)})
+		return tx.Put(&management.Record{Kind: "member", Parent: testOrg, ID: u.UUID, Other: u.UUID, Sort: fmt.Sprintf("%020d", testStart.UnixMicro()), Data: record(t, &member)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +100,7 @@ func TestAlerts_Mail(t *testing.T) {
 	}
 	a := d.addAlert(t, scope, insight, "Sales\r\nBcc: all@example.com <script>", fmt.Sprintf("[1,%d,%d,%d]", former, inactive, restricted))
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
-		return tx.Delete(management.KindMember, testOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
+		return tx.Delete("member", testOrg, "0191f0a2-5b1c-7d3e-8f40-200000000001")
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Filters of lists match everything if they have no value.
@@ -103,7 +104,7 @@ func TestPageOf(t *testing.T) {
 		}
 	}
 	count, results := management.List[string]{Count: 3}.Counted()
-	if text := string(management.Encode(results)); count != 3 || text != "[]" {
+	if text := string(storage.Encode(results)); count != 3 || text != "[]" {
 		t.Errorf("a page of nothing: %d, %s, want 3, []", count, text)
 	}
 }

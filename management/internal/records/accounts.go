@@ -1,15 +1,18 @@
 package records
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
+)
 
 // PutUser saves a user. It returns ErrDuplicate if another user has the e-mail address.
 func PutUser(tx management.Tx, u *management.User) error {
-	return tx.Put(&management.Record{Kind: management.KindUser, ID: u.UUID, Sort: management.SortNumber(u.ID), Unique: management.EmailKey(u.Email), Data: management.Encode(u)})
+	return tx.Put(&management.Record{Kind: storage.KindUser, ID: u.UUID, Sort: storage.SortNumber(u.ID), Unique: management.EmailKey(u.Email), Data: storage.Encode(u)})
 }
 
 // PutMembership saves a membership.
 func PutMembership(tx management.Tx, m *management.Membership) error {
-	return tx.Put(&management.Record{Kind: management.KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: management.SortTime(m.Joined.Time), Data: management.Encode(m)})
+	return tx.Put(&management.Record{Kind: storage.KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: storage.SortTime(m.Joined.Time), Data: storage.Encode(m)})
 }
 
 // NewUserScope returns the scope of a user without a key, for jobs that run in the user's name. It

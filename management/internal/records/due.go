@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // dueBatch is the largest number of pieces of work that one call of RunDue handles.
@@ -16,9 +17,9 @@ const dueBatch = 100
 // due. Sort of the records is the time at which they are due, see SortTime. Records that cannot be
 // decoded do not block the others: if only such records are due, NextDue returns an UnreadableError.
 func NextDue[T any](tx management.Tx, q management.Query, now time.Time) (*T, error) {
-	q.To = management.SortTime(now.Add(time.Microsecond))
+	q.To = storage.SortTime(now.Add(time.Microsecond))
 	next, err := management.First[T](tx, q)
-	var unreadable *management.UnreadableError
+	var unreadable *storage.UnreadableError
 	if !errors.As(err, &unreadable) {
 		return next, err
 	}

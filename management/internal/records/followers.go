@@ -1,6 +1,9 @@
 package records
 
-import "github.com/bunting-flags/bunting/management"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
+)
 
 // kindFollowerPosition is the kind of records of the position up to which a follower of the log has
 // read it; ID is the follower's name.
@@ -22,5 +25,5 @@ func FollowerPosition(tx management.Tx, follower string) (int64, error) {
 
 // PutFollowerPosition saves the position of a follower.
 func PutFollowerPosition(tx management.Tx, follower string, after int64) error {
-	return tx.Put(&management.Record{Kind: kindFollowerPosition, ID: follower, Data: management.Encode(followerPosition{after})})
+	return tx.Put(&management.Record{Kind: kindFollowerPosition, ID: follower, Data: storage.Encode(followerPosition{after})})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Resource is the implementation that all resources share: it finds, lists, creates, changes and
@@ -296,7 +297,7 @@ func (r *resource[T, Stored, Out]) put(v *View[T], x *Stored, isNew bool) (err e
 	} else {
 		p := r.header(v, x)
 		err = v.Tx.Put(&management.Record{
-			Kind: r.spec.Kind, Parent: p.Parent, ID: p.ID, Other: p.Other, Sort: p.Sort, Unique: p.Unique, Hidden: p.Hidden, Data: management.Encode(x),
+			Kind: r.spec.Kind, Parent: p.Parent, ID: p.ID, Other: p.Other, Sort: p.Sort, Unique: p.Unique, Hidden: p.Hidden, Data: storage.Encode(x),
 		})
 	}
 	if errors.Is(err, management.ErrDuplicate) && r.spec.OnDuplicate != nil {
@@ -320,10 +321,10 @@ func (r *resource[T, Stored, Out]) auditView(v *View[T], x *Stored) (any, error)
 		return nil, nil
 	}
 	if r.spec.Audit != nil {
-		return management.Encode(r.spec.Audit(x)), nil
+		return storage.Encode(r.spec.Audit(x)), nil
 	}
 	view, err := r.spec.Show(v, x)
-	return management.Encode(view), err
+	return storage.Encode(view), err
 }
 
 func (r *resource[T, Stored, Out]) logChange(v *View[T], x *Stored, before, after any) error {

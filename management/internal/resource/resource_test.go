@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 type applied struct {
@@ -67,7 +68,7 @@ func TestFields_Apply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(management.Encode(all)); got != want {
+		if got := string(storage.Encode(all)); got != want {
 			t.Errorf("%s gives %s, want %s", body, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // diffAnswer describes the difference between a response and the expected one. It returns "" if
@@ -38,10 +39,10 @@ func diffAnswer(want string, got any, err error) string {
 		}
 		return ""
 	case !isValue:
-		return fmt.Sprintf("answers %s, want %s", management.Encode(got), want)
+		return fmt.Sprintf("answers %s, want %s", storage.Encode(got), want)
 	}
 	var answer any
-	if err := json.Unmarshal(management.Encode(got), &answer); err != nil {
+	if err := json.Unmarshal(storage.Encode(got), &answer); err != nil {
 		return err.Error()
 	}
 	return diffValue("answer", wantValue, answer)

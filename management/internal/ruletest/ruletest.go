@@ -13,6 +13,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -64,7 +65,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 		t.Fatal(err)
 	}
 	err = store.Write(t.Context(), func(tx rooms.Tx) error {
-		meta := management.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.AccessLevel{UUID("eve"): management.NoAccess}})
+		meta := storage.Encode(management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.AccessLevel{UUID("eve"): management.NoAccess}})
 		failed := errors.Join(
 			tx.PutOrganization(&management.OrganizationRecord{ID: Organization, Name: "Ours", CreatedAt: Start}),
 			tx.PutOrganization(&management.OrganizationRecord{ID: TheirOrganization, Name: "Theirs", CreatedAt: Start}),
@@ -72,7 +73,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 			tx.PutProject(&management.ProjectRecord{ID: TheirProject, Organization: TheirOrganization, Name: "T", APIKey: "phc_theirs", CreatedAt: Start}),
 		)
 		for i, name := range people {
-			id, err := tx.Next(management.KindUser) // 1, 2 and so on: new users continue the sequence
+			id, err := tx.Next(storage.KindUser) // 1, 2 and so on: new users continue the sequence
 			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
 			m := management.Membership{ID: fmt.Sprintf(newIDPattern, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.NewStamp(Start)}
 			switch name {
@@ -101,7 +102,7 @@ func (w *World) InZone(t testing.TB, name string) {
 		if err != nil {
 			return err
 		}
-		p.Settings = map[string]json.RawMessage{"timezone": management.Encode(name)}
+		p.Settings = map[string]json.RawMessage{"timezone": storage.Encode(name)}
 		return tx.PutProject(p)
 	})
 	if err != nil {
@@ -257,7 +258,7 @@ func (w *World) RunFaulty(t *testing.T, calls Calls, rows []Row, fault error, fa
 			case !failed:
 				return got, err
 			case !errors.Is(err, fault):
-				return nil, fmt.Errorf("the store has failed at call %d, but this comes of it: %.300s, %v", after, management.Encode(got), err)
+				return nil, fmt.Errorf("the store has failed at call %d, but this comes of it: %.300s, %v", after, storage.Encode(got), err)
 			}
 		}
 	})
@@ -313,7 +314,7 @@ func rememberNames(names map[string]string, label string, got any) {
 		ID   json.RawMessage
 		Name string
 	}
-	text := management.Encode(got)
+	text := storage.Encode(got)
 	if json.Unmarshal(text, &identity) == nil && identity.ID != nil && identity.Name != "" {
 		names[identity.Name] = strings.Trim(string(identity.ID), `"`)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Usage caches the cohorts of a project and the flags that reference them for one
@@ -147,7 +148,7 @@ func checkEvaluable(c *Cohort) error {
 	// The engine needs an id and skips deleted cohorts.
 	record := c.Record
 	record.ID, record.Deleted = max(c.ID, 1), false
-	definitions, err := flags.ParseDefinitions(management.Encode(map[string]any{"flags": []any{}, "cohorts": map[int64]any{record.ID: record}}))
+	definitions, err := flags.ParseDefinitions(storage.Encode(map[string]any{"flags": []any{}, "cohorts": map[int64]any{record.ID: record}}))
 	if err != nil {
 		return management.Fault("filters", "The filters cannot be read.")
 	}

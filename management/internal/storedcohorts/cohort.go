@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Kind is the kind of cohorts in access rules.
@@ -86,7 +87,7 @@ func Decode(d *management.Definition) (*Cohort, error) {
 	c.Static = c.Static || c.Type != nil && *c.Type == "static"
 	// In a file, the record may be the tree of filters itself.
 	if bare := management.JSONObject(d.Record); bare["values"] != nil {
-		c.Filters = management.Encode(map[string]json.RawMessage{"properties": d.Record})
+		c.Filters = storage.Encode(map[string]json.RawMessage{"properties": d.Record})
 	}
 	c.ID, c.Deleted = d.ID, d.Deleted
 	return c, nil
@@ -123,7 +124,7 @@ func (c *Cohort) Store(tx definitions.Tx, scope *management.Scope) error {
 	c.Type = c.kind()
 	for ok := false; !ok; { // a new cohort is stored twice: the record contains the id, which the store assigns
 		ok = c.ID != 0
-		d := &management.Definition{ID: c.ID, Record: management.Encode(c.Record), Meta: management.Encode(c.Meta), Deleted: c.Deleted}
+		d := &management.Definition{ID: c.ID, Record: storage.Encode(c.Record), Meta: storage.Encode(c.Meta), Deleted: c.Deleted}
 		if err := definitions.Put(tx, management.CohortDefinition, scope.Project.ID, d); err != nil {
 			return err
 		}
@@ -200,6 +201,6 @@ func Parent(project, cohort int64) string {
 // ScheduleCount schedules a count of a cohort, and replaces an earlier schedule.
 func ScheduleCount(tx definitions.Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
-		Kind: KindCountDue, ID: Parent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(CountDue{Project: project, Cohort: cohort}),
+		Kind: KindCountDue, ID: Parent(project, cohort), Sort: storage.SortTime(at), Data: storage.Encode(CountDue{Project: project, Cohort: cohort}),
 	})
 }

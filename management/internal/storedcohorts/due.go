@@ -5,6 +5,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // ScheduleCounts schedules an immediate count of the cohorts of a document. It writes a single
@@ -20,7 +21,7 @@ func ScheduleCounts(tx definitions.Tx, id string, project int64, cohorts []*Coho
 		return nil
 	}
 	return tx.Put(&management.Record{
-		Kind: KindCountDue, ID: Parent(project, 0) + "/" + id, Sort: management.SortTime(time.Unix(0, 0)),
-		Data: management.Encode(CountDue{Project: project, Cohorts: due}),
+		Kind: KindCountDue, ID: Parent(project, 0) + "/" + id, Sort: storage.SortTime(time.Unix(0, 0)),
+		Data: storage.Encode(CountDue{Project: project, Cohorts: due}),
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // PreviewKey is the key of the flag in a preview of an unsaved condition. No stored flag has it,
@@ -161,7 +162,7 @@ func (e *dependencies) definitions(p *management.ProjectRecord, first *Flag) ([]
 		names[strconv.Itoa(index)] = name
 	}
 	out["flags"], out["cohorts"], out["group_type_mapping"] = records, cohorts, names
-	return management.Encode(out), nil
+	return storage.Encode(out), nil
 }
 
 // enginePathPattern matches the engine's path of a fault in the first flag. Its groups are the

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Clone returns a copy of a flag on which a change can be tried.
@@ -19,7 +19,7 @@ func (f *Flag) EditFilters(change func(map[string]json.RawMessage) error) error 
 	if err := change(filters); err != nil {
 		return err
 	}
-	f.Filters = management.Encode(filters)
+	f.Filters = storage.Encode(filters)
 	return nil
 }
 
@@ -33,7 +33,7 @@ func (f *Flag) EditConditions(change func([]json.RawMessage) ([]json.RawMessage,
 			}
 		}
 		if groups, err = change(slices.Clone(groups)); err == nil {
-			filters["groups"] = management.Encode(groups)
+			filters["groups"] = storage.Encode(groups)
 		}
 		return err
 	})

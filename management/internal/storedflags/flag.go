@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // Kind is the kind of flags in access rules.
@@ -111,11 +112,11 @@ func (f *Flag) AccessObject() management.AccessObject {
 func Decode(project int64, d *management.Definition) (*Flag, error) {
 	f := &Flag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
-		return nil, &management.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
+		return nil, &storage.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
 	}
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &f.Meta); err != nil {
-			return nil, &management.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
+			return nil, &storage.UnreadableError{What: fmt.Sprintf("flag %d", d.ID), Err: err}
 		}
 	}
 	// take decodes a member and removes it from Extra.
@@ -180,7 +181,7 @@ func (f *Flag) Record() json.RawMessage {
 			out[name] = text
 		}
 	}
-	return management.Encode(out)
+	return storage.Encode(out)
 }
 
 // EffectiveRuntime returns the evaluation runtime, with the default.
@@ -193,7 +194,7 @@ func (f *Flag) EffectiveRuntime() string {
 
 // Definition returns the flag in the form of the store.
 func (f *Flag) Definition() *management.Definition {
-	return &management.Definition{ID: f.ID, Key: f.Key, Record: f.Record(), Meta: management.Encode(f.Meta), Origin: f.Origin, Deleted: f.Deleted}
+	return &management.Definition{ID: f.ID, Key: f.Key, Record: f.Record(), Meta: storage.Encode(f.Meta), Origin: f.Origin, Deleted: f.Deleted}
 }
 
 // ItemID returns the id of the flag in the log.

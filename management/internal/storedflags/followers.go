@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // kindFollower is the kind of records of users who follow a flag: Parent is the flag, ID the number
@@ -37,7 +38,7 @@ func Follow(tx management.Tx, project, flag, user int64, follows bool) error {
 	case len(followers) >= maxFollowers:
 		return management.CodedFault(management.CodeMaxLength, "", "A flag has at most %d followers.", maxFollowers)
 	}
-	return tx.Put(&management.Record{Kind: kindFollower, Parent: parent, ID: id, Sort: management.SortNumber(user), Data: management.Encode(follower{user})})
+	return tx.Put(&management.Record{Kind: kindFollower, Parent: parent, ID: id, Sort: storage.SortNumber(user), Data: storage.Encode(follower{user})})
 }
 
 // Followers returns the numbers of the users who follow a flag. Some may have lost access to it.

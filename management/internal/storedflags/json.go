@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // canonicalJSON returns a normalized encoding of a JSON value for comparisons, with all digits of
@@ -24,7 +24,7 @@ func canonicalJSON(raw []byte) []byte {
 func CompactJSON(raw json.RawMessage) []byte {
 	var v any
 	_ = json.Unmarshal(raw, &v) // v stays nil for invalid JSON
-	return management.Encode(v)
+	return storage.Encode(v)
 }
 
 // PlainText returns a shortened value for error messages: strings as they are, other values as
@@ -58,7 +58,7 @@ func PlainJSON(raw json.RawMessage) []byte {
 	if json.Unmarshal(raw, &v) != nil {
 		return raw
 	}
-	return management.Encode(withoutNames(v))
+	return storage.Encode(withoutNames(v))
 }
 
 // withoutNames removes all members cohort_name from a decoded JSON value, in place.

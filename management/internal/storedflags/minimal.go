@@ -6,6 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/resource"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // LoadMinimal returns a flag as it is embedded in other responses. It returns null if id is
@@ -48,7 +49,7 @@ type minimalFlag struct {
 
 // EncodeMinimal returns a flag in its short form.
 func EncodeMinimal(f *Flag) json.RawMessage {
-	return management.Encode(minimalFlag{
+	return storage.Encode(minimalFlag{
 		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.EffectiveRuntime(), management.NonNilStrings(f.Contexts),
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // This file checks flags and cohorts for unknown members (decision 30). A misspelt member is
@@ -35,5 +36,5 @@ func FindUnknownKeys(part flags.Part, object []byte, warn func(string), l *Fault
 // CheckBody checks the members of the body of a flag or cohort. The body may contain the caller's
 // API key as personal_api_key.
 func CheckBody(b *management.Body, part flags.Part) error {
-	return CheckUnknownKeys(part, management.Encode(definitions.Omit(b.Members, "personal_api_key")), b.Warn)
+	return CheckUnknownKeys(part, storage.Encode(definitions.Omit(b.Members, "personal_api_key")), b.Warn)
 }

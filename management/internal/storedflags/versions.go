@@ -7,6 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
+	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
 // KindVersion is the kind of the records of versions. Parent refers to the flag; ID and Sort
@@ -34,7 +35,7 @@ type Version struct {
 // saveVersion stores the current state of a flag as its version. It overwrites the record if the
 // write did not increment the version, for example if only links have changed.
 func saveVersion(tx definitions.Tx, f *Flag) error {
-	v := Version{f.Version, f.UpdatedAt, f.ModifiedBy, f.Record(), management.Encode(f.Meta), f.Note}
+	v := Version{f.Version, f.UpdatedAt, f.ModifiedBy, f.Record(), storage.Encode(f.Meta), f.Note}
 	if v.Note == "" && f.Before != nil && f.Before.Version == f.Version { // keep the note if the version is the same
 		previous, err := management.Found[Version](tx.Get(KindVersion, VersionsParent(f), strconv.FormatInt(f.Version, 10)))
 		if err != nil {
@@ -45,7 +46,7 @@ func saveVersion(tx definitions.Tx, f *Flag) error {
 		}
 	}
 	return tx.Put(&management.Record{
-		Kind: KindVersion, Parent: VersionsParent(f), ID: strconv.FormatInt(f.Version, 10), Sort: management.SortNumber(f.Version), Data: management.Encode(v),
+		Kind: KindVersion, Parent: VersionsParent(f), ID: strconv.FormatInt(f.Version, 10), Sort: storage.SortNumber(f.Version), Data: storage.Encode(v),
 	})
 }
 
