@@ -39,9 +39,8 @@ type waitingMail struct {
 	SignsIn bool   `json:"signs_in,omitempty"`
 	Next    string `json:"next,omitempty"`
 	// Notice is a notice about a project.
-	Notice *notice `json:"notice,omitempty"`
-	// Webhook is the request to send, if this is no mail.
-	Webhook      *webhook         `json:"webhook,omitempty"`
+	Notice       *notice          `json:"notice,omitempty"`
+	Webhook      *webhook         `json:"webhook,omitempty"` // nil for a mail
 	Organization string           `json:"organization,omitempty"`
 	To           string           `json:"to,omitempty"`
 	Site         string           `json:"site"`
