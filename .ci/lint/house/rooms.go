@@ -87,7 +87,7 @@ var table = map[string]room{
 	// for the tests of the packages
 	"management/internal/memstore":                 {pure: true, ours: append([]string{"flags"}, managementRooms...)},
 	"management/internal/flagtest":                 {pure: true, ours: append([]string{"management/internal/memstore", "management/internal/ruletest", "management/internal/approvals", "management/internal/definitions"}, managementRooms...)},
-	"management/internal/ruletest":                 {pure: true, ours: []string{"management", "management/internal/records", "management/rooms"}},
+	"management/internal/ruletest":                 {pure: true, ours: []string{"management", "management/internal/records", "management/internal/storage", "management/rooms"}},
 	"adapters/internal/pgtest":                     {others: []string{"github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/httpapi/internal/problem":            {ours: []string{"flags", "capture", "management"}},
 	"adapters/httpapi/internal/admission":          {ours: []string{"geoip", "adapters/httpapi/internal/problem", "management"}, others: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/time"}},
