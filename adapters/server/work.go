@@ -68,7 +68,7 @@ func (p *parts) checkAlerts(ctx context.Context) {
 }
 
 // cohortsEvery is the interval of checks for old counts of cohorts, see
-// cohorts.CountInterval.
+// cohorts.Service.CountDue.
 const cohortsEvery = time.Minute
 
 // countCohorts updates old counts of dynamic cohorts, until the context ends.

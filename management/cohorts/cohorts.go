@@ -84,7 +84,7 @@ func (s Service) Create(ctx context.Context, scope *management.Scope, b manageme
 	}
 	// Persons may be listed in the body, too.
 	if uuids := v.Texts("_create_static_person_ids"); v.Bool("is_static") && len(uuids) > 0 {
-		more, err := s.resolveMembers(ctx, scope, &MemberList{Kind: PersonIDs, Values: uuids})
+		more, err := s.resolveMembers(ctx, scope, &MemberList{Kind: personIDs, Values: uuids})
 		if err != nil {
 			return nil, err
 		}

@@ -120,7 +120,7 @@ func (s Service) Calculations(ctx context.Context, scope *management.Scope, id s
 	})
 }
 
-// scheduleNextCount schedules the next count of a cohort, one CountInterval from now.
+// scheduleNextCount schedules the next count of a cohort, one countInterval from now.
 func (s Service) scheduleNextCount(tx storeTx, project, cohort int64) error {
-	return storedcohorts.ScheduleCount(tx, project, cohort, s.Env.Now().Add(CountInterval))
+	return storedcohorts.ScheduleCount(tx, project, cohort, s.Env.Now().Add(countInterval))
 }

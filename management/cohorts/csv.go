@@ -11,19 +11,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MemberKind is the kind of identifier that a MemberList contains.
-type MemberKind int
+// memberKind is the kind of identifier that a MemberList contains.
+type memberKind int
 
 // The kinds of identifiers.
 const (
-	DistinctIDs MemberKind = iota // distinct ids of persons
-	PersonIDs                     // UUIDs of persons
-	Emails                        // values of the person property email
+	distinctIDs memberKind = iota // distinct ids of persons
+	personIDs                     // UUIDs of persons
+	emails                        // values of the person property email
 )
 
 // MemberList is a list of persons to add to a static cohort.
 type MemberList struct {
-	Kind   MemberKind
+	Kind   memberKind
 	Values []string
 }
 
@@ -33,12 +33,12 @@ const maxRows = 100_000
 // memberHeaders are the recognized column headers (§5.2), in lower case. If several columns
 // match, the first entry of this table wins.
 var memberHeaders = []struct {
-	kind  MemberKind
+	kind  memberKind
 	names []string
 }{
-	{PersonIDs, []string{"person_id", "person-id", "person .id"}},
-	{DistinctIDs, []string{"distinct_id", "distinct-id"}},
-	{Emails, []string{"email", "e-mail"}},
+	{personIDs, []string{"person_id", "person-id", "person .id"}},
+	{distinctIDs, []string{"distinct_id", "distinct-id"}},
+	{emails, []string{"email", "e-mail"}},
 }
 
 // utf8Mark is the byte order mark that may precede a UTF-8 file.
@@ -108,7 +108,7 @@ func memberColumn(header []string) (list *MemberList, column int, hasHeader bool
 			}
 		}
 	}
-	return &MemberList{Kind: DistinctIDs}, 0, false
+	return &MemberList{Kind: distinctIDs}, 0, false
 }
 
 // add appends a value to the list. Empty values and values that are invalid for the kind are
@@ -119,7 +119,7 @@ func (l *MemberList) add(value string) error {
 	}
 	value = strings.TrimSpace(value)
 	// The result is empty for an invalid UUID, which is then skipped.
-	if l.Kind == PersonIDs {
+	if l.Kind == personIDs {
 		value, _ = management.NormalizeUUID(value)
 	}
 	if value != "" && !strings.ContainsRune(value, 0) {

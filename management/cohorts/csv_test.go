@@ -1,4 +1,4 @@
-package cohorts_test
+package cohorts
 
 import (
 	"errors"
@@ -8,37 +8,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/cohorts"
 )
-
-// maxRows is the maximum number of rows of a file, without the header (§5.2).
-const maxRows = 100_000
 
 // TestReadMembers checks the rules for CSV files with members (spec/management.md §5.2).
 func TestReadMembers(t *testing.T) {
 	const uuid = "0191f0a2-5b1c-7d3e-8f40-0000000000aa"
-	list := func(kind cohorts.MemberKind, values ...string) *cohorts.MemberList {
-		return &cohorts.MemberList{Kind: kind, Values: values}
+	list := func(kind memberKind, values ...string) *MemberList {
+		return &MemberList{Kind: kind, Values: values}
 	}
 	for _, c := range []struct {
 		name, file string
-		want       *cohorts.MemberList
+		want       *MemberList
 		fault      string // a part of the message
 	}{
-		{"one column, no header", "a\nb\n", list(cohorts.DistinctIDs, "a", "b"), ""},
-		{"byte order mark, carriage returns, empty lines", "\ufeffa\r\n\r\n b \r\n", list(cohorts.DistinctIDs, "a", "b"), ""},
-		{"person_id", "person_id\n" + uuid + "\n" + strings.ToUpper(uuid) + "\nno uuid\n", list(cohorts.PersonIDs, uuid, uuid), ""},
-		{"person-id", "person-id\n" + uuid, list(cohorts.PersonIDs, uuid), ""},
-		{"Person .id", "Person .id\n" + uuid, list(cohorts.PersonIDs, uuid), ""},
-		{"email", "email\na@example.com", list(cohorts.Emails, "a@example.com"), ""},
-		{"e-mail", "E-mail\na@example.com", list(cohorts.Emails, "a@example.com"), ""},
-		{"header of distinct ids", "distinct_id\na", list(cohorts.DistinctIDs, "a"), ""},
-		{"several columns, best first", "email,Distinct-ID,person_id\na@example.com,a," + uuid, list(cohorts.PersonIDs, uuid), ""},
-		{"several columns, then distinct ids", "email,Distinct-ID\na@example.com,a", list(cohorts.DistinctIDs, "a"), ""},
-		{"several columns, then addresses", "name,e-mail\nAnn,a@example.com\nBob\n", list(cohorts.Emails, "a@example.com"), ""},
+		{"one column, no header", "a\nb\n", list(distinctIDs, "a", "b"), ""},
+		{"byte order mark, carriage returns, empty lines", "\ufeffa\r\n\r\n b \r\n", list(distinctIDs, "a", "b"), ""},
+		{"person_id", "person_id\n" + uuid + "\n" + strings.ToUpper(uuid) + "\nno uuid\n", list(personIDs, uuid, uuid), ""},
+		{"person-id", "person-id\n" + uuid, list(personIDs, uuid), ""},
+		{"Person .id", "Person .id\n" + uuid, list(personIDs, uuid), ""},
+		{"email", "email\na@example.com", list(emails, "a@example.com"), ""},
+		{"e-mail", "E-mail\na@example.com", list(emails, "a@example.com"), ""},
+		{"header of distinct ids", "distinct_id\na", list(distinctIDs, "a"), ""},
+		{"several columns, best first", "email,Distinct-ID,person_id\na@example.com,a," + uuid, list(personIDs, uuid), ""},
+		{"several columns, then distinct ids", "email,Distinct-ID\na@example.com,a", list(distinctIDs, "a"), ""},
+		{"several columns, then addresses", "name,e-mail\nAnn,a@example.com\nBob\n", list(emails, "a@example.com"), ""},
 		// spec/clients.md §16: empty cells at the end of the header are not columns
-		{"a comma at the end of each line", "User ID,\na,\nb,\n", list(cohorts.DistinctIDs, "User ID", "a", "b"), ""},
-		{"commas and blanks at the end of the header", "distinct_id, , \na,x,y\n\"b,c\"\r\n", list(cohorts.DistinctIDs, "a", "b,c"), ""},
+		{"a comma at the end of each line", "User ID,\na,\nb,\n", list(distinctIDs, "User ID", "a", "b"), ""},
+		{"commas and blanks at the end of the header", "distinct_id, , \na,x,y\n\"b,c\"\r\n", list(distinctIDs, "a", "b,c"), ""},
 		{"two columns and a comma", "name,age,\nAnn,3,\n", nil, "Found: name, age"},
 		{"nothing but commas", ",,\n,,\n", nil, "no valid ids"},
 		{"no column with ids", "name,age\nAnn,3", nil, "Found: name, age"},
@@ -46,10 +42,10 @@ func TestReadMembers(t *testing.T) {
 		{"no valid ids", "person_id\nx\n", nil, "no valid ids"},
 		{"not UTF-8", "a\n\xff\n", nil, "not UTF-8"},
 		{"malformed", "a\n\"b\n", nil, "malformed"},
-		{"too many rows", strings.Repeat("a\n", maxRows+1), nil, "more than 100000 rows"},
+		{"too many rows", strings.Repeat("a\n", 100_001), nil, "more than 100000 rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := cohorts.ReadMembers(strings.NewReader(c.file))
+			got, err := ReadMembers(strings.NewReader(c.file))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("members (-want +got):\n%s", diff)
 			}

@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedcohorts"
 )
 
-// CountInterval is the maximum age of a dynamic cohort's count. Older counts are updated in
+// countInterval is the maximum age of a dynamic cohort's count. Older counts are updated in
 // the background by CountDue.
-const CountInterval = time.Hour
+const countInterval = time.Hour
 
 // CountDue counts the cohort whose scheduled count is the oldest, if that time has passed:
 // cohorts that have not been counted since they were written, and those whose count is older than
-// CountInterval. It returns true if more cohorts may be due. Several servers may call it
+// countInterval. It returns true if more cohorts may be due. Several servers may call it
 // concurrently: within the transaction that selects a cohort its next count is scheduled, so that
 // no other server selects it.
 func (s Service) CountDue(ctx context.Context) (more bool, err error) {

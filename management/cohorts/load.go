@@ -14,11 +14,11 @@ func (s Service) resolveMembers(ctx context.Context, scope *management.Scope, li
 	switch {
 	case list == nil:
 		return nil, nil
-	case list.Kind == DistinctIDs:
+	case list.Kind == distinctIDs:
 		return list.Values, nil
 	case s.People == nil:
 		return nil, nil
-	case list.Kind == PersonIDs:
+	case list.Kind == personIDs:
 		for _, uuid := range list.Values {
 			p, err := s.People.PersonByUUID(ctx, scope.Project.ID, uuid)
 			if err != nil {

@@ -48,7 +48,7 @@ func (s Service) AddPersons(ctx context.Context, scope *management.Scope, id str
 	case len(uuids) > maxAdded:
 		return nil, management.Fault("", "List size exceeds limit")
 	}
-	list := MemberList{Kind: PersonIDs}
+	list := MemberList{Kind: personIDs}
 	// Invalid UUIDs are ignored, like those of unknown persons.
 	for _, raw := range uuids {
 		if uuid, ok := management.NormalizeUUID(management.JSONText(raw)); ok {

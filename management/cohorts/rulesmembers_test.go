@@ -11,6 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
+// maxRows is the maximum number of rows of a file, without the header (§5.2).
+const maxRows = 100_000
+
 func TestCohorts_Members(t *testing.T) {
 	flagtest.Ask(t, map[string][]ruletest.Row{
 		"pages": memberPageRows, "files": memberFileRows, "bodies": memberBodyRows, "the log": memberLogRows, "access": cohortAccessRows,

@@ -42,7 +42,7 @@ var mostExported = map[string]int{
 	"management/dashboards":    73,
 	"management/errortracking": 21,
 	"management/changes":       20,
-	"management/cohorts":       35,
+	"management/cohorts":       30,
 	"management/earlyaccess":   6,
 	"management/experiments":   29,
 	"management/featureflags":  95,

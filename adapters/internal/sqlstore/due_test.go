@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
-	"github.com/bunting-flags/bunting/management/cohorts"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
@@ -64,7 +63,7 @@ func TestStore_WhatIsDueOfBefore(t *testing.T) {
 			if err != nil || c.Count == nil || *c.Count != 0 || !c.LastCalculation.Equal(now) {
 				t.Errorf("the cohort: %+v (%v), want nobody, counted %v", c, err, now)
 			}
-			now = now.Add(cohorts.CountInterval)
+			now = now.Add(time.Hour)
 			if more, err := r.Cohorts.CountDue(t.Context()); !more || err != nil {
 				t.Errorf("not counted again after an hour (%v)", err)
 			}
