@@ -71,7 +71,7 @@ var steps = []step{
 	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/natsstream/natstest", "./...")
 	}},
-	{name: "s3", about: "exports against a real server of S3", after: []string{"program"}, do: func(r *stepRun) {
+	{name: "s3", about: "exports and backups against a real server of S3", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
 	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, after: []string{"program"}, do: func(r *stepRun) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ func readBack(ctx context.Context, d destination, name string, key *Key, expecte
 		}
 		database = newHashing(plain)
 		if _, err := io.Copy(w, database); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(d.String(), name), err)
+			return fmt.Errorf("reading %s in %s: %w", name, d, err)
 		}
 	}
 	if _, err := io.Copy(io.Discard, object); err != nil {

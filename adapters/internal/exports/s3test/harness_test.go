@@ -1,4 +1,4 @@
-// Package s3test tests the exports to S3 with a real S3 server. It is a separate module, so that
+// Package s3test tests the exports and backups to S3 with a real S3 server. It is a separate module, so that
 // the product does not get the server's dependencies.
 package s3test
 
