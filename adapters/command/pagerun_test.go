@@ -37,6 +37,7 @@ var scenes = map[string][]scene{
 		{setup: (*stage).clone, wantOutput: []string{"beta-program"}},
 		{setup: (*stage).demo},
 		{setup: (*stage).own},
+		{setup: (*stage).empty, wantOutput: []string{"phx_"}},
 		{setup: (*stage).database},
 		{setup: (*stage).database},
 	},
