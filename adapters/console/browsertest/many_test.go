@@ -78,6 +78,7 @@ func TestFlags_Thousands(t *testing.T) {
 	t.Logf("opening: %d bytes of flags", js[int](p, "performance.getEntriesByType('resource').filter(e => e.name.includes('feature_flags/')).reduce((n, e) => n + e.encodedBodySize, 0)"))
 
 	// A change by another user reloads only the changed flag.
+	p.waitStream("/changes/stream")
 	s.api("PATCH", "/api/projects/1/feature_flags/2/", map[string]any{"filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 77}}}}, nil)
 	eventually(t, "the change of flag-0002", func() bool {
 		return js[bool](p, "[...document.querySelectorAll('tbody tr')].some(r => r.innerText.includes('flag-0002') && r.innerText.includes('77 %'))")

@@ -39,6 +39,7 @@ type page struct {
 	requests map[network.RequestID]string // methods and addresses of all requests
 	expected map[string]bool              // announced failing requests, and whether they happened
 	loading  network.RequestID            // the request of a document that is loading
+	begun    []string                     // addresses of requests whose response has begun
 }
 
 // open creates a tab with a session of the key's user, and opens a path of the console. The session
@@ -115,7 +116,17 @@ func (s *server) openAnonymous(t *testing.T, options ...chromedp.ContextOption) 
 	return p
 }
 
-// follow keeps the request of the document that is loading.
+// waitStream waits until the server has begun to send a stream: the page misses earlier events.
+func (p *page) waitStream(path string) {
+	p.t.Helper()
+	eventually(p.t, "the stream "+path, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return slices.ContainsFunc(p.begun, func(address string) bool { return strings.Contains(address, path) })
+	})
+}
+
+// follow keeps the request of the document that is loading, and the responses that have begun.
 func (p *page) follow(ev any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,6 +135,8 @@ func (p *page) follow(ev any) {
 		if e.Type == network.ResourceTypeDocument {
 			p.loading = e.RequestID
 		}
+	case *network.EventResponseReceived:
+		p.begun = append(p.begun, e.Response.URL)
 	case *network.EventLoadingFinished:
 		p.loaded(e.RequestID)
 	case *network.EventLoadingFailed:
