@@ -93,7 +93,6 @@ func TestServe_BackupRejected(t *testing.T) {
 		args []string
 		want string
 	}{
-		"PostgreSQL":  {[]string{"--database", pgtest.Postgres(t), "--backup", t.TempDir()}, "back up PostgreSQL with its own programs"},
 		"in memory":   {[]string{"--database", "sqlite::memory:", "--backup", t.TempDir()}, "nothing is stored"},
 		"no key":      {[]string{"--data", t.TempDir(), "--backup", t.TempDir(), "--backup-key", "none.key"}, "none.key: no such file"},
 		"an interval": {[]string{"--backup", t.TempDir(), "--backup-interval", "10s"}, "--backup-interval: must be a duration from 1m"},
@@ -105,5 +104,14 @@ func TestServe_BackupRejected(t *testing.T) {
 				t.Errorf("%d %s, want %q", r.Code, r.Stderr, tt.want)
 			}
 		})
+	}
+}
+
+// serve --backup is for a data folder: with PostgreSQL the start fails, and the error names the
+// programs for its backups.
+func TestServe_BackupOfPostgres(t *testing.T) {
+	r := call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--database", pgtest.Postgres(t), "--backup", t.TempDir())
+	if r.Code == 0 || !strings.Contains(r.Stderr, "back up PostgreSQL with its own programs, with pg_dump") {
+		t.Errorf("%d %s", r.Code, r.Stderr)
 	}
 }
