@@ -27,7 +27,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/backups"
 )
 
-// store is an S3 server with the bucket store, whose clock the test sets.
+// store is an S3 server with the bucket store. The test sets its clock.
 type store struct {
 	t       *testing.T
 	address string // of backups below p/
@@ -64,7 +64,7 @@ func newStore(t *testing.T) *store {
 	return s
 }
 
-// fails makes requests fail for which f returns true, after it has answered them.
+// fails sets a function that responds to the requests for which it returns true.
 func (s *store) fails(f func(w http.ResponseWriter, r *http.Request) bool) { s.fault.Store(&f) }
 
 // write writes a backup of a database to an address.
@@ -134,7 +134,7 @@ func wantFault(t *testing.T, err error, text string) {
 }
 
 // Encrypted backups of several parts are listed and read. After 8 days the old one is deleted, and
-// what a killed process has uploaded; objects of other programs and of other servers stay.
+// so are the parts of uploads of a killed process; objects of other programs and of other servers stay.
 func TestBackups(t *testing.T) {
 	s := newStore(t)
 	file := filepath.Join(t.TempDir(), "key")
@@ -182,7 +182,7 @@ func TestBackups(t *testing.T) {
 	wantFault(t, err, "backups of several data folders: choose one")
 }
 
-// Errors of S3 say what to correct. The earlier backup stays.
+// Errors of S3 include the correction. The earlier backup stays.
 func TestBackups_Errors(t *testing.T) {
 	s := newStore(t)
 	good := s.mustWrite(nil, []byte("good"))
@@ -213,7 +213,7 @@ func TestBackups_Errors(t *testing.T) {
 	s.wantKeys(stored(good)...)
 }
 
-// html returns the URL of a server that is none of S3.
+// html returns the URL of a server that does not implement S3.
 func html(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
@@ -223,7 +223,7 @@ func html(t *testing.T) string {
 	return s.URL
 }
 
-// A server that is overloaded is asked again.
+// Requests to an overloaded server are repeated.
 func TestBackups_SlowDown(t *testing.T) {
 	s := newStore(t)
 	seen := map[string]bool{} // requests come one after another
@@ -247,7 +247,7 @@ func TestBackups_SlowDown(t *testing.T) {
 	}
 }
 
-// A server that does not answer holds up nothing: the end of the context ends the backup.
+// If a server does not respond, the end of the context ends the backup.
 func TestBackups_Hangs(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
 		t.Run(method, func(t *testing.T) {
@@ -269,8 +269,8 @@ func TestBackups_Hangs(t *testing.T) {
 	}
 }
 
-// What the server stored is compared with what was sent. A backup that was truncated after that is
-// not restored, and the one before it can be.
+// The stored backup is compared with the database. A backup that was truncated after that is not
+// restored; the previous one can be restored.
 func TestBackups_Truncated(t *testing.T) {
 	s := newStore(t)
 	text := bytes.Repeat([]byte("0123456789abcdef"), 1000)
@@ -315,7 +315,7 @@ func TestBackups_Truncated(t *testing.T) {
 	s.wantKeys(append(stored(first), stored(second)...)...)
 }
 
-// Credentials that may not delete write good backups, and the status has what they lack.
+// Credentials that may not delete write good backups, and the status has the missing permission.
 func TestBackups_MayNotDelete(t *testing.T) {
 	s := newStore(t)
 	first := s.mustWrite(nil, []byte("first"))
