@@ -113,7 +113,7 @@ func run(args []string, all []step, out io.Writer) error {
 	if orphans := waitForOrphans(); len(orphans) > 0 {
 		w.report.fail(failure{step: "end", what: "left running: " + strings.Join(orphans, ", ")})
 	}
-	w.report.summary(time.Since(begin))
+	w.report.summary(time.Since(begin), totalCPU())
 	if len(w.report.failures) > 0 {
 		return errFailed
 	}

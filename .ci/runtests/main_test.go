@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +19,9 @@ const runInstead = "RUNTESTS_RUN_STEPS"
 var ownSteps = []step{
 	{name: "bad", do: func(r *stepRun) { r.run(command{args: []string{"sh", "-c", "echo wrong; exit 3"}}) }},
 	{name: "good", do: func(r *stepRun) { r.run(in("", "echo fine")) }},
+	{name: "computes", tiers: []tier{long}, do: func(r *stepRun) {
+		r.run(command{args: []string{"sh", "-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' >/dev/null 2>&1 &"}})
+	}},
 	{name: "server", tiers: []tier{long}, do: func(r *stepRun) {
 		r.run(command{args: []string{"sh", "-c", "setsid sleep 1000 & echo $!; trap '' TERM; while :; do sleep 1; done"}})
 	}},
@@ -53,6 +58,18 @@ func TestRun_Failures(t *testing.T) {
 	}
 	if !strings.Contains(string(out), "fine\n") {
 		t.Errorf("the step after it has not run:\n%s", out)
+	}
+}
+
+// The processor time of a process that ends after its parent is part of the sum.
+func TestRun_CPUOfOrphans(t *testing.T) {
+	out, err := runSteps("--only computes").CombinedOutput()
+	other := regexp.MustCompile(`CPU +(\S+) s  processes that outlived their parents\n`).FindSubmatch(out)
+	if err != nil || other == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if cpu, err := strconv.ParseFloat(string(other[1]), 64); err != nil || cpu < 0.1 {
+		t.Errorf("CPU %s s, want 0.1 s and more", other[1])
 	}
 }
 

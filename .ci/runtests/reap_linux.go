@@ -43,6 +43,25 @@ func descendants() []string {
 	return found
 }
 
+// totalCPU reaps the adopted processes that have ended, and returns the processor time of this process
+// and of all descendants that have ended. It must not be called while a command is running.
+func totalCPU() time.Duration {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err != syscall.EINTR && pid <= 0 {
+			break
+		}
+	}
+	var sum time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var usage syscall.Rusage
+		if syscall.Getrusage(who, &usage) == nil {
+			sum += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		}
+	}
+	return sum
+}
+
 // readStat returns the process, its parent and its state from a file /proc/<pid>/stat, or zeros if
 // the process has ended.
 func readStat(file string) (pid, parent int, state string) {

@@ -2,6 +2,8 @@
 
 package main
 
+import "time"
+
 // On systems other than Linux orphans are not found; steps end their own processes.
 
 func adoptOrphans() {}
@@ -9,3 +11,5 @@ func adoptOrphans() {}
 func descendants() []string { return nil }
 
 func killDescendants() {}
+
+func totalCPU() time.Duration { return 0 }

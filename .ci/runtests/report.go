@@ -91,14 +91,22 @@ func (r *report) took(pkg timed, tests []timed) {
 	r.tests = append(r.tests, tests...)
 }
 
-// summary prints the slowest packages and tests, the processor time of each step, the skipped
+// summary prints the duration and the processor time of all, the slowest packages and tests, the processor time of each step, the skipped
 // tests, the failures, and a closing line with the counts.
-func (r *report) summary(took time.Duration) {
+//
+// The processor time of a step does not contain processes that outlived their parents, such as
+// servers of PostgreSQL and the processes of a browser. They are the difference to cpu, and have a
+// row of their own.
+func (r *report) summary(took, cpu time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var cpu time.Duration
+	var ofSteps time.Duration
 	for _, s := range r.steps {
-		cpu += s.cpu
+		ofSteps += s.cpu
+	}
+	cpu = max(cpu, ofSteps)
+	if other := cpu - ofSteps; other > 0 {
+		r.steps = append(r.steps, timed{name: "processes that outlived their parents", cpu: other})
 	}
 	fmt.Fprintf(r.out, "\n== summary: %s, CPU %s\n", seconds(took), seconds(cpu))
 	r.table("steps by CPU", len(r.steps), r.steps, func(a, b timed) int { return cmp.Compare(b.cpu, a.cpu) })

@@ -137,10 +137,10 @@ func TestReport_Summary(t *testing.T) {
 	}
 	r.passed, r.skipped = 7, []string{"a", "b"}
 	r.failures = []failure{{"slow", "it", "why\n", "go test it"}}
-	r.summary(time.Minute)
+	r.summary(time.Minute, 4500*time.Millisecond)
 	text := out.String()
 	for _, want := range []string{
-		"\n== summary: 60.0 s, CPU 3.0 s\nsteps by CPU:\n     1.0 s  CPU    2.0 s  slow\n     3.0 s  CPU    1.0 s  quick\nslowest packages:\n    11.0 s  p11\n    10.0 s  p10\n",
+		"\n== summary: 60.0 s, CPU 4.5 s\nsteps by CPU:\n     1.0 s  CPU    2.0 s  slow\n     0.0 s  CPU    1.5 s  processes that outlived their parents\n     3.0 s  CPU    1.0 s  quick\nslowest packages:\n    11.0 s  p11\n    10.0 s  p10\n",
 		"     2.0 s  p2\nskipped: a, b\n", "\nFAILED slow: it\nwhy\n  again: go test it\n", "\n7 passed, 1 failed, 2 skipped\n",
 	} {
 		if !strings.Contains(text, want) {
