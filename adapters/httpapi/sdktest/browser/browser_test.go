@@ -7,11 +7,9 @@ package browser_test
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,8 +166,24 @@ func fetch(t *testing.T) []byte {
 	return fetchFile(t, client, integrity, "dist/array.js")
 }
 
-// fetchArchive downloads a package from npm and decompresses it.
+// archives has the decompressed packages that fetchArchive has downloaded.
+var archives = struct {
+	sync.Mutex
+	byClient map[string][]byte
+}{byClient: map[string][]byte{}}
+
+// fetchArchive downloads a package from npm, unless it has done so before, and decompresses it.
 func fetchArchive(t *testing.T, client, integrity string) []byte {
+	t.Helper()
+	archives.Lock()
+	defer archives.Unlock()
+	if archives.byClient[client] == nil {
+		archives.byClient[client] = downloadArchive(t, client, integrity)
+	}
+	return archives.byClient[client]
+}
+
+func downloadArchive(t *testing.T, client, integrity string) []byte {
 	t.Helper()
 	folder := t.TempDir()
 	if out, err := exec.Command("npm", "pack", client, "--pack-destination", folder, "--silent").CombinedOutput(); err != nil {
@@ -207,33 +221,5 @@ func fetchFile(t *testing.T, client, integrity, name string) []byte {
 			t.Fatal(err)
 		}
 		return script
-	}
-}
-
-// chromium returns a command that runs a headless Chromium. Debian's program is a shell script with
-// the browser as its child, so the end of the context kills the whole process group.
-func chromium(ctx context.Context, args ...string) *exec.Cmd {
-	args = append([]string{"--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"}, args...)
-	cmd := exec.CommandContext(ctx, "chromium-headless-shell", args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd
-}
-
-// browse opens the address in a headless Chromium with an empty profile.
-func browse(t *testing.T, address string) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := chromium(ctx, "--disable-quic", "--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", address)
-	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		cancel()
-		t.Fatal(fmt.Errorf("chromium-headless-shell (Debian's package of the same name has it): %w", err))
-	}
-	return func() {
-		cancel()
-		_ = cmd.Wait() // it was killed
 	}
 }

@@ -3,56 +3,63 @@
 package browser_test
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
-// renderText returns a page as rendered by Chromium: its elements, its first pixel, and the
-// messages of the console.
-func renderText(t *testing.T, address string, options ...string) (dom, pixel, console string) {
+// renderText returns a page as rendered by Chromium in a color scheme, light or dark: its elements, its
+// first pixel, and the messages of the console.
+func renderText(t *testing.T, address, scheme string) (dom, pixel, console string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), served.WaitTimeout)
-	defer cancel()
-	look := func(what string) string {
-		args := append([]string{"--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
-		cmd := chromium(ctx, append(args, address)...)
-		var output strings.Builder
-		cmd.Stderr = &output
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("chromium-headless-shell (Debian's package of the same name has it): %v\n%s", err, &output)
+	var mu sync.Mutex
+	loaded := make(chan struct{})
+	p := newTab(t, func(m devtoolsMessage) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch m.Method {
+		case "Page.loadEventFired":
+			close(loaded)
+		case "Log.entryAdded", "Runtime.consoleAPICalled":
+			console += fmt.Sprintf("%s\n", m.Params)
 		}
-		for line := range strings.Lines(output.String()) {
-			if strings.Contains(line, "CONSOLE") {
-				console += line
-			}
+	})
+	defer func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
 		}
-		return string(out)
+	}()
+	for _, events := range []string{"Page.enable", "Log.enable", "Runtime.enable"} {
+		p.do(t, events, nil, nil)
 	}
-	dom = look("--dump-dom")
-	picture := filepath.Join(t.TempDir(), "page.png")
-	look("--screenshot=" + picture)
-	file, err := os.Open(picture)
-	if err != nil {
-		t.Fatal(err)
+	p.do(t, "Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	p.do(t, "Page.navigate", map[string]any{"url": address}, nil)
+	select {
+	case <-loaded:
+	case <-time.After(served.WaitTimeout):
+		t.Fatal("the page is not loaded")
 	}
-	defer func() { _ = file.Close() }()
-	decoded, err := png.Decode(file)
+	var elements struct{ Result struct{ Value string } }
+	p.do(t, "Runtime.evaluate", map[string]any{"expression": "document.documentElement.outerHTML"}, &elements)
+	var picture struct{ Data []byte }
+	p.do(t, "Page.captureScreenshot", nil, &picture)
+	decoded, err := png.Decode(bytes.NewReader(picture.Data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, g, b, _ := decoded.At(0, 0).RGBA()
-	return dom, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8), console
+	mu.Lock()
+	defer mu.Unlock()
+	return elements.Result.Value, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8), console
 }
 
 // A shared dashboard in a real browser, light and dark: its style is applied, its pictures are
@@ -64,7 +71,7 @@ func TestShared_InABrowser(t *testing.T) {
 		_, _ = w.Write([]byte(`<!doctype html><style>body { background: red }</style>`))
 	}))
 	defer forbidden.Close()
-	if _, pixel, console := renderText(t, forbidden.URL); pixel != "ffffff" || !strings.Contains(console, "Content Security Policy") {
+	if _, pixel, console := renderText(t, forbidden.URL, "light"); pixel != "ffffff" || !strings.Contains(console, "Content Security Policy") {
 		t.Fatalf("what a policy refuses is not seen here: %s, %q", pixel, console)
 	}
 
@@ -95,12 +102,10 @@ func TestShared_InABrowser(t *testing.T) {
 		s.Manage("POST", "/projects/1/insights/", map[string]any{"name": hostile, "query": more, "dashboards": []int64{board.ID}}, nil)
 	}
 	s.Manage("PATCH", fmt.Sprintf("/projects/1/dashboards/%d/sharing/", board.ID), map[string]any{"enabled": true}, &board)
-	for mode, want := range map[string]struct{ pixel, option string }{
-		"light": {"ffffff", "--blink-settings=preferredColorScheme=1"}, "dark": {"14171c", "--blink-settings=preferredColorScheme=0"},
-	} {
-		dom, pixel, console := renderText(t, s.URL+"/shared/"+board.Token, want.option)
-		if pixel != want.pixel {
-			t.Errorf("%s: the paper is #%s, want #%s", mode, pixel, want.pixel)
+	for mode, want := range map[string]string{"light": "ffffff", "dark": "14171c"} {
+		dom, pixel, console := renderText(t, s.URL+"/shared/"+board.Token, mode)
+		if pixel != want {
+			t.Errorf("%s: the paper is #%s, want #%s", mode, pixel, want)
 		}
 		if console != "" {
 			t.Errorf("%s: the console says %s", mode, console)

@@ -22,7 +22,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/internal/served"
 )
 
-func TestMain(m *testing.M) { served.Main(m, "../../../..") }
+func TestMain(m *testing.M) { served.Main(m, "../../../..", func() { stopChromium() }) }
 
 const captureDefinitions = "../testdata/capture.json"
 

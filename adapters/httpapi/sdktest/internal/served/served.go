@@ -27,9 +27,12 @@ const (
 
 // Main runs the tests of a package with the program: the one in TEST_BINARY, or one that is built
 // when the first test needs it. root is the module of the program.
-func Main(m *testing.M, root string) {
+func Main(m *testing.M, root string, atEnd ...func()) {
 	build = sync.OnceValues(func() (string, error) { return compile(root) })
 	code := m.Run()
+	for _, do := range atEnd {
+		do()
+	}
 	if folder != "" {
 		_ = os.RemoveAll(folder)
 	}
