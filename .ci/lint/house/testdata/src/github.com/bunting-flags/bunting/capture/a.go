@@ -2,7 +2,7 @@ package capture // want `1 of 2 arrows between files lead backwards, 50 %, want 
 
 import (
 	_ "fmt"
-	_ "net" // want `import of "net": this room does no I/O`
+	_ "os" // want `import of "os": this room does no I/O`
 )
 
 type T struct{ n int }
