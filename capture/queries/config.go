@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -25,6 +26,9 @@ type State struct {
 // be fast.
 type States interface {
 	State(ctx context.Context, projectID int64) (State, error)
+	// Rewritten returns the persons who got or lost events while State.Rewritten of a project increased
+	// from one value to another. It returns false if they are not known.
+	Rewritten(projectID, from, to int64) (people []capture.UUID, ok bool)
 }
 
 // Limits bounds queries (§5.4). Zero fields have the default values.

@@ -24,12 +24,29 @@ type fakeSource struct {
 	takes        time.Duration
 	opens        []int64 // projects, in the order in which they were read
 	atOnce, most int
+	// rewritten are the persons of increments of state.Rewritten.
+	rewritten map[int64]capture.UUID
 }
 
 func (h *fakeSource) State(context.Context, int64) (State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.state, nil
+}
+
+func (h *fakeSource) Rewritten(_, from, to int64) ([]capture.UUID, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := from + 1; n <= to; n++ {
+		if _, ok := h.rewritten[n]; !ok {
+			return nil, false
+		}
+	}
+	var people []capture.UUID
+	for n := from + 1; n <= to; n++ {
+		people = append(people, h.rewritten[n])
+	}
+	return people, true
 }
 
 func (h *fakeSource) change(change func(*State)) {

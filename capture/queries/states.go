@@ -3,9 +3,9 @@ package queries
 import (
 	"container/list"
 	"context"
-	"strconv"
 	"sync"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -21,12 +21,18 @@ type stateName struct {
 	name    string
 }
 
-// storedState is a state and the version with which it was given.
+// storedState is a state, and the version with which it was given.
 type storedState struct {
 	stateName
-	version string
-	state   any
-	bytes   int64
+	version   string
+	rewritten int64 // State.Rewritten of the query
+	state     any
+	bytes     int64
+}
+
+// dependent is a state that knows the persons on whose events it depends.
+type dependent interface {
+	DependsOn(people []capture.UUID) bool
 }
 
 // storedStates are the states that queries store for later queries. When they are full, the least
@@ -43,18 +49,28 @@ type storedStates struct {
 // keeper is the port.Keeper of one query.
 type keeper struct {
 	*storedStates
+	source    States
 	project   int64
 	rewritten int64 // see State
 }
 
 // keeper returns the keeper of a query.
 func (d *Service) keeper(a *preparedQuery) port.Keeper {
-	return &keeper{&d.stored, a.request.Project.ID, a.state.Rewritten}
+	return &keeper{&d.stored, d.States, a.request.Project.ID, a.state.Rewritten}
 }
 
-// version adds the state of the project's data to a version.
-func (k *keeper) version(text string) string {
-	return strconv.FormatInt(k.rewritten, 10) + " " + text
+// isValid reports whether a state is still what the project's data results in. Merged persons do not
+// change a state that does not depend on them.
+func (k *keeper) isValid(s *storedState) bool {
+	if s.rewritten >= k.rewritten {
+		return s.rewritten == k.rewritten
+	}
+	of, ok := s.state.(dependent)
+	if !ok {
+		return false
+	}
+	people, ok := k.source.Rewritten(k.project, s.rewritten, k.rewritten)
+	return ok && !of.DependsOn(people)
 }
 
 // Limit implements port.Keeper.
@@ -82,7 +98,7 @@ func (k *keeper) Take(ctx context.Context, name, version string) (any, error) {
 	}
 	k.taken[id] = make(chan struct{})
 	s := k.remove(k.states[id])
-	if s == nil || s.version != k.version(version) {
+	if s == nil || s.version != version || !k.isValid(s) {
 		return nil, nil
 	}
 	return s.state, nil
@@ -98,7 +114,7 @@ func (k *keeper) Give(name, version string, state any, bytes int64) {
 	if state == nil || bytes > k.Limit() {
 		return
 	}
-	k.states[id] = k.recent.PushFront(&storedState{id, k.version(version), state, bytes})
+	k.states[id] = k.recent.PushFront(&storedState{id, version, k.rewritten, state, bytes})
 	for k.bytes += bytes; k.bytes > allStateBytes; {
 		k.remove(k.recent.Back())
 	}

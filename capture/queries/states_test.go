@@ -3,9 +3,11 @@ package queries
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -55,6 +57,41 @@ func TestStates(t *testing.T) {
 	}
 	if d.stored.bytes != 0 || len(d.stored.states) != 0 || d.stored.recent.Len() != 0 || len(d.stored.taken) != 0 {
 		t.Errorf("%d bytes, %d states, %d taken", d.stored.bytes, d.stored.recent.Len(), len(d.stored.taken))
+	}
+}
+
+// personState is a state that depends on a person.
+type personState struct{ capture.UUID }
+
+func (s personState) DependsOn(people []capture.UUID) bool { return slices.Contains(people, s.UUID) }
+
+// A merge of other persons keeps a state; a merge of a person on whom it depends, and a change whose
+// persons are not known, remove it.
+func TestStates_OfOtherPersons(t *testing.T) {
+	ana, ben := capture.UUID{1}, capture.UUID{2}
+	for of, c := range map[string]struct {
+		rewritten map[int64]capture.UUID
+		to        int64
+		keeps     bool
+	}{
+		"nothing":                    {nil, 3, true},
+		"a merge of another":         {map[int64]capture.UUID{4: ben}, 4, true},
+		"two merges of others":       {map[int64]capture.UUID{4: ben, 5: ben}, 5, true},
+		"a merge of the person":      {map[int64]capture.UUID{4: ben, 5: ana}, 5, false},
+		"a merge before the state":   {map[int64]capture.UUID{3: ana, 4: ben}, 4, true},
+		"a change of another server": {map[int64]capture.UUID{5: ben}, 5, false},
+		"a query that began before":  {nil, 2, false},
+	} {
+		d := &Service{Config: Config{States: &fakeSource{rewritten: c.rewritten}}}
+		k := d.keeperOf(1, 3)
+		if _, err := k.Take(t.Context(), "a", "1"); err != nil {
+			t.Fatal(err)
+		}
+		k.Give("a", "1", personState{ana}, 1)
+		got, err := d.keeperOf(1, c.to).Take(t.Context(), "a", "1")
+		if (got != nil) != c.keeps || err != nil {
+			t.Errorf("%s: %v, %v; want it kept: %t", of, got, err, c.keeps)
+		}
 	}
 }
 

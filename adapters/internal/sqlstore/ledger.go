@@ -32,6 +32,7 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		for key, id := range t.states {
 			t.store.states.Add(key, id)
 		}
+		t.store.rewrites.add(t.rewrites)
 		t.notifyChanged()
 	}
 	if err != nil && database.IsDatabaseFailure(err) {
@@ -53,6 +54,8 @@ type ledgerTx struct {
 	erasures map[int64]int64
 	// moved are the projects in which a distinct id was assigned to another person.
 	moved map[int64]bool
+	// rewrites are added to those of the store after the commit.
+	rewrites []*rewrite
 }
 
 // notifyChanged calls Config.Changed for projects with new group types.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
@@ -51,21 +52,104 @@ func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
 // saveRewritten counts changes that make earlier answers of queries wrong: merged
 // persons, distinct ids assigned to another person, and changed groups.
 func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
-	sums := map[int64]int64{}
-	for i := range c.Merges {
-		sums[c.Merges[i].ProjectID] = 1
+	changes := map[int64]*rewrite{}
+	of := func(project int64) *rewrite {
+		if changes[project] == nil {
+			changes[project] = &rewrite{project: project}
+		}
+		return changes[project]
+	}
+	for _, m := range c.Merges {
+		r := of(m.ProjectID)
+		r.people = append(r.people, m.From, m.Into)
 	}
 	for i := range c.Groups {
-		sums[c.Groups[i].ProjectID] = 1
+		of(c.Groups[i].ProjectID)
 	}
 	if len(c.Events) == 0 { // an import or a split changes persons without an event
 		for i := range c.Persons {
-			sums[c.Persons[i].ProjectID] = 1
+			of(c.Persons[i].ProjectID).isUnknown = true
 		}
 	}
-	for id := range t.moved {
-		sums[id] = 1
+	for _, d := range c.IDs { // the earlier owner is in Merges, or the id had none
+		if t.moved[d.ProjectID] {
+			r := of(d.ProjectID)
+			r.people = append(r.people, d.Person, capture.PersonID(d.ProjectID, d.DistinctID))
+		}
 	}
 	clear(t.moved)
-	return t.countAll(sums, database.CounterRewritten)
+	for _, id := range slices.Sorted(maps.Keys(changes)) {
+		r := changes[id]
+		if err := t.Count(id, database.CounterRewritten, 1); err != nil {
+			return err
+		}
+		var err error
+		if r.n, err = t.ReadCounter(id, database.CounterRewritten); err != nil {
+			return err
+		}
+		t.rewrites = append(t.rewrites, r)
+	}
+	return nil
+}
+
+// rewrite is an increment of the counter rewritten of a project by this server.
+type rewrite struct {
+	project int64
+	// n is the counter after it.
+	n int64
+	// people are the persons who got or lost events. isUnknown is true if they are not known.
+	people    []capture.UUID
+	isUnknown bool
+}
+
+const (
+	// maxRewrites and maxRewrittenPeople limit the increments that are remembered, and the persons of all
+	// of them.
+	maxRewrites        = 10_000
+	maxRewrittenPeople = 100_000
+)
+
+// rewrites are the last increments of the counter rewritten, of all projects. Those of other servers and
+// those before the start are missing.
+type rewrites struct {
+	mu     sync.Mutex
+	list   []*rewrite
+	people int
+}
+
+// add adds the increments of a transaction that was committed.
+func (w *rewrites) add(list []*rewrite) {
+	if len(list) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range list {
+		w.people += len(r.people)
+	}
+	w.list = append(w.list, list...)
+	drop := 0
+	for len(w.list)-drop > maxRewrites || w.people > maxRewrittenPeople {
+		w.people -= len(w.list[drop].people)
+		drop++
+	}
+	w.list = slices.Delete(w.list, 0, drop)
+}
+
+// Rewritten implements queries.States.
+func (s *Store) Rewritten(projectID, from, to int64) (people []capture.UUID, ok bool) {
+	s.rewrites.mu.Lock()
+	defer s.rewrites.mu.Unlock()
+	missing := to - from
+	for _, r := range slices.Backward(s.rewrites.list) {
+		if r.project != projectID || r.n <= from || r.n > to {
+			continue
+		}
+		if r.isUnknown {
+			return nil, false
+		}
+		people = append(people, r.people...)
+		missing--
+	}
+	return people, missing == 0
 }

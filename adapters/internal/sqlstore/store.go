@@ -47,13 +47,14 @@ type (
 type Store struct {
 	*peopleStore
 	*eventReader
-	db      *database.DB
-	logger  *slog.Logger
-	now     func() time.Time
-	people  *people.Cache
-	changed func(projectID int64)
-	states  *states
-	events  *events.Log
+	db       *database.DB
+	logger   *slog.Logger
+	now      func() time.Time
+	people   *people.Cache
+	changed  func(projectID int64)
+	states   *states
+	rewrites rewrites
+	events   *events.Log
 
 	name     string               // unique for this server, identifies its notifications
 	listener *database.Background // nil if there are no other servers

@@ -59,6 +59,7 @@ func (x *Expression) program(b *scan.Binder) func(*scan.Row) (*hogql.Program, ho
 		b.SetErr(AtPlace(err, x.Attr))
 		return nil
 	}
+	b.Volatile = b.Volatile || program.ReadsClock()
 	fill := EventRow(b, scope, nil, nil)
 	return func(r *scan.Row) (*hogql.Program, hogql.Value) {
 		v, err := program.Eval(fill(r))
@@ -109,7 +110,6 @@ func ReadValue(n document.Node, p *port.Project) func(b *scan.Binder) scan.Gette
 
 // ExpressionContext returns the context in which the expressions of a run are compiled.
 func ExpressionContext(r *scan.Run) hogql.Context {
-	r.Volatile = true // expressions can read the clock and all persons and groups
 	return hogql.Context{Now: r.Now, Zone: r.Zone, WeekStart: r.Project.WeekStart, Reserve: r.Reserve, Check: r.Context.Err}
 }
 

@@ -100,6 +100,7 @@ func init() {
 // PersonText returns the UUID of the event's person. The string of each person is created only on
 // first use.
 func PersonText(b *scan.Binder) CellOf {
+	b.Volatile = true // a merge may change it
 	person := b.People()
 	var texts []string
 	return func(r *scan.Row) hogql.Value {
@@ -170,6 +171,7 @@ func profileText(b *scan.Binder) CellOf {
 
 // personCreated returns when the event's person was created; null if the person no longer exists.
 func personCreated(b *scan.Binder) CellOf {
+	b.Volatile = true
 	person := b.People()
 	if b.Mode != scan.ModeNoOverride {
 		// The reader returns this time together with the persons.

@@ -33,6 +33,8 @@ type env struct {
 	// zone is Context.Zone or UTC. zones caches the zones that a query names.
 	zone  *time.Location
 	zones map[string]*time.Location
+	// readsClock is true if an expression depends on Now.
+	readsClock bool
 	// err is the first error of the evaluation.
 	err error
 
@@ -53,6 +55,12 @@ func newEnv(c Context) *env {
 	}
 	e.zones[e.zone.String()] = e.zone
 	return e
+}
+
+// now returns the time of the request in microseconds since 1970.
+func (e *env) now() int64 {
+	e.readsClock = true
+	return e.Now.UnixMicro()
 }
 
 // next begins another row or group.

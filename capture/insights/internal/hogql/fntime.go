@@ -7,9 +7,9 @@ import (
 
 // timeFunctions are the functions for times and dates (§2.9.8).
 var timeFunctions = append(unitFunctions(), []function{
-	{name: "now", args: "", result: constantType(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.Now.UnixMicro()) }},
-	{name: "today", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
-	{name: "yesterday", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), -1) }},
+	{name: "now", args: "", result: constantType(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.now()) }},
+	{name: "today", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.now()), 0) }},
+	{name: "yesterday", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.now()), -1) }},
 	*toDate,
 	// The literals DATE '…' and TIMESTAMP '…' are calls of these functions.
 	{name: "$date", args: "a", special: moment(toDate)},

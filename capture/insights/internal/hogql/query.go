@@ -34,6 +34,10 @@ func (x *Expr) Compile(scope *Scope, c Context) (*Program, error) {
 	return &Program{env: k.env, eval: done.eval, typ: done.typ}, nil
 }
 
+// ReadsClock reports whether the value depends on the time of the request. Calls such as now() are
+// evaluated when the expression is compiled.
+func (p *Program) ReadsClock() bool { return p.env.readsClock }
+
 // Eval returns the value for a row. Its strings may be shared with the row.
 func (p *Program) Eval(r *Row) (Value, error) {
 	p.env.next()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -25,6 +26,9 @@ type history struct {
 	entities []exposedEntity
 	// order are the numbers of the entities, sorted by key.
 	order []uint32
+	// isAboutGroups is true if the entities are groups, and countsPeople if a metric counts the persons
+	// of a group.
+	isAboutGroups, countsPeople bool
 	// checkpoints are sorted by time.
 	checkpoints []checkpoint
 	// results are the results of complete days by the index of the metric and the name of the day.
@@ -37,6 +41,8 @@ type checkpoint struct {
 	// day is the number of the day, from the first of the experiment on.
 	day    int
 	states []any // nil for a metric that is not continuous
+	// activated are the times of activations by entity, see daily.activated.
+	activated []int64
 }
 
 // dayResult is the result of a metric after all events before end.
@@ -52,6 +58,18 @@ func newHistory(metrics int) *history {
 		h.results[i] = map[string]dayResult{}
 	}
 	return h
+}
+
+// DependsOn reports whether the history depends on which events persons have: those who were exposed, or
+// all of them if they are counted.
+func (h *history) DependsOn(people []capture.UUID) bool {
+	if h.isAboutGroups {
+		return h.countsPeople && len(people) > 0
+	}
+	return slices.ContainsFunc(people, func(id capture.UUID) bool {
+		_, ok := h.keys.Find(string(id[:]))
+		return ok
+	})
 }
 
 // through returns the end of the last day that has a checkpoint or result.
@@ -112,6 +130,10 @@ type daily struct {
 	// isFunnel is true if the metrics need the exposures, which exposures has then.
 	isFunnel  bool
 	exposures []moment
+	// activation matches the activations; nil if the experiment does not need them. activated are their
+	// times by entity, 0 without an activation.
+	activation *filter.Matcher
+	activated  []int64
 	// end is the end of the days that the states of the metrics contain, and read is the end of the
 	// days with events that have been read.
 	end, read int64
@@ -144,7 +166,7 @@ const shortColumns = port.Names | port.IDs | port.People | port.PeopleAtEvent | 
 // openDaily loads the history of an experiment, and reads the events that were recorded since. It returns nil if the experiment or all its metrics cannot be measured day by
 // day. The caller must call close.
 func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *daily, err error) {
-	if e.activation != nil || x.Start.IsZero() {
+	if x.Start.IsZero() {
 		return nil, nil
 	}
 	volatile := r.Volatile
@@ -153,6 +175,9 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 	d = &daily{experimentRun: newExperimentRun(r, x, e, nil)}
 	if d.actors.Keys != nil {
 		d.actors.Keys.Reserve = r.Reserve
+	}
+	if e.activation != nil {
+		d.activation = e.activation.Bind(d.b)
 	}
 	if r.Volatile { // exposures are not the same in every run
 		return nil, d.b.Err
@@ -173,6 +198,10 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 		d.history = newHistory(len(metrics))
 	}
 	h := d.history
+	h.isAboutGroups = d.actors.Keys != nil
+	for _, m := range d.metrics {
+		h.countsPeople = h.countsPeople || m != nil && m.query.countsPeople()
+	}
 	// All memory can be released if it is too much: see resultsQuery.foldDays.
 	h.keys.Reserve = r.Reserve
 	if err = r.Reserve(h.size()); err == nil {
@@ -209,7 +238,7 @@ func (d *daily) close(err error) {
 // definition returns a hash of everything on which the meaning of events depends.
 func (d *daily) definition() string {
 	p := d.Project
-	sum := sha256.Sum256(wire.MustEncode([]any{d.Experiment, d.Zone.String(), p.PropertyMatchingVersion, string(p.TestAccountFilters), p.Actions, d.Mode}))
+	sum := sha256.Sum256(wire.MustEncode([]any{d.Experiment, d.Zone.String(), p.PropertyMatchingVersion, string(p.TestAccountFilters), p.Actions, int(p.WeekStart), d.Mode}))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -237,8 +266,8 @@ func (d *daily) choose(metrics []storedMetric) {
 		own.matchers = own.bind(g.experimentRun)
 		g.metrics, g.matchers = append(g.metrics, own), append(g.matchers, own.matchers...)
 		d.metrics[i] = own
-		_, funnel := own.continuous.(*dailyFunnel)
-		d.isFunnel = d.isFunnel || funnel
+		w, isFunnel := own.continuous.(*dailyFunnel)
+		d.isFunnel = d.isFunnel || isFunnel && w.begins == nil
 	}
 	d.groups = slices.DeleteFunc([]*dailyGroup{short, long}, func(g *dailyGroup) bool { return len(g.metrics) == 0 })
 }
@@ -286,6 +315,9 @@ func (d *daily) firstSince(position, through int64) (int64, error) {
 // names returns the names of all events that may matter; nil means any.
 func (d *daily) names() []string {
 	all := []*filter.Matcher{d.matcher}
+	if d.activation != nil {
+		all = append(all, d.activation)
+	}
 	for _, g := range d.groups {
 		all = append(all, g.matchers...)
 	}

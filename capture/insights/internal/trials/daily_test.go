@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -52,15 +51,42 @@ func TestDaily_EqualsPlain(t *testing.T) {
 	}
 }
 
-// Only metrics that would have to remember events are computed from the start: distinct sessions, and
-// funnels in which an event may be an exposure and a step or a reset.
+// A metric is continued from day to day if what its events mean depends on these events alone. Otherwise
+// it is computed from the start, since persons, groups, sessions or the time have changed since.
 func TestDaily_Metrics(t *testing.T) {
 	w := newWorld(t, 2)
-	_, plan := w.plan(t.Context(), `{"kind":"ExperimentResultsQuery","experiment_id":1}`, nil, w.source())
-	for _, m := range plan.(*resultsQuery).all {
-		want := !strings.Contains(string(m.raw), "unique_session") && !strings.Contains(string(m.raw), "strict")
-		if got := newContinuous(m.query, capture.Exposures()) != nil; got != want {
-			t.Errorf("continued %t, want %t: %s", got, want, m.raw)
+	node := func(members string) string {
+		return `{"kind":"ExperimentMetric","uuid":"x","metric_type":"mean","source":{"kind":"EventsNode","event":"buy",` + members + `}}`
+	}
+	w.x.Primary, w.x.Secondary = append(w.x.Primary, w.x.Secondary...), nil
+	fromStart := []string{
+		node(`"math":"sum","math_property":"$session_duration"`),
+		node(`"properties":[{"type":"cohort","key":"id","value":1}]`),
+		node(`"properties":[{"type":"group","group_type_index":0,"key":"plan","operator":"exact","value":"pro"}]`),
+		node(`"properties":[{"key":"at","operator":"is_date_after","value":"-2d"}]`),
+		node(`"properties":[{"type":"hogql","key":"timestamp > now() - toIntervalDay(2)"}]`),
+		node(`"properties":[{"type":"hogql","key":"person_id IN COHORT 1"}]`),
+		node(`"properties":[{"type":"hogql","key":"group_0.properties.plan = 'pro'"}]`),
+	}
+	continued := []string{
+		node(`"properties":[{"type":"person","key":"plan","operator":"exact","value":"pro"}]`),
+		node(`"properties":[{"type":"hogql","key":"toDate(timestamp) > '2025-03-09' and person.properties.plan = 'pro'"}]`),
+	}
+	want := len(w.x.Primary) + len(continued)
+	for _, raw := range slices.Concat(continued, fromStart) {
+		w.x.Primary = append(w.x.Primary, json.RawMessage(raw))
+	}
+	r, plan := w.plan(t.Context(), `{"kind":"ExperimentResultsQuery","experiment_id":1}`, nil, w.source())
+	q := plan.(*resultsQuery)
+	d, err := openDaily(r, q.Trial, q.exposures.exposure, q.all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range q.all {
+		if m.fault != nil {
+			t.Errorf("%v: %s", m.fault, m.raw)
+		} else if got := d.metrics[i] != nil; got != (i < want) {
+			t.Errorf("continued %t, want %t: %s", got, i < want, m.raw)
 		}
 	}
 }

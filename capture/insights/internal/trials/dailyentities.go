@@ -31,7 +31,7 @@ func (d *daily) readExposures(from int64) error {
 		if !ok {
 			return nil
 		}
-		if err := d.expose(r, actor, variant); err != nil || !d.isFunnel {
+		if err := d.expose(r, actor, variant); err != nil || !d.isFunnel || d.activation != nil {
 			return err
 		}
 		return seen.add(moment{at: r.Batch.Time[r.Index], id: r.Batch.ID[r.Index], actor: actor, what: 1}, d.Reserve)
@@ -44,6 +44,11 @@ func (d *daily) readExposures(from int64) error {
 	h.sort()
 	// Lists of entities may be longer than the number of entities.
 	d.entities = h.entities[:min(len(h.entities), len(h.keys.All))]
+	if d.activation != nil {
+		if err := d.readActivations(from, until); err != nil {
+			return err
+		}
+	}
 	for _, g := range d.groups {
 		g.entities, g.number = d.entities, d.numbers(g.experimentRun, false)
 	}
@@ -52,6 +57,58 @@ func (d *daily) readExposures(from int64) error {
 	}
 	d.measured = make([]figures, len(d.entities))
 	return nil
+}
+
+// readActivations adds the activations in a range to those before it, and sets the entities to copies
+// that are exposed from their activation on. Entities without one are not active, and are exposed never.
+func (d *daily) readActivations(from, until int64) error {
+	exposed := d.entities
+	if err := d.Reserve((8 + exposedSize) * int64(len(exposed))); err != nil {
+		return err
+	}
+	activated := make([]int64, len(exposed))
+	copy(activated, d.activated)
+	d.activated = activated
+	number := d.numbers(d.experimentRun, false)
+	err := d.b.ScanBound(port.Scan{From: from, To: until, Names: filter.EventNames(d.activation)}, func(r *scan.Row) error {
+		if !d.activation.Matches(r) {
+			return nil
+		}
+		actor, ok := number(r)
+		if at := r.Batch.Time[r.Index]; ok && at >= exposed[actor].first && (activated[actor] == 0 || at < activated[actor]) {
+			activated[actor] = at
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.entities = slices.Clone(exposed)
+	var begins moments
+	for actor := range d.entities {
+		e, at := &d.entities[actor], activated[actor]
+		if e.first, e.active = at, at != 0; at == 0 {
+			e.first = never
+		}
+		if d.isFunnel && at >= from {
+			if err := begins.add(moment{at: at, actor: uint32(actor), what: 1}, d.Reserve); err != nil {
+				return err
+			}
+		}
+	}
+	d.exposures = begins.take(never, true)
+	return nil
+}
+
+// activatedBefore returns the activations before an instant.
+func (d *daily) activatedBefore(end int64) []int64 {
+	out := slices.Clone(d.activated)
+	for i, at := range out {
+		if at >= end {
+			out[i] = 0
+		}
+	}
+	return out
 }
 
 // sort adds the entities that are new to order.

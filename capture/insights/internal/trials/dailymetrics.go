@@ -11,6 +11,18 @@ import (
 type dailySums struct {
 	sideSums
 	moments moments
+	// distinct are the objects that each side has counted; nil for a side that counts all events.
+	distinct []*distinctObjects
+}
+
+// bind binds the sides, and those that count distinct objects.
+func (c *dailySums) bind(f *experimentRun) []*filter.Matcher {
+	out := c.sideSums.bind(f)
+	c.distinct = make([]*distinctObjects, len(c.sides))
+	for i, s := range c.sides {
+		c.distinct[i] = s.bindDistinct(f)
+	}
+	return out
 }
 
 // see records an event for each side that it matches.
@@ -23,7 +35,15 @@ func (c *dailySums) see(r *scan.Row, actor uint32, e *exposedEntity) error {
 		if !s.m.Matches(r) {
 			continue
 		}
-		if err := c.moments.add(moment{at: at, value: s.valueOf(r), actor: actor, what: uint32(i)}, c.f.Reserve); err != nil {
+		a := moment{at: at, value: s.valueOf(r), actor: actor, what: uint32(i)}
+		if s.number != nil {
+			object, ok := s.number(r)
+			if !ok {
+				continue
+			}
+			a.id = int64(object)
+		}
+		if err := c.moments.add(a, c.f.Reserve); err != nil {
 			return err
 		}
 	}
@@ -40,7 +60,7 @@ func (c *dailySums) seeEarly(r *scan.Row, actor uint32, e *exposedEntity) error 
 		if !s.m.Matches(r) {
 			continue
 		}
-		if err := s.earlier.add(s.math, actor, s.valueOf(r), c.f.Reserve); err != nil {
+		if err := s.see(c.f, r, actor, true); err != nil {
 			return err
 		}
 	}
@@ -50,6 +70,14 @@ func (c *dailySums) seeEarly(r *scan.Row, actor uint32, e *exposedEntity) error 
 func (c *dailySums) fold(end int64, _ []moment) error {
 	for _, m := range c.moments.take(end, false) {
 		s := c.sides[m.what]
+		if d := c.distinct[m.what]; d != nil {
+			if isNew, err := d.add(m.actor, uint32(m.id)); !isNew || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		if err := s.after.add(s.math, m.actor, m.value, c.f.Reserve); err != nil {
 			return err
 		}
@@ -57,180 +85,44 @@ func (c *dailySums) fold(end int64, _ []moment) error {
 	return nil
 }
 
+// sideState is the state of a side.
+type sideState struct {
+	amounts
+	// counted are the objects that the side has counted.
+	counted []countedObject
+}
+
 func (c *dailySums) save(count int) (any, int64) {
-	out, bytes := make([]amounts, len(c.sides)), int64(0)
+	out, bytes := make([]sideState, len(c.sides)), int64(0)
 	for i, s := range c.sides {
 		var events, sums, extremes int64
 		out[i].events, events = copyFirst(s.after.events, count, 4)
 		out[i].sums, sums = copyFirst(s.after.sums, count, 16)
 		out[i].extremes, extremes = copyFirst(s.after.extremes, count, 8)
 		bytes += events + sums + extremes
+		if d := c.distinct[i]; d != nil {
+			out[i].counted = slices.Clip(d.counted)
+			bytes += countedSize * int64(len(d.counted))
+		}
 	}
 	return out, bytes
 }
 
-func (c *dailySums) load(state any) {
-	for i, a := range state.([]amounts) {
+func (c *dailySums) load(state any) error {
+	for i, a := range state.([]sideState) {
 		c.sides[i].after = amounts{slices.Clone(a.events), slices.Clone(a.sums), slices.Clone(a.extremes)}
+		if d := c.distinct[i]; d != nil {
+			if err := d.load(a.counted); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
 }
 
 func (c *dailySums) isIntegral() bool {
 	return !slices.ContainsFunc(c.sides, func(s *side) bool { return s.value != nil })
 }
-
-// dailyFunnel is the continuous measurer of an ordered or unordered funnel. Instead of the events of
-// an entity it has, by step, the time of the exposure that led there, or for an unordered funnel the
-// time at which the step last occurred.
-type dailyFunnel struct {
-	*metric
-	f       *experimentRun
-	steps   []*filter.Matcher
-	moments moments
-	// before and earlier are like in funnelMeasurer.
-	before  int64
-	earlier []bool
-	// merged is memory for the events of a day with the exposures.
-	merged []moment
-	funnelState
-}
-
-// funnelState is the state of a funnel. times has an element for the exposure and one for each step,
-// by entity.
-type funnelState struct {
-	times   []int64
-	reached []uint8
-}
-
-func (w *dailyFunnel) bind(f *experimentRun) []*filter.Matcher {
-	w.f = f
-	for i := range w.series {
-		w.steps = append(w.steps, w.series[i].Bind(f.b))
-	}
-	return w.steps
-}
-
-func (w *dailyFunnel) see(r *scan.Row, actor uint32, e *exposedEntity) error {
-	at := r.Batch.Time[r.Index]
-	if at < e.first || at > w.f.to+w.window {
-		return nil
-	}
-	a := moment{at: at, id: r.Batch.ID[r.Index], actor: actor}
-	for i, step := range w.steps {
-		if step.Matches(r) {
-			a.what |= 2 << i
-		}
-	}
-	if a.what == 0 {
-		return nil
-	}
-	return w.moments.add(a, w.f.Reserve)
-}
-
-func (w *dailyFunnel) lookback() int64 { return w.before }
-
-func (w *dailyFunnel) seeEarly(r *scan.Row, actor uint32, e *exposedEntity) (err error) {
-	if r.Batch.Time[r.Index] < e.first-w.before || !w.steps[len(w.steps)-1].Matches(r) {
-		return nil
-	}
-	if w.earlier, err = scan.Grow(w.earlier, actor, 1, w.f.Reserve); err == nil {
-		w.earlier[actor] = true
-	}
-	return err
-}
-
-func (w *dailyFunnel) fold(end int64, exposures []moment) (err error) {
-	list := w.moments.take(end, true)
-	if w.order != anyOrder && len(exposures) > 0 {
-		if more := len(list) + len(exposures) - cap(w.merged); more > 0 {
-			if err := w.f.Reserve(momentSize * int64(more)); err != nil {
-				return err
-			}
-			w.merged = make([]moment, 0, len(list)+len(exposures))
-		}
-		w.merged = append(append(w.merged[:0], list...), exposures...)
-		list = w.merged
-		slices.SortFunc(list, compareMoments)
-	}
-	length := len(w.steps) + 1
-	for i := range list {
-		a := &list[i]
-		if w.reached, err = scan.Grow(w.reached, a.actor, 1, w.f.Reserve); err != nil {
-			return err
-		}
-		first := int(a.actor) * length
-		if w.times, err = scan.Grow(w.times, uint32(first+length-1), 8, w.f.Reserve); err != nil {
-			return err
-		}
-		if times := w.times[first : first+length]; w.order == anyOrder {
-			w.reached[a.actor] = max(w.reached[a.actor], w.occur(times, a))
-		} else {
-			w.reached[a.actor] = max(w.reached[a.actor], w.enter(times, a))
-		}
-	}
-	return nil
-}
-
-// maxGap returns the window of the funnel in microseconds, see funnelMeasurer.
-func (w *dailyFunnel) maxGap() int64 { return (&funnelMeasurer{metric: w.metric}).maxGap() }
-
-// enter continues the paths of an entity by an event, as funnelMeasurer.reachOrdered does, and returns
-// the step that it leads to.
-func (w *dailyFunnel) enter(times []int64, a *moment) (reached uint8) {
-	window := w.maxGap()
-	for k := len(w.steps); k > 0; k-- {
-		if a.what>>k&1 == 0 || times[k-1] == 0 || a.at-times[k-1] > window {
-			continue
-		}
-		times[k] = max(times[k], times[k-1])
-		reached = max(reached, uint8(k))
-	}
-	if a.what&1 != 0 {
-		times[0] = a.at
-	}
-	return reached
-}
-
-// occur records the steps that an event matches, and returns how many different steps are in the
-// window that ends with it.
-func (w *dailyFunnel) occur(times []int64, a *moment) (distinct uint8) {
-	window := w.maxGap()
-	for k := 1; k <= len(w.steps); k++ {
-		if a.what>>k&1 != 0 {
-			times[k] = a.at
-		}
-		if times[k] != 0 && a.at-times[k] <= window {
-			distinct++
-		}
-	}
-	return distinct
-}
-
-func (w *dailyFunnel) finish(f *experimentRun, out []figures) error {
-	for actor := range out {
-		m := &out[actor]
-		if actor < len(w.reached) {
-			m.reached = w.reached[actor]
-		}
-		m.value = boolToFloat(int(m.reached) == len(w.steps))
-		m.before = boolToFloat(actor < len(w.earlier) && w.earlier[actor])
-		m.excluded = f.Matured && w.window > 0 && f.entities[actor].first+w.window > f.now
-	}
-	return nil
-}
-
-func (w *dailyFunnel) save(count int) (any, int64) {
-	times, bytes := copyFirst(w.times, count*(len(w.steps)+1), 8)
-	reached, more := copyFirst(w.reached, count, 1)
-	return funnelState{times, reached}, bytes + more
-}
-
-func (w *dailyFunnel) load(state any) {
-	s := state.(funnelState)
-	w.funnelState = funnelState{slices.Clone(s.times), slices.Clone(s.reached)}
-}
-
-func (w *dailyFunnel) isIntegral() bool { return true }
 
 // dailyReturns is the continuous measurer of a retention metric.
 type dailyReturns struct {
@@ -336,9 +228,10 @@ func (c *dailyReturns) save(count int) (any, int64) {
 	return returnState{starts, done}, bytes + more
 }
 
-func (c *dailyReturns) load(state any) {
+func (c *dailyReturns) load(state any) error {
 	s := state.(returnState)
 	c.returnState = returnState{slices.Clone(s.starts), slices.Clone(s.done)}
+	return nil
 }
 
 func (c *dailyReturns) isIntegral() bool { return true }

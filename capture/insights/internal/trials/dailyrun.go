@@ -128,11 +128,14 @@ func (d *daily) begin(before int64) error {
 			return err
 		}
 		for i, m := range d.metrics {
-			if m != nil {
-				m.load(c.states[i])
+			if m == nil {
+				continue
+			}
+			if err := m.load(c.states[i]); err != nil {
+				return err
 			}
 		}
-		d.end = c.end
+		d.end, d.activated = c.end, c.activated
 	}
 	d.read = d.end
 	if err := d.readExposures(d.end); err != nil {
@@ -150,7 +153,9 @@ func (d *daily) begin(before int64) error {
 func (g *dailyGroup) readEarly() error {
 	latest, lookback := int64(0), int64(0)
 	for i := range g.entities {
-		latest = max(latest, g.entities[i].first)
+		if g.entities[i].active {
+			latest = max(latest, g.entities[i].first)
+		}
 	}
 	var early []*dailyMetric
 	var matchers []*filter.Matcher
@@ -165,7 +170,7 @@ func (g *dailyGroup) readEarly() error {
 	}
 	return g.b.ScanBound(port.Scan{From: g.from - lookback, To: latest - 1, Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
 		actor, ok := g.number(r)
-		if !ok || r.Batch.Time[r.Index] >= g.entities[actor].first {
+		if !ok || !g.entities[actor].active || r.Batch.Time[r.Index] >= g.entities[actor].first {
 			return nil
 		}
 		for _, m := range early {
@@ -320,6 +325,10 @@ func (d *daily) save(day, last int) {
 			c.states[i], bytes = m.save(len(d.entities))
 			c.bytes += bytes
 		}
+	}
+	if d.activation != nil {
+		c.activated = d.activatedBefore(d.end)
+		c.bytes += 8 * int64(len(c.activated))
 	}
 	h.checkpoints = append(slices.DeleteFunc(h.checkpoints, func(c checkpoint) bool { return !isCheckpoint(c.day, last) }), c)
 }

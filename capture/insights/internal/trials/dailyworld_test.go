@@ -14,6 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/querytest"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -55,6 +56,9 @@ var dailyMetrics = []string{
 	`{"metric_type":"funnel","funnel_order_type":"strict","series":[{"kind":"EventsNode","event":"see"},{"kind":"EventsNode","event":"buy"}]}`,
 	`{"metric_type":"retention","start_event":{"kind":"EventsNode","event":"see"},"completion_event":{"kind":"EventsNode","event":"buy"},"retention_window_start":1,"retention_window_end":2,"retention_window_unit":"day"}`,
 	`{"metric_type":"retention","start_event":{"kind":"EventsNode","event":"see"},"completion_event":{"kind":"EventsNode","event":"see"},"retention_window_start":0,"retention_window_end":5,"retention_window_unit":"hour","start_handling":"last_seen","conversion_window":3}`,
+	`{"metric_type":"funnel","series":[{"kind":"EventsNode","event":"$feature_flag_called"},{"kind":"EventsNode","event":null,"properties":[{"key":"amount","operator":"gt","value":1}]}],"conversion_window":20,"conversion_window_unit":"hour"}`,
+	`{"metric_type":"mean","source":{"kind":"EventsNode","event":"buy","math":"dau"}}`,
+	`{"metric_type":"ratio","numerator":{"kind":"EventsNode","event":"see","math":"unique_group","math_group_type_index":0},"denominator":{"kind":"EventsNode","event":null,"math":"unique_session","properties":[{"type":"hogql","key":"properties.amount > 1 and event != 'own'"}]}}`,
 	`{"metric_type":"retention","start_event":{"kind":"ExperimentExposureNode"},"completion_event":{"kind":"EventsNode","event":"buy"},"retention_window_start":0,"retention_window_end":1,"retention_window_unit":"day"}`,
 }
 
@@ -71,7 +75,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if w.random.IntN(2) == 0 {
 		w.x.End = dailyStart.Add(time.Duration(w.random.IntN(9*24*60)) * time.Minute)
 	}
-	w.x.Criteria = json.RawMessage([]string{`{}`, `{"multiple_variant_handling":"first_seen"}`, `{"exposure_config":{"kind":"ExperimentEventExposureConfig","event":"own","properties":[]}}`}[w.random.IntN(3)])
+	w.x.Criteria = json.RawMessage([]string{`{}`, `{"multiple_variant_handling":"first_seen"}`, `{"exposure_config":{"kind":"ExperimentEventExposureConfig","event":"own","properties":[]}}`, `{"activation_config":{"event":"other"}}`}[w.random.IntN(4)])
 	if w.random.IntN(4) == 0 {
 		w.x.GroupType = new(int)
 	}
@@ -172,7 +176,7 @@ func (w *world) run(query string, keeper port.Keeper, plain bool) map[string]any
 
 func (w *world) plan(ctx context.Context, query string, keeper port.Keeper, s port.Source) (*scan.Run, scan.Plan) {
 	x := w.x
-	p := &port.Project{ID: 1, Location: w.zone, Experiment: func(int64) (*experiments.Experiment, error) { return &x, nil }}
+	p := &port.Project{ID: 1, Location: w.zone, Definitions: &flags.Definitions{StaticCohorts: []int64{1}}, Experiment: func(int64) (*experiments.Experiment, error) { return &x, nil }}
 	n, fault := document.Decode(json.RawMessage(query), "query")
 	kind := n.Get("kind").Text("")
 	plan := Kinds[slices.IndexFunc(Kinds, func(k scan.Kind) bool { return k.Name == kind })].Parse(n, p)

@@ -172,23 +172,27 @@ func newExperimentRun(r *scan.Run, x Trial, e exposure, parts []breakdown.Part) 
 		f.actors.Keys.Reserve = r.ReserveRetained // fork shares the keys
 	}
 	f.b.Needs.Columns |= port.IDs
-	value := f.b.EventProperty(e.variant)
-	included := f.included()
-	f.variant = func(r *scan.Row) int {
+	f.variant = f.bindVariant()
+	for _, part := range parts {
+		f.parts = append(f.parts, part.BindValue(f.b))
+	}
+	return f
+}
+
+// bindVariant returns the function variant.
+func (f *experimentRun) bindVariant() func(*scan.Row) int {
+	value, included := f.b.EventProperty(f.exposure.variant), f.included()
+	return func(r *scan.Row) int {
 		raw := value(r)
 		if raw == "" || raw[0] != '"' {
 			return -1
 		}
 		text, _ := scan.Text(raw)
-		if i := x.variant(text); slices.Contains(included, i) {
+		if i := f.Trial.variant(text); slices.Contains(included, i) {
 			return i
 		}
 		return -1
 	}
-	for _, part := range parts {
-		f.parts = append(f.parts, part.BindValue(f.b))
-	}
-	return f
 }
 
 // fork returns a run for another metric of the same experiment. It has the exposures of f, and a

@@ -88,7 +88,7 @@ type continuous interface {
 	// save returns a copy of the state for the first count entities, and its size in bytes. load
 	// replaces the state by a copy of one.
 	save(count int) (state any, bytes int64)
-	load(state any)
+	load(state any) error
 	// isIntegral reports whether all values are whole numbers, which have the same sum in any order.
 	isIntegral() bool
 }
@@ -98,21 +98,15 @@ func newContinuous(q *experimentQuery, exposures []string) continuous {
 	m, before := &q.metric, (&experimentAnswer{experimentQuery: q}).lookback()
 	switch {
 	case len(m.sides) > 0:
-		for i := range m.sides {
-			// Distinct sessions and groups would have to be remembered.
-			if s := &m.sides[i]; s.sessions || s.math == "unique_session" || s.math == "unique_group" || s.math == "dau" && q.groupType() != scan.AnyPeople {
-				return nil
-			}
+		if slices.ContainsFunc(m.sides, func(s metricSource) bool { return s.sessions }) {
+			return nil // later events change the values of sessions
 		}
 		return &dailySums{sideSums: *newMeasurer(m, before).(*sideSums)}
 	case len(m.series) == 0:
 		return &dailyReturns{returnMeasurer: returnMeasurer{metric: m}}
-	case m.order == anyOrder:
-		return &dailyFunnel{metric: m, before: before}
-	case m.order == strictOrder || slices.ContainsFunc(m.series, func(e filter.Entity) bool { return canMatch(&e, exposures) }):
-		return nil // an event may be both an exposure and another event
 	}
-	return &dailyFunnel{metric: m, before: before}
+	isMixed := m.order != anyOrder && (m.order == strictOrder || slices.ContainsFunc(m.series, func(e filter.Entity) bool { return canMatch(&e, exposures) }))
+	return &dailyFunnel{metric: m, before: before, isMixed: isMixed}
 }
 
 // canMatch reports whether an entity may match an event with one of some names; nil means any name.

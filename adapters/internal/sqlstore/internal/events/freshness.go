@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
-// State implements queries.States. It reads three counters by key, and is cheap enough
+// State is a part of queries.States. It reads three counters by key, and is cheap enough
 // for every query.
 func (s *Reader) State(ctx context.Context, projectID int64) (out queries.State, err error) {
 	err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) error {
@@ -38,5 +38,3 @@ func (s *Reader) rewritten(ctx context.Context, projectID int64) (n int64, err e
 	}
 	return n, err
 }
-
-var _ queries.States = (*Reader)(nil)

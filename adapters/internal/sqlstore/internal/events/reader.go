@@ -5,7 +5,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
 )
 
-// Reader reads events. It implements port.Source, queries.States, and the methods
+// Reader reads events. It implements port.Source, a part of queries.States, and the methods
 // of capture.History for events.
 type Reader struct {
 	db     *database.DB
