@@ -143,6 +143,10 @@ func TestChanges_Stream(t *testing.T) {
 	if got := again.event(t, "change"); !strings.Contains(got.data, `"activity":"created"`) || !strings.Contains(got.data, `"version":1`) {
 		t.Error(got.data)
 	}
+	after := listen(t, s.Client(), s.URL+changesPath+"?after="+b.id, key...)
+	if got := after.event(t, "change"); !strings.Contains(got.data, `"activity":"created"`) || !strings.Contains(got.data, `"version":1`) {
+		t.Errorf("after %s: %s", b.id, got.data)
+	}
 	for _, bad := range []string{"x", "-1", "99999999999999999999"} {
 		l := listen(t, s.Client(), s.URL+changesPath, append(bearerOf(o.key(t, "owner")), "Last-Event-ID", bad)...)
 		if first, _ := l.next(t); first.retry != 3000 || first.event != "" {

@@ -359,6 +359,10 @@ func TestSession_CurrentOrNull(t *testing.T) {
 	}
 	_, want := o.visits(t, o.Server, visit{request: "GET /api/session/", cookie: cookie})
 	o.wantResponse(t, visit{request: "GET /api/session/current/", cookie: cookie}, 200, want)
+	o.makeFlag(t, `{"key": "a"}`)
+	for project, want := range map[string]string{"1": `"changes":1,`, "2": `"changes":0,`, "3": `"changes":null,`, "x": `"changes":null,`, "": `"changes":null,`} {
+		o.wantResponse(t, visit{request: "GET /api/session/current/?project=" + project, cookie: cookie}, 200, want)
+	}
 	for who, want := range map[string]string{"owner@example.com": `"email":"owner@example.com"`, "nobody@example.com": "null", "": "null"} {
 		own := o.serve(t, func(c *httpapi.Config) {
 			c.Authenticate = func(*http.Request) (*management.Caller, error) {

@@ -228,8 +228,11 @@ type Whoami struct {
 	ExpiresAt  management.Stamp `json:"expires_at"`
 	// Language is the user's setting: that of the console's pages, or null for that of the browser.
 	Language json.RawMessage `json:"language"`
-	Mode     string          `json:"mode"` // full or read_only
-	Version  string          `json:"version"`
+	// Changes is the position of the last change of the project that the request names: a stream that
+	// begins there misses no change after this response. It is null without such a project.
+	Changes *int64 `json:"changes"`
+	Mode    string `json:"mode"` // full or read_only
+	Version string `json:"version"`
 }
 
 // whoamiOrganization is the caller's current organization.
@@ -249,7 +252,7 @@ type whoamiProject struct {
 	Organization string `json:"organization"`
 }
 
-// Whoami describes the caller. Mode and Version are not set: the server adds them.
+// Whoami describes the caller. Changes, Mode and Version are not set: the server adds them.
 func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Whoami, error) {
 		out := &Whoami{User: c.User.View(), Method: "key", Scopes: c.Key.Scopes, Projects: []whoamiProject{}, Language: setting(c.User, "language")}

@@ -1,6 +1,13 @@
 package browsertest
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp"
+)
 
 // console.md §2.6 Conflict, N14, T23: while a form has no changes, it adopts the changes of other
 // users; otherwise it only reports them. No changes are lost without notice.
@@ -47,4 +54,43 @@ func TestChanges_ByOthers(t *testing.T) {
 	p.visit("p/1/people/" + found.Results[0].UUID + "/flags")
 	p.node("table", "Flags", "link", "Why banner?")
 	p.accessible()
+}
+
+// N14: a change that is saved after a page was loaded and before its stream of changes begins appears all
+// the same: the stream begins at the position that the session had. If there is no such change, nothing is
+// loaded again.
+func TestChanges_BeforeTheStream(t *testing.T) {
+	s := serve(t)
+	for _, key := range []string{"banner", "other"} {
+		s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": key, "filters": map[string]any{"groups": []any{map[string]any{"rollout_percentage": 100}}}}, nil)
+	}
+	p := s.open(t, "account")
+	p.waitLoaded()
+	held := make(chan fetch.RequestID, 10)
+	if err := chromedp.Listen(p.ctx, func(ev any) {
+		if e, is := ev.(*fetch.EventRequestPaused); is {
+			held <- e.RequestID
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	call(p, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/changes/stream/*"}}})
+	const isInList = "document.querySelector('tbody')?.innerText.includes('%s')"
+	for _, c := range []struct{ path, name, loaded, changed string }{
+		{"p/1/flags", "Change 1", fmt.Sprintf(isInList, "banner"), fmt.Sprintf(isInList, "Change 1")},
+		{"p/1/flags/1", "Change 2", "[...document.querySelectorAll('main input')].some(i => i.value === 'Change 1')", "[...document.querySelectorAll('main input')].some(i => i.value === 'Change 2')"},
+	} {
+		p.visit(c.path)
+		eventually(t, "the page "+c.path, func() bool { return js[bool](p, c.loaded+" ?? false") })
+		stream := <-held
+		s.api("PATCH", "/api/projects/1/feature_flags/1/", map[string]any{"name": c.name}, nil)
+		call(p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: stream})
+		eventually(t, "the change on the page "+c.path, func() bool { return js[bool](p, c.changed) })
+	}
+	call(p, fetch.Disable, cdp.Empty{})
+	p.visit("p/1/flags")
+	eventually(t, "the list", func() bool { return js[bool](p, fmt.Sprintf(isInList, "Change 2")+" ?? false") })
+	s.api("PATCH", "/api/projects/1/feature_flags/2/", map[string]any{"name": "Change 3"}, nil)
+	eventually(t, "the change of the other flag", func() bool { return js[bool](p, fmt.Sprintf(isInList, "Change 3")) })
+	p.wantFlagRequests("one change", 2, 1)
 }

@@ -32,7 +32,7 @@ func (p *page) logRequests() *requestLog {
 		switch {
 		case e.Type == network.ResourceTypeDocument: // requests of the page before it are not counted
 			l.files, l.api = []string{request}, nil
-		case e.Type == network.ResourceTypeEventSource || strings.HasSuffix(request, "/api/session/current/"):
+		case e.Type == network.ResourceTypeEventSource || strings.Contains(request, "/api/session/current/"):
 		case strings.Contains(request, "show_progress"): // how often depends on the time that a query takes
 		case strings.Contains(request, "/api/"):
 			l.api = append(l.api, request)

@@ -3,7 +3,7 @@
 import { effect, onEnd } from "./ui/dom";
 import { invalidate } from "./api/cache";
 import { lastWrite, url } from "./api/client";
-import { projectPath, hasScope, project, session } from "./session";
+import { loadedAt, projectPath, hasScope, project, session } from "./session";
 
 export interface RemoteChange {
   scope: string;
@@ -12,6 +12,8 @@ export interface RemoteChange {
   version: number | null;
   user: string | null;
   at: string;
+  /** The position in the log of changes. */
+  position: number;
 }
 
 /** The path of each kind of object in the API. */
@@ -48,20 +50,29 @@ function dispatch(c: RemoteChange): void {
   listeners.forEach((l) => l(c));
 }
 
+/** The project whose changes are read, and the position of the last change that its pages contain; null if it is not known. */
+const seen: { project: number; position: number | null } = { project: 0, position: null };
+
 /** Starts to read the changes of the current project. */
 export function startChanges(): void {
   let stop: (() => void) | undefined;
   effect(() => {
-    const address = session() && project() && hasScope("activity_log:read") ? url(projectPath("changes/stream/")) : "";
+    const id = session() && hasScope("activity_log:read") ? project() : 0;
     stop?.();
-    stop = address ? followStream(address) : undefined;
+    if (id && id !== seen.project) Object.assign(seen, { project: id, position: loadedAt?.project === id ? loadedAt.position : null });
+    stop = id ? followStream(projectPath("changes/stream/")) : undefined;
   });
 }
 
-function followStream(address: string): () => void {
+function followStream(path: string): () => void {
+  const address = url(path);
   let opens = 0;
   const channel = new BroadcastChannel(`bunting ${address}`);
-  channel.onmessage = (e) => dispatch(e.data as RemoteChange);
+  const receive = (c: RemoteChange) => {
+    seen.position = c.position;
+    dispatch(c);
+  };
+  channel.onmessage = (e) => receive(e.data as RemoteChange);
   let ended = false;
   let release: (() => void) | undefined;
   let waiting: AbortController | undefined;
@@ -69,18 +80,20 @@ function followStream(address: string): () => void {
   const read = () =>
     new Promise<void>((done) => {
       if (ended || document.hidden) return done();
-      const source = new EventSource(address);
+      const source = new EventSource(url(path, { after: seen.position }));
       release = () => {
         source.close();
         release = undefined;
         done();
       };
-      // Changes may have been missed between two readers of the stream.
-      source.onopen = () => opens++ && reportMissed();
+      // The server first sends the changes since the position. Without it, or with many changes between
+      // two readers of the stream, some may have been missed.
+      source.onopen = () => (opens++ || seen.position === null) && reportMissed();
       source.addEventListener("change", (e) => {
-        const c = JSON.parse((e as MessageEvent<string>).data) as RemoteChange;
+        const { data, lastEventId } = e as MessageEvent<string>;
+        const c = { ...(JSON.parse(data) as RemoteChange), position: Number(lastEventId) };
         channel.postMessage(c);
-        dispatch(c);
+        receive(c);
       });
       // If the server refuses the stream, try again later. Pages load by themselves in the meantime.
       source.onerror = () => source.readyState === EventSource.CLOSED && setTimeout(() => release?.(), 15_000);

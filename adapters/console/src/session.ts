@@ -2,6 +2,7 @@
 import { signal } from "./ui/dom";
 import { get, send } from "./api/client";
 import { clearCache } from "./api/cache";
+import { place } from "./router";
 import { forgetViews } from "./ui/views";
 
 export interface Project {
@@ -25,6 +26,8 @@ export interface Session {
   project: number | null;
   mode: "full" | "read_only";
   version: string;
+  /** The position of the last change of the project that was named in the request, or null. */
+  changes: number | null;
 }
 
 /** The session. It is undefined while it is loaded, and null if no person is signed in. */
@@ -33,10 +36,18 @@ export const session = signal<Session | null | undefined>(undefined);
 /** The id of the current project, from the URL. */
 export const project = signal<number>(0);
 
+/** The position of the last change before pages of a project were loaded. */
+export let loadedAt: { project: number; position: number } | null = null;
+
 export async function loadSession(): Promise<void> {
-  const s = await get<Session | null>("session/current/");
+  const asked = project.peek() || projectOfPlace() || lastProject();
+  const s = await get<Session | null>("session/current/", { project: asked || null });
+  loadedAt = s && s.changes !== null ? { project: asked, position: s.changes } : null;
   session.set(s && { ...s, projects: s.projects ?? [] });
 }
+
+const projectOfPlace = (): number => Number(/^p\/(\d+)(\/|$)/.exec(place.peek().path)?.[1] ?? 0);
+const lastProject = (): number => Number(localStorage.getItem("bunting.project"));
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
@@ -69,7 +80,7 @@ export function projectPath(path: string): string {
 /** Returns the id of the current project, or of the one that was used last. */
 export function homeProject(): number {
   const s = session.peek();
-  const last = Number(localStorage.getItem("bunting.project"));
+  const last = lastProject();
   const isMember = s?.projects.some((p) => p.id === last);
   return isMember ? last : (s?.project ?? s?.projects[0]?.id ?? 0);
 }

@@ -19,18 +19,24 @@ interface LoadedRecord<T> extends Loaded<T> {
   reload(): Promise<void>;
 }
 
-/** Loads a record now, and again with reload. */
+/** Loads a record now, and again with reload. Of several requests, only the response to the last one counts. */
 export function loadRecord<T>(request: () => Promise<T>): LoadedRecord<T> {
   const data = signal<T | undefined>(undefined);
   const error = signal<unknown>(undefined);
-  const reload = () =>
-    request().then(
+  let last = 0;
+  const reload = () => {
+    const mine = ++last;
+    return request().then(
       (record) => {
+        if (mine !== last) return;
         data.set(record);
         error.set(undefined);
       },
-      (e: unknown) => error.set(e),
+      (e: unknown) => {
+        if (mine === last) error.set(e);
+      },
     );
+  };
   void reload();
   return { data, error, reload };
 }

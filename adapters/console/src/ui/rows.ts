@@ -1,7 +1,7 @@
 // Virtual rows of a long table: only the visible rows and some around them are in the document. Spacer
 // rows above and below take the space of the others. Rows that leave are used again for those that come,
-// because a new row costs several times as much. A row is a placeholder until its item is loaded and a
-// frame has time for it.
+// because a new row costs several times as much. Until their items are loaded and a frame has time for
+// them, one placeholder row takes the space of all successive rows.
 import { batch, detachedScope, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 import { words } from "../words";
 
@@ -22,6 +22,25 @@ interface Row<T> {
   item: Signal<T>;
   index: Signal<number>;
   close: () => void;
+}
+
+/** A row in place of several rows. */
+interface Placeholder {
+  node: HTMLElement;
+  index: Signal<number>;
+  height: Signal<number>;
+  text: Signal<string>;
+  close: () => void;
+}
+
+function placeholder(columns: number): Placeholder {
+  const [index, height, text] = [signal(0), signal(0), signal("")];
+  const [node, close] = detachedScope(() => {
+    const cell = h("td", { role: "cell", colspan: columns, class: "meta" }, text);
+    effect(() => void (cell.style.height = `${height()}px`));
+    return h("tr", { role: "row", class: "missing", tabindex: 0, "aria-rowindex": () => index() + 2 }, cell);
+  });
+  return { node, index, height, text, close };
 }
 
 /** Fills a table body. All rows must have the height of the first one. render is called for few items: a row can show other items later. */
@@ -61,12 +80,12 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   addEventListener("resize", scheduleMeasure, { passive: true });
   const shown = new Map<string | number, Row<T>>();
   const spare: Row<T>[] = [];
-  const placeholders = new Map<number, HTMLElement>();
+  const placeholders: Placeholder[] = [];
   onEnd(() => {
     removeEventListener("scroll", scheduleMeasure);
     removeEventListener("resize", scheduleMeasure);
     cancelAnimationFrame(frameRequest);
-    for (const row of [...shown.values(), ...spare]) row.close();
+    for (const row of [...shown.values(), ...spare, ...placeholders]) row.close();
   });
   const bounds = () => {
     const { from, to } = range();
@@ -86,14 +105,30 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     const [node, close] = detachedScope(() => render(itemSignal, indexSignal));
     return { node, item: itemSignal, index: indexSignal, close };
   };
-  const placeholder = (index: number) => {
-    let row = placeholders.get(index);
-    if (!row) {
-      const cell = h("td", { role: "cell", colspan: columns, class: "meta" }, list.at(index) ? "" : words.loading);
-      cell.style.height = `${height}px`;
-      placeholders.set(index, (row = h("tr", { role: "row", class: "missing", tabindex: 0, "aria-rowindex": index + 2 }, cell)));
+  /** Returns the nodes of a range: rows, and a placeholder for each sequence of items without a row. */
+  const nodesOf = (items: readonly (T | undefined)[], from: number): HTMLElement[] => {
+    const nodes: HTMLElement[] = [];
+    let used = 0;
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      const row = item && shown.get(key(item));
+      if (row) {
+        nodes.push(row.node);
+        continue;
+      }
+      const first = i;
+      while (i + 1 < items.length && !(items[i + 1] && shown.has(key(items[i + 1]!)))) i++;
+      const p = (placeholders[used++] ??= placeholder(columns));
+      p.index.set(from + first);
+      p.height.set((i + 1 - first) * height);
+      p.text.set(items.slice(first, i + 1).includes(undefined) ? words.loading : "");
+      nodes.push(p.node);
     }
-    return row;
+    for (const p of placeholders.splice(used)) {
+      p.close();
+      p.node.remove();
+    }
+    return nodes;
   };
   /** Takes the rows out of use whose items are no longer in the range. */
   const release = (wanted: ReadonlySet<string | number>) => {
@@ -119,15 +154,8 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
       } else if (item && left-- > 0) shown.set(key(item), fill(item, from + i));
     }
     isComplete = left >= 0;
-    const nodes = items.map((item, i) => (item && shown.get(key(item))?.node) ?? placeholder(from + i));
-    const used = new Set<HTMLElement>(nodes);
-    for (const [i, node] of placeholders) {
-      if (used.has(node)) continue;
-      node.remove();
-      placeholders.delete(i);
-    }
     let next: Node = below;
-    for (const node of nodes.reverse()) {
+    for (const node of nodesOf(items, from).reverse()) {
       if (node.nextSibling !== next) body.insertBefore(node, next);
       next = node;
     }
@@ -162,7 +190,7 @@ function keepFocus<T>(body: HTMLElement, shown: ReadonlyMap<string | number, Row
   const item = [...shown].find(([, r]) => r.node === row)?.[0];
   queueMicrotask(() => {
     if (row.isConnected && (item === undefined || shown.get(item)?.node === row)) return;
-    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]`);
+    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]`) ?? body.querySelector<HTMLElement>("tr.missing");
     const target = next?.querySelector<HTMLElement>("input:not(:disabled), a, button:not(:disabled)") ?? next ?? body.closest<HTMLElement>("[tabindex]");
     target?.focus({ preventScroll: true });
   });

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -12,13 +13,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// afterParameter is a position in the log, such as the member changes of the session.
+var afterParameter = frame.Param("after", "integer", "the position of the last change that the client has seen; Last-Event-ID precedes it")
+
 // changeEndpoints returns the endpoint that streams the changes that users make, as they happen
 // (N14).
 func changeEndpoints(t *streams.Streams) []frame.Endpoint {
 	of := func(s *frame.Server) *changeWatcher { return &changeWatcher{t, s.Management.Service} }
 	return frame.Resource(frame.InProject, "activity_log", of, []frame.Row[*changeWatcher]{
 		frame.Handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
-			WithMediaType(frame.EventStream).WithoutTimeout().Uncompressed(),
+			WithQuery(afterParameter).WithMediaType(frame.EventStream).WithoutTimeout().Uncompressed(),
 	})
 }
 
@@ -37,10 +41,10 @@ type changeFeed struct {
 }
 
 // watchChanges streams changes, beginning with those after Last-Event-ID, if the request has that
-// header.
+// header, or else after the parameter after.
 func watchChanges(svc *changeWatcher, c *frame.Call) (any, error) {
 	f := &changeFeed{changeWatcher: svc, call: c, position: -1}
-	if last, err := strconv.ParseInt(c.R.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
+	if last, err := strconv.ParseInt(cmp.Or(c.R.Header.Get("Last-Event-ID"), c.Query().Get("after")), 10, 64); err == nil && last >= 0 {
 		f.position = last
 	}
 	return svc.streams.ServeFeed(c, &svc.streams.Feeds.Changes, f)

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,7 +27,8 @@ var (
 		{Name: "email", Type: management.Text, Required: true, MaxLength: 254},
 		{Name: "next", Type: management.Text, MaxLength: 2000, Help: "path of the console page to open after sign-in"},
 	}
-	othersParameter = frame.Param("others", "boolean", "must be true: end all sessions except that of the request")
+	projectParameter = frame.Param("project", "integer", "a project of which the position of the last change is returned in changes")
+	othersParameter  = frame.Param("others", "boolean", "must be true: end all sessions except that of the request")
 )
 
 // sessionEndpoints are the endpoints for signing in and for sessions (console.md §2.4: N1 to N3).
@@ -44,7 +46,7 @@ var sessionEndpoints = slices.Concat(
 		}).WithStatus(http.StatusNoContent),
 	}),
 	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
-		frame.Handle(http.MethodGet, "/session/current", "Read the user whom the browser has signed in and their permissions, or null", currentSession),
+		frame.Handle(http.MethodGet, "/session/current", "Read the user whom the browser has signed in and their permissions, or null", currentSession).WithQuery(projectParameter),
 		frame.Handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
 		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.SignInFields).Created().Uncompressed(),
 		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link; null if it was used or has expired", viewLink).WithBody(organizations.LinkFields),
@@ -78,14 +80,32 @@ func whoami(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
 }
 
 // currentSession is like whoami, but without a session it returns null instead of an error, which
-// browsers would log.
+// browsers would log. It adds the position of the last change of the parameter project.
 func currentSession(svc signInService, c *frame.Call) (*organizations.Whoami, error) {
 	forbidCaching(c)
 	caller, err := svc.Visitor(c)
 	if err != nil || caller == nil {
 		return nil, err
 	}
-	return svc.describe(c, caller)
+	out, err := svc.describe(c, caller)
+	if ref := c.Query().Get("project"); ref != "" && err == nil {
+		out.Changes, err = svc.lastChange(c, caller, ref)
+	}
+	return out, err
+}
+
+// lastChange returns the position of the last change of a project, or nil if there is no such project
+// that the caller can access.
+func (svc signInService) lastChange(c *frame.Call, caller *management.Caller, ref string) (*int64, error) {
+	scope, err := svc.Management.Service.Project(c.Ctx, caller, ref)
+	if err != nil {
+		if _, isRefusal := errors.AsType[*management.Error](err); isRefusal {
+			err = nil
+		}
+		return nil, err
+	}
+	_, position, err := svc.Management.Service.ChangesAfter(c.Ctx, scope, -1)
+	return &position, err
 }
 
 func (svc signInService) describe(c *frame.Call, caller *management.Caller) (*organizations.Whoami, error) {

@@ -43,7 +43,8 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag>,
   const record = loadRecord(request);
   onChange("FeatureFlag", (c) => {
     const now = record.data.peek();
-    if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;
+    if (c.item_id !== params.id || (c.version ?? Infinity) <= (now?.version ?? 0)) return;
+    if (!now) return void record.reload(); // the response that is expected may be older
     if (guard.leave) return void request().catch(() => undefined);
     void record.reload().then(() => announce(words.savedBy(c.user ?? words.theServer, record.data.peek()?.version ?? 0)));
   });
