@@ -255,6 +255,7 @@ func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 		{"the events of blocks and the events up to the last block", `SELECT COALESCE(SUM(events), 0) FROM event_blocks`,
 			`SELECT COUNT(*) FROM events WHERE id <= (SELECT id FROM places WHERE name = 'event_index')`},
 		{"the blocks and their columns", `SELECT COUNT(*) FROM event_blocks`, `SELECT COUNT(*) FROM event_columns`},
+		{"the blocks and their hashes", `SELECT COUNT(*) FROM event_blocks`, `SELECT COUNT(*) FROM event_hashes`},
 		{"nobody's and somebody's ids, and all", `SELECT COUNT(*) FROM distinct_ids`,
 			`SELECT COUNT(*) FROM distinct_ids d WHERE d.person_uuid IS NULL OR EXISTS
 			(SELECT 1 FROM persons p WHERE p.project_id = d.project_id AND p.uuid = d.person_uuid)`},

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ func benchCommits(b *testing.B, s *Store, version int) {
 	stored := properties.String()
 	n, born := 0, 0
 	b.ReportAllocs()
+	before := usedCPU(b)
 	for b.Loop() {
 		keys, changes := make([]capture.EventKey, size), &capture.Changes{Events: make([]capture.Record, size)}
 		for range people / 10 {
@@ -79,6 +81,19 @@ func benchCommits(b *testing.B, s *Store, version int) {
 		}
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64((usedCPU(b)-before).Nanoseconds())/float64(n), "CPU-ns/event")
+	if size := s.Size(ctx); size.Database > 0 {
+		b.ReportMetric(float64(size.Database)/float64(n), "B/event")
+	}
+}
+
+// usedCPU returns the CPU time that the process has used.
+func usedCPU(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkLedger_Commit800(b *testing.B) {

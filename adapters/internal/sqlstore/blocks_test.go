@@ -154,11 +154,18 @@ type eventModel struct {
 	store  *Store
 	random *rand.Rand
 	list   []capture.Record
+	change func(i int, e *capture.Record) // changes random events, nil for none
 }
 
 // commit records n random events.
 func (m *eventModel) commit(n int) {
 	keys, events := randomEvents(m.random, n)
+	for i := range events {
+		if m.change != nil {
+			m.change(i, &events[i])
+			keys[i].ProjectID, keys[i].DistinctID = events[i].ProjectID, events[i].DistinctID
+		}
+	}
 	err := m.store.Commit(m.Context(), []int64{1, 2}, func(tx capture.Tx) error {
 		if _, err := tx.Claim(keys); err != nil {
 			return err
@@ -341,6 +348,47 @@ func TestBlocks_Model(t *testing.T) {
 	}
 }
 
+// sameHash returns two distinct ids with the same hash in blocks.
+func sameHash(t *testing.T) [2]string {
+	t.Helper()
+	seen := map[uint32]string{}
+	for i := range 1 << 20 { // among 77,000 values of 32 bits, two are usually equal
+		id := fmt.Sprint("id ", i)
+		hash := uint32(block.DistinctIDValue(id))
+		if other, ok := seen[hash]; ok {
+			return [2]string{other, id}
+		}
+		seen[hash] = id
+	}
+	t.Fatal("no two distinct ids have the same hash")
+	return [2]string{}
+}
+
+// A page of the events of a distinct id has no events of another one whose hash is the same.
+func TestBlocks_SameHash(t *testing.T) {
+	for name, open := range allStores {
+		t.Run(name, func(t *testing.T) {
+			m, ids := &eventModel{T: t, random: rand.New(rand.NewPCG(15, 16)), store: open(t)}, sameHash(t)
+			m.change = func(i int, e *capture.Record) { e.ProjectID, e.DistinctID = 1, ids[i/3%2] }
+			m.commit(200)
+			indexAll(t, m.store)
+			for _, limit := range []int{1, 50, 1000} {
+				for _, list := range [][]string{ids[:1], ids[1:], ids[:]} {
+					q := capture.EventQuery{Limit: limit, DistinctIDs: list}
+					found, err := m.store.Events(t.Context(), 1, q)
+					var got []int64
+					for i := range found {
+						got = append(got, found[i].ID)
+					}
+					if diff := cmp.Diff(plainPage(m.list, 1, &q), got); diff != "" || err != nil {
+						t.Errorf("%d events of %q: %v (-want +got)\n%s", limit, list, err, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A block of events that is damaged is an error that names it; its events are not left out.
 func TestBlocks_Damaged(t *testing.T) {
 	s := sqliteStores["disk"](t)
@@ -370,8 +418,9 @@ func TestBlocks_Damaged(t *testing.T) {
 	}
 }
 
-// olderStore returns a store of schema 13, in which events had indexes, with some events.
-func olderStore(t *testing.T, address string, list []capture.Record) *Store {
+// olderStore returns a store of an earlier schema with some events: 13, in which events had
+// indexes, or 14.
+func olderStore(t *testing.T, address string, schema int64, list []capture.Record) *Store {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)
 	if err != nil {
@@ -379,7 +428,7 @@ func olderStore(t *testing.T, address string, list []capture.Record) *Store {
 	}
 	provider, err := db.Migrations()
 	if err == nil {
-		_, err = provider.UpTo(t.Context(), 13)
+		_, err = provider.UpTo(t.Context(), schema)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -400,8 +449,12 @@ func olderStore(t *testing.T, address string, list []capture.Record) *Store {
 	if !db.Dialect.SingleWriter { // all events are in the indexes when they are stored
 		last = `SELECT setval('event_ids', $1)`
 	}
+	block := `INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES (1, 1, 9000, 0, 1, 0, 1, $1)`
+	if schema == 13 {
+		block = `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES (0, 1, $1, $1)`
+	}
 	if err == nil {
-		_, err = db.Write.Exec(`INSERT INTO event_blocks (epoch, project_id, events, people) VALUES (0, 1, $1, $1)`, []byte("of another encoding"))
+		_, err = db.Write.Exec(block, []byte("of another encoding"))
 	}
 	if err == nil {
 		_, err = db.Write.Exec(last, len(list))
@@ -414,11 +467,19 @@ func olderStore(t *testing.T, address string, list []capture.Record) *Store {
 
 // A store of an earlier schema answers as before: at first without blocks, then with them.
 func TestBlocks_OlderStore(t *testing.T) {
-	for name, address := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
+	for name, older := range map[string]struct {
+		schema  int64
+		address string
+	}{
+		"sqlite 13":   {13, "sqlite:" + filepath.Join(t.TempDir(), "13.db")},
+		"sqlite 14":   {14, "sqlite:" + filepath.Join(t.TempDir(), "14.db")},
+		"postgres 13": {13, pgtest.Postgres(t)},
+		"postgres 14": {14, pgtest.Postgres(t)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, 8))
 			_, list := randomEvents(random, 5000)
-			m := &eventModel{T: t, random: random, store: olderStore(t, address, list), list: list}
+			m := &eventModel{T: t, random: random, store: olderStore(t, older.address, older.schema, list), list: list}
 			m.check("before")
 			indexAll(t, m.store)
 			m.check("after")

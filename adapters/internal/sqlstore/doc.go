@@ -43,7 +43,8 @@
 // database, such as mails and exports, runs under a lease that is timed by the clock of
 // the server that acquires it, so clocks may differ by up to half a minute. A newer
 // schema does not disturb servers that are already running, as long as migrations only
-// add to it. Schema 14 removes tables: all servers must be stopped before one migrates.
+// add to it. Schemas 14 and 15 change the blocks of events: all servers must be stopped
+// before one migrates.
 //
 // A server whose process or network hangs in the middle of a transaction loses the
 // transaction after a minute (idle_in_transaction_session_timeout), so that its locks

@@ -116,6 +116,7 @@ func TestBlock_Encoding(t *testing.T) {
 		{"names", names, "00", "03" + "0a01" + "0502" + "140300" + "02" + "0102" + "616263" + "000100"},
 		{"people", w.People(names), "02", sum + "01" + "01" + "78" + "000000" + "01" + zero + "09" + "0300000000000000" + "000000"},
 		// Two arrivals at 100 and one 1 later; mode 1, then two of mode 4, which is 3 more.
+		{"hashes", w.Hashes(names), "0a", sum + strings.Repeat(hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, uint32(DistinctIDValue("x")))), 3)},
 		{"origins", w.Origins(names), "04", sum + "c80102" + "0201" + "0201" + "0602" + zero + "01" + zero + "02" + zero + "03"},
 		{"chunk", chunk.Encode(), "06", "02" + "0a01" + "0501" + "0001" + "65" + "0202" + "7b7d7b7d" + "01" + "02" + "7b7d" + "0000"},
 	} {
@@ -150,6 +151,7 @@ func TestBlock_Damaged(t *testing.T) {
 		"people":  {data.people, c.DecodePeople},
 		"origins": {data.origins, c.DecodeOrigins},
 		"chunk":   {data.chunks[0], func(b []byte) error { return new(Chunk).Decode(b) }},
+		"hashes":  {data.hashes, func(b []byte) error { _, err := c.FindHashes(b, nil); return err }},
 		"filter":  {data.filter, func(b []byte) error { _, err := DecodeFilter(b); return err }},
 	}
 	for name, d := range decoders {
@@ -172,7 +174,8 @@ func TestBlock_Damaged(t *testing.T) {
 			t.Errorf("%s of another length is decoded", name)
 		}
 	}
-	if !errors.Is(c.DecodePeople(other.people), ErrDamaged) || !errors.Is(c.DecodeOrigins(other.origins), ErrDamaged) {
+	_, err := c.FindHashes(other.hashes, nil)
+	if !errors.Is(err, ErrDamaged) || !errors.Is(c.DecodePeople(other.people), ErrDamaged) || !errors.Is(c.DecodeOrigins(other.origins), ErrDamaged) {
 		t.Error("columns of another block are decoded")
 	}
 }
@@ -207,6 +210,33 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// Searching by hash finds all events of the distinct ids, and only these unless another distinct id
+// has the same hash.
+func TestFindHashes(t *testing.T) {
+	var w testEncoder
+	events := append(newMaker(6).events(3000), madeEvent{Event: Event{ID: 1 << 40, DistinctID: "rare"}})
+	data := w.encode(events)
+	var c Columns
+	if err := c.DecodeNames(data.names); err != nil {
+		t.Fatal(err)
+	}
+	for _, ids := range [][]string{nil, {"nobody"}, {"rare"}, {events[7].DistinctID}, {"nobody", events[8].DistinctID, "rare", events[2999].DistinctID}} {
+		var values []Value
+		for _, id := range ids {
+			values = append(values, DistinctIDValue(id))
+		}
+		var want []int32
+		for i := range events {
+			if slices.Contains(ids, events[i].DistinctID) {
+				want = append(want, int32(i))
+			}
+		}
+		if got, err := c.FindHashes(data.hashes, values); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: events %v, %v; want %v", ids, got, err, want)
+		}
+	}
+}
+
 // Chunks end before an event that would make them longer than ChunkBytes, but a single event may be.
 func TestChunkWriter_Room(t *testing.T) {
 	var w ChunkWriter
@@ -237,12 +267,12 @@ func TestChunkWriter_Room(t *testing.T) {
 func FuzzBlock(f *testing.F) {
 	var w testEncoder
 	data := w.encode(newMaker(1).events(20))
-	for kind, stored := range [][]byte{data.names, data.people, data.origins, data.chunks[0]} {
-		content, err := open(byte(kind), stored, MaxContent)
+	for kind, stored := range map[byte][]byte{kindNames: data.names, kindPeople: data.people, kindOrigins: data.origins, kindChunk: data.chunks[0], kindHashes: data.hashes} {
+		content, err := open(kind, stored, MaxContent)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(stored, content, byte(kind))
+		f.Add(stored, content, kind)
 	}
 	f.Add(data.filter, "\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\x7f", byte(0))
 	f.Add([]byte{version, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 7}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", byte(3))
@@ -255,6 +285,11 @@ func FuzzBlock(f *testing.F) {
 			func(b []byte) error { return errors.Join(c.DecodeNames(data.names), c.DecodeOrigins(b)) },
 			chunk.Decode,
 			func(b []byte) error { _, err := DecodeFilter(b); return err },
+			func(b []byte) error {
+				err := c.DecodeNames(data.names)
+				_, findErr := c.FindHashes(b, []Value{0, 1})
+				return errors.Join(err, findErr)
+			},
 		}
 		kind %= byte(len(decoders))
 		for _, b := range [][]byte{stored, seal(kind, []byte(content))} {

@@ -150,7 +150,8 @@ type Columns struct {
 	Arrived  []int64
 	UUIDs    []capture.UUID
 	modes    []int64
-	checksum uint32 // of the string with names
+	checksum uint32  // of the string with names
+	found    []int32 // reusable memory of FindHashes
 }
 
 // Mode returns how an event was attributed to a person, and whether it belongs to a historical

@@ -1,12 +1,13 @@
 // Package block encodes stored events in columns.
 //
 // A block has the short columns of the events of one project in a range of ids, in the order of
-// their ids. They are in three strings of bytes, so that a query decodes only the columns that it
+// their ids. They are in four strings of bytes, so that a query decodes only the columns that it
 // needs:
 //
 //	names    ids, times and names
 //	people   distinct ids, and persons as they were when the events were stored
 //	origins  uuids, times of arrival, and how the events were attributed to persons
+//	hashes   hashes of the distinct ids, which find the events of some of them
 //
 // The long columns, which are properties and elements, are in chunks: strings of bytes for about a
 // hundred events each, so that one event can be read without decoding thousands. Chunks have ids of

@@ -99,13 +99,13 @@ func (m *maker) events(n int) []madeEvent {
 
 // encoded are the strings of some events.
 type encoded struct {
-	names, people, origins, filter []byte
-	chunks                         [][]byte
+	names, people, origins, hashes, filter []byte
+	chunks                                 [][]byte
 }
 
 // size returns the length of all strings.
 func (e *encoded) size() int {
-	n := len(e.names) + len(e.people) + len(e.origins) + len(e.filter)
+	n := len(e.names) + len(e.people) + len(e.origins) + len(e.hashes) + len(e.filter)
 	for _, t := range e.chunks {
 		n += len(t)
 	}
@@ -134,7 +134,7 @@ func (t *testEncoder) encode(events []madeEvent) (out encoded) {
 		out.chunks = append(out.chunks, t.long.Encode())
 	}
 	out.names = t.short.Names()
-	out.people, out.origins, out.filter = t.short.People(out.names), t.short.Origins(out.names), t.short.Filter()
+	out.people, out.origins, out.hashes, out.filter = t.short.People(out.names), t.short.Origins(out.names), t.short.Hashes(out.names), t.short.Filter()
 	return out
 }
 
@@ -159,7 +159,7 @@ func BenchmarkBlock(b *testing.B) {
 			}
 			report(b, n)
 			b.ReportMetric(float64(data.size())/float64(n), "B/event")
-			for name, text := range map[string][]byte{"names": data.names, "people": data.people, "origins": data.origins, "filter": data.filter} {
+			for name, text := range map[string][]byte{"names": data.names, "people": data.people, "origins": data.origins, "hashes": data.hashes, "filter": data.filter} {
 				b.ReportMetric(float64(len(text))/float64(n), name+"-B/event")
 			}
 			b.ReportMetric(float64(raw)/float64(n), "properties-B/event")
@@ -169,6 +169,7 @@ func BenchmarkBlock(b *testing.B) {
 			"names":   func() error { return c.DecodeNames(data.names) },
 			"people":  func() error { return c.DecodePeople(data.people) },
 			"origins": func() error { return c.DecodeOrigins(data.origins) },
+			"hashes":  func() error { _, err := c.FindHashes(data.hashes, []Value{1}); return err },
 			"chunks": func() (err error) {
 				var t Chunk
 				for i := range data.chunks {

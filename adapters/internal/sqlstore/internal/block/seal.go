@@ -30,11 +30,12 @@ const (
 	kindOrigins
 	kindChunk
 	kindFilter
+	kindHashes
 )
 
 // compressed has the kinds that are compressed. The rest would get hardly shorter: they have random
 // bits, and differences of times.
-var compressed = [...]bool{kindPeople: true, kindChunk: true, kindFilter: false}
+var compressed = [...]bool{kindPeople: true, kindChunk: true, kindHashes: false}
 
 const (
 	// headerSize is the number of bytes before the length.

@@ -148,7 +148,7 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 			return err
 		}
 	}
-	if ok, err := has("event_columns"); err != nil || ok && !quick {
+	if ok, err := has("event_hashes"); err != nil || ok && !quick {
 		if err == nil {
 			e.Faults, err = events.CheckBlocks(ctx, db, 10)
 		}

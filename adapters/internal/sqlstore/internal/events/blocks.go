@@ -5,12 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/capture"
 )
 
 // storedBlock is a block without its columns: the events of a project in a range of ids.
@@ -21,67 +19,6 @@ type storedBlock struct {
 	firstTime, lastTime int64
 }
 
-// blockSearch selects blocks that may contain certain events.
-type blockSearch struct {
-	project int64
-	// after < id <= upTo
-	after, upTo int64
-	// from <= time <= to, in microseconds
-	from, to int64
-	// names and distinctIDs of events; nil means all
-	names, distinctIDs []string
-	limit              int           // 0 means all
-	columns            block.Columns // reusable memory
-}
-
-// anyTime returns a search for the events with after < id <= upTo.
-func anyTime(project, after, upTo int64) blockSearch {
-	return blockSearch{project: project, after: after, upTo: upTo, from: math.MinInt64, to: math.MaxInt64}
-}
-
-// fromBlock is the condition that a block is not before the one that contains the id $2.
-const fromBlock = `first_id >= COALESCE((SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2), 0)`
-
-// findBlocks returns the blocks that may contain the events of a search, in the order of
-// ids. Their ranges are cut to the ids of the search.
-func (l *Log) findBlocks(ctx context.Context, q database.Querier, s *blockSearch) ([]storedBlock, error) {
-	text := `SELECT project_id, first_id, last_id, level, events, first_time, last_time FROM event_blocks
-		WHERE project_id = $1 AND ` + fromBlock + ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5 ORDER BY first_id`
-	if s.limit > 0 {
-		text += fmt.Sprintf(` LIMIT %d`, s.limit)
-	}
-	blocks, err := listBlocks(ctx, q, text, s.project, s.after+1, s.upTo, s.from, s.to)
-	if err != nil || s.names == nil && s.distinctIDs == nil {
-		return cutBlocks(blocks, s), err
-	}
-	var out []storedBlock
-	for group := range slices.Chunk(blocks, filterGroup) {
-		if group, err = l.filterBlocks(ctx, q, group, s); err != nil {
-			return nil, err
-		}
-		out = append(out, group...)
-	}
-	return cutBlocks(out, s), nil
-}
-
-// Ranges returns the first and the last id of ranges of ids, in order, that contain all
-// events of a project with after < id <= upTo and from <= time < to: the ranges of its
-// blocks, and of the events without a block.
-func (l *Log) Ranges(ctx context.Context, project, after, upTo, from, to int64) (out [][2]int64, err error) {
-	mark, err := l.LastIndexedID(ctx, l.db.Read)
-	if err != nil {
-		return nil, err
-	}
-	blocks, err := l.findBlocks(ctx, l.db.Read, &blockSearch{project: project, after: after, upTo: min(upTo, mark), from: from, to: to})
-	for _, b := range blocks {
-		out = append(out, [2]int64{b.first, b.last})
-	}
-	if rest := max(after, mark); rest < upTo {
-		out = append(out, [2]int64{rest + 1, upTo})
-	}
-	return out, err
-}
-
 // listBlocks reads the blocks that a query selects.
 func listBlocks(ctx context.Context, q database.Querier, text string, args ...any) ([]storedBlock, error) {
 	return database.List(ctx, q, func(b *storedBlock) []any {
@@ -89,62 +26,16 @@ func listBlocks(ctx context.Context, q database.Querier, text string, args ...an
 	}, text, args...)
 }
 
-// cutBlocks cuts the ranges of blocks to the ids of a search.
-func cutBlocks(blocks []storedBlock, s *blockSearch) []storedBlock {
-	for i := range blocks {
-		b := &blocks[i]
-		b.first, b.last = max(b.first, s.after+1), min(b.last, s.upTo)
-	}
-	return blocks
-}
-
-// filterGroup is the number of blocks whose filters are read by one statement.
-const filterGroup = 128
-
-// filterBlocks returns the blocks of a list, all of one project, that may contain the names
-// and distinct ids of a search according to their filters, or that were replaced.
-func (l *Log) filterBlocks(ctx context.Context, q database.Querier, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
-	var names, distinctIDs []block.Value
-	for _, name := range s.names {
-		names = append(names, block.NameValue(database.CleanText(name)))
-	}
-	for _, id := range s.distinctIDs {
-		distinctIDs = append(distinctIDs, block.DistinctIDValue(capture.StoredDistinctID(id)))
-	}
-	excluded := map[int64]bool{}
-	err = database.Query(ctx, q, func(rows *sql.Rows) error {
-		b := storedBlock{project: s.project}
-		var data []byte
-		if err := rows.Scan(&b.first, &b.last, &data); err != nil {
-			return err
-		}
-		f, err := block.DecodeFilter(data)
-		if err != nil {
-			return b.wrap(err)
-		}
-		may := func(v block.Value) bool { return f.MayHave(v) }
-		excluded[b.first] = names != nil && !slices.ContainsFunc(names, may) || distinctIDs != nil && !slices.ContainsFunc(distinctIDs, may)
-		return nil
-	}, `SELECT first_id, last_id, filter FROM event_blocks WHERE project_id = $1 AND first_id IN (`+
-		database.JoinNumbers(blocks, func(b storedBlock) int64 { return b.first })+`)`, s.project)
-	for i := range blocks {
-		if !excluded[blocks[i].first] {
-			out = append(out, blocks[i])
-		}
-	}
-	return out, err
-}
-
 // wrap adds the name of the block to an error.
 func (b *storedBlock) wrap(err error) error {
 	return fmt.Errorf("the block of the events %d to %d of project %d: %w", b.first, b.last, b.project, err)
 }
 
-// encodedBlock is a block with its encoded columns. People and origins are nil if they
+// encodedBlock is a block with its encoded columns. All but the names are nil if they
 // were not requested.
 type encodedBlock struct {
 	storedBlock
-	names, people, origins []byte
+	names, people, origins, hashes []byte
 }
 
 // blockParts are strings of a block that are read in addition to the names.
@@ -153,22 +44,27 @@ type blockParts int
 const (
 	withPeople blockParts = 1 << iota
 	withOrigins
+	withHashes
 )
+
+// partColumns are the columns of the parts, in their order.
+var partColumns = [...]string{"c.people", "c.origins", "h.hashes"}
 
 // readBlocks reads the columns of the blocks of a project that overlap a range of ids.
 // Usually it is one block, unless the blocks of the range were merged meanwhile.
 func (l *Log) readBlocks(ctx context.Context, q database.Querier, project int64, u unit, parts blockParts) ([]encodedBlock, error) {
-	people, origins := `NULL`, `NULL`
-	if parts&withPeople != 0 {
-		people = `c.people`
-	}
-	if parts&withOrigins != 0 {
-		origins = `c.origins`
+	columns := ""
+	for i, column := range partColumns {
+		if parts&(1<<i) == 0 {
+			column = "NULL"
+		}
+		columns += ", " + column
 	}
 	return database.List(ctx, q, func(b *encodedBlock) []any {
 		b.project = project
-		return []any{&b.first, &b.last, &b.level, &b.names, &b.people, &b.origins}
-	}, `SELECT b.first_id, b.last_id, b.level, c.names, `+people+`, `+origins+` FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id
+		return []any{&b.first, &b.last, &b.level, &b.names, &b.people, &b.origins, &b.hashes}
+	}, `SELECT b.first_id, b.last_id, b.level, c.names`+columns+` FROM event_blocks b
+		LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id
 		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3 ORDER BY b.first_id`, project, u.first, u.last)
 }
 
@@ -183,32 +79,6 @@ func (b *encodedBlock) decode(c *block.Columns) error {
 	}
 	if err != nil {
 		return b.wrap(err)
-	}
-	return nil
-}
-
-// eachMatch decodes the blocks of a project that overlap a range of ids, with the
-// requested parts, and calls visit with the index of each event in the range that matches
-// lists of names and distinct ids, of which nil means all, from the last event to the first.
-func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
-	if s.distinctIDs != nil {
-		parts |= withPeople
-	}
-	blocks, err := l.readBlocks(ctx, q, s.project, u, parts)
-	if err != nil {
-		return err
-	}
-	c := &s.columns
-	for i := range blocks {
-		if err := blocks[i].decode(c); err != nil {
-			return err
-		}
-		m := newMatcher(c, s.names, s.distinctIDs)
-		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
-			if c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
-				visit(c, i)
-			}
-		}
 	}
 	return nil
 }
@@ -228,6 +98,9 @@ func insertBlock(t *database.Tx, project int64, level int, w *block.Writer) erro
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, bounds.FirstID, names, w.People(names), w.Origins(names))
+	if err == nil {
+		_, err = t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, bounds.FirstID, w.Hashes(names))
+	}
 	return err
 }
 
@@ -236,6 +109,9 @@ func deleteBlock(t *database.Tx, b *storedBlock) error {
 	_, err := t.Exec(`DELETE FROM event_blocks WHERE project_id = $1 AND first_id = $2`, b.project, b.first)
 	if err == nil {
 		_, err = t.Exec(`DELETE FROM event_columns WHERE first_id = $1`, b.first)
+	}
+	if err == nil {
+		_, err = t.Exec(`DELETE FROM event_hashes WHERE first_id = $1`, b.first)
 	}
 	return err
 }
@@ -330,12 +206,17 @@ func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []s
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
 		var b encodedBlock
 		var filter []byte
-		if err := rows.Scan(&b.project, &b.first, &b.last, &b.events, &filter, &b.names, &b.people, &b.origins); err != nil || len(faults) == limit {
+		if err := rows.Scan(&b.project, &b.first, &b.last, &b.events, &filter, &b.names, &b.people, &b.origins, &b.hashes); err != nil || len(faults) == limit {
 			return err
 		}
 		err := b.decode(&c)
 		if _, filterErr := block.DecodeFilter(filter); err == nil && filterErr != nil {
 			err = b.wrap(filterErr)
+		}
+		if err == nil {
+			if _, err = c.FindHashes(b.hashes, nil); err != nil {
+				err = b.wrap(err)
+			}
 		}
 		if err == nil && len(c.IDs) != b.events {
 			err = b.wrap(block.ErrDamaged)
@@ -344,8 +225,8 @@ func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []s
 			faults = append(faults, err.Error())
 		}
 		return nil
-	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter)
-		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id ORDER BY b.first_id`)
+	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter), COALESCE(h.hashes, b.filter)
+		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id ORDER BY b.first_id`)
 	if err != nil || len(faults) > 0 {
 		return faults, err
 	}

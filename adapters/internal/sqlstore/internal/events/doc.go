@@ -2,9 +2,10 @@
 // read or delete them.
 //
 // A [Log] assigns ids, which one sequence counts. [Log.Index] builds blocks after the commit
-// (index.go) and merges small blocks (blocks.go): a block has the short columns of the events
-// of a project in a range of ids, in the encoding of package block. Bounds and filters tell
-// which blocks may contain certain events; the long columns are in the rows of the events.
+// (index.go) and merges small blocks
+// (blocks.go): a block has the short columns of the events of a project in a range of ids, in
+// the encoding of package block. Bounds and filters tell which blocks may contain certain
+// events (search.go); the long columns are in the rows of the events.
 //
 // A [Reader] finds pages of events (page.go) and opens snapshots for questions
 // (snapshot.go): scan.go divides a scan into units, which are blocks and ranges of events

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 )
 
@@ -19,10 +22,15 @@ type Log struct {
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
 	horizons horizons
+	// filters caches the filters of blocks.
+	filters *lru.Cache[filterKey, block.Filter]
 }
 
 // NewLog returns the log of a database, before start.
-func NewLog(db *database.DB) *Log { return &Log{db: db} }
+func NewLog(db *database.DB) *Log {
+	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
+	return &Log{db: db, filters: filters}
+}
 
 // Start loads the stored positions.
 func (l *Log) Start(ctx context.Context) (err error) {

@@ -45,12 +45,22 @@ func (s *Reader) Events(ctx context.Context, projectID int64, q capture.EventQue
 	if q.Limit <= 0 || q.DistinctIDs != nil && len(q.DistinctIDs) == 0 {
 		return nil, nil
 	}
-	p := newEventPage(s, projectID, q)
-	if err := p.find(ctx); err != nil {
-		return nil, s.db.ReadError("events", err)
+	out, err := s.page(ctx, projectID, q, true)
+	if ids := storedSet(q.DistinctIDs, capture.StoredDistinctID); err == nil && q.DistinctIDs != nil &&
+		slices.ContainsFunc(out, func(r capture.Record) bool { return !ids[r.DistinctID] }) {
+		// Another distinct id has the same hash as one of these, which is rare.
+		out, err = s.page(ctx, projectID, q, false)
 	}
-	out, err := s.readEvents(ctx, projectID, p.positions)
 	return out, s.db.ReadError("events", err)
+}
+
+// page implements Events. If byHash is true, a few events may have other distinct ids.
+func (s *Reader) page(ctx context.Context, projectID int64, q capture.EventQuery, byHash bool) ([]capture.Record, error) {
+	p := newEventPage(s, projectID, q)
+	if err := p.find(ctx, byHash); err != nil {
+		return nil, err
+	}
+	return s.readEvents(ctx, projectID, p.positions)
 }
 
 // eventPage is the state of finding the events of one page.
@@ -84,8 +94,9 @@ func newEventPage(s *Reader, projectID int64, q capture.EventQuery) *eventPage {
 	return p
 }
 
-// find fills the positions: from the events that have no block, then from blocks.
-func (p *eventPage) find(ctx context.Context) (err error) {
+// find fills the positions: from the events that have no block, then from blocks. If byHash
+// is true, it may find a few events of other distinct ids.
+func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 	if p.mark, err = p.store.log.LastIndexedID(ctx, p.store.db.Read); err != nil {
 		return err
 	}
@@ -105,7 +116,7 @@ func (p *eventPage) find(ctx context.Context) (err error) {
 	if p.query.Name != "" {
 		search.names = []string{p.query.Name}
 	}
-	search.distinctIDs = p.query.DistinctIDs
+	search.distinctIDs, search.byHash = p.query.DistinctIDs, byHash
 	for size := 1; len(blocks) > 0; size = min(2*size, filterGroup) {
 		// Begin with a single block, since the newest one often fills the page.
 		group := blocks[:min(size, len(blocks))]

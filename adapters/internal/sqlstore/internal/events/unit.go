@@ -127,16 +127,23 @@ func (m *matcher) mark(texts, wanted []string, stored func(string) string) (out 
 	if wanted == nil {
 		return nil
 	}
-	set := make(map[string]bool, len(wanted)) // a map, because clients choose the texts and there may be many
-	for _, w := range wanted {
-		set[stored(w)] = true
-	}
+	set := storedSet(wanted, stored)
 	out = make([]bool, len(texts))
 	for i, text := range texts {
 		out[i] = set[text]
 	}
 	m.any = m.any && slices.Contains(out, true)
 	return out
+}
+
+// storedSet returns the stored forms of texts: a map, because clients choose the texts and
+// there may be many.
+func storedSet(texts []string, stored func(string) string) map[string]bool {
+	set := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		set[stored(text)] = true
+	}
+	return set
 }
 
 // matches reports whether an event matches.

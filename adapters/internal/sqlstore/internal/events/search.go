@@ -1,0 +1,212 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// blockSearch selects blocks that may contain certain events.
+type blockSearch struct {
+	project int64
+	// after < id <= upTo
+	after, upTo int64
+	// from <= time <= to, in microseconds
+	from, to int64
+	// names and distinctIDs of events; nil means all
+	names, distinctIDs []string
+	limit              int // 0 means all
+	// byHash selects events by the hashes of their distinct ids, which includes a few events
+	// of other distinct ids but takes less time.
+	byHash  bool
+	columns block.Columns // reusable memory
+}
+
+// anyTime returns a search for the events with after < id <= upTo.
+func anyTime(project, after, upTo int64) blockSearch {
+	return blockSearch{project: project, after: after, upTo: upTo, from: math.MinInt64, to: math.MaxInt64}
+}
+
+// fromBlock is the condition that a block is not before the one that contains the id $2.
+const fromBlock = `first_id >= COALESCE((SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2), 0)`
+
+// findBlocks returns the blocks that may contain the events of a search, in the order of
+// ids. Their ranges are cut to the ids of the search.
+func (l *Log) findBlocks(ctx context.Context, q database.Querier, s *blockSearch) ([]storedBlock, error) {
+	text := `SELECT project_id, first_id, last_id, level, events, first_time, last_time FROM event_blocks
+		WHERE project_id = $1 AND ` + fromBlock + ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5 ORDER BY first_id`
+	if s.limit > 0 {
+		text += fmt.Sprintf(` LIMIT %d`, s.limit)
+	}
+	blocks, err := listBlocks(ctx, q, text, s.project, s.after+1, s.upTo, s.from, s.to)
+	if err != nil || s.names == nil && s.distinctIDs == nil {
+		return cutBlocks(blocks, s), err
+	}
+	var out []storedBlock
+	for group := range slices.Chunk(blocks, filterGroup) {
+		if group, err = l.filterBlocks(ctx, q, group, s); err != nil {
+			return nil, err
+		}
+		out = append(out, group...)
+	}
+	return cutBlocks(out, s), nil
+}
+
+// Ranges returns the first and the last id of ranges of ids, in order, that contain all
+// events of a project with after < id <= upTo and from <= time < to: the ranges of its
+// blocks, and of the events without a block.
+func (l *Log) Ranges(ctx context.Context, project, after, upTo, from, to int64) (out [][2]int64, err error) {
+	mark, err := l.LastIndexedID(ctx, l.db.Read)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := l.findBlocks(ctx, l.db.Read, &blockSearch{project: project, after: after, upTo: min(upTo, mark), from: from, to: to})
+	for _, b := range blocks {
+		out = append(out, [2]int64{b.first, b.last})
+	}
+	if rest := max(after, mark); rest < upTo {
+		out = append(out, [2]int64{rest + 1, upTo})
+	}
+	return out, err
+}
+
+// cutBlocks cuts the ranges of blocks to the ids of a search.
+func cutBlocks(blocks []storedBlock, s *blockSearch) []storedBlock {
+	for i := range blocks {
+		b := &blocks[i]
+		b.first, b.last = max(b.first, s.after+1), min(b.last, s.upTo)
+	}
+	return blocks
+}
+
+// filterGroup is the number of blocks whose filters are read by one statement.
+const filterGroup = 128
+
+// filterBlocks returns the blocks of a list, all of one project, that may contain the names
+// and distinct ids of a search according to their filters, or that were replaced.
+func (l *Log) filterBlocks(ctx context.Context, q database.Querier, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
+	names, distinctIDs := s.values()
+	filters, err := l.readFilters(ctx, q, s.project, blocks)
+	for i := range blocks {
+		may := func(v block.Value) bool { return filters[i].MayHave(v) }
+		if (names == nil || slices.ContainsFunc(names, may)) && (distinctIDs == nil || slices.ContainsFunc(distinctIDs, may)) {
+			out = append(out, blocks[i])
+		}
+	}
+	return out, err
+}
+
+// values returns the values of the names and distinct ids of a search, nil for all.
+func (s *blockSearch) values() (names, distinctIDs []block.Value) {
+	for _, name := range s.names {
+		names = append(names, block.NameValue(database.CleanText(name)))
+	}
+	for _, id := range s.distinctIDs {
+		distinctIDs = append(distinctIDs, block.DistinctIDValue(capture.StoredDistinctID(id)))
+	}
+	return names, distinctIDs
+}
+
+// maxCachedFilters is the size of the cache of filters. A filter has at most 48 KiB, and
+// 24 KiB if the events of a full block have as many distinct ids.
+const maxCachedFilters = 1024
+
+// filterKey identifies a filter. Events are never added to the ids that a block has, so a
+// filter remains valid for the range when the block is replaced.
+type filterKey struct{ project, first, last int64 }
+
+// readFilters returns the filters of blocks, which are all of one project. The filter of a
+// block that was replaced excludes nothing.
+func (l *Log) readFilters(ctx context.Context, q database.Querier, project int64, blocks []storedBlock) ([]block.Filter, error) {
+	filters := make([]block.Filter, len(blocks))
+	missing := map[int64]int{} // the index of the block by its first id
+	var ids []int64
+	for i := range blocks {
+		var ok bool
+		if filters[i], ok = l.filters.Get(filterKey{project, blocks[i].first, blocks[i].last}); !ok {
+			missing[blocks[i].first] = i
+			ids = append(ids, blocks[i].first)
+		}
+	}
+	if len(ids) == 0 {
+		return filters, nil
+	}
+	isCommitted := q == database.Querier(l.db.Read) // blocks of a transaction may be rolled back
+	return filters, database.Query(ctx, q, func(rows *sql.Rows) error {
+		var first int64
+		var data []byte
+		if err := rows.Scan(&first, &data); err != nil {
+			return err
+		}
+		i := missing[first]
+		f, err := block.DecodeFilter(data)
+		if err != nil {
+			return blocks[i].wrap(err)
+		}
+		filters[i] = f
+		if isCommitted {
+			l.filters.Add(filterKey{project, first, blocks[i].last}, f)
+		}
+		return nil
+	}, `SELECT first_id, filter FROM event_blocks WHERE project_id = $1 AND first_id IN (`+database.JoinNumbers(ids, func(id int64) int64 { return id })+`)`, project)
+}
+
+// eachMatch decodes the blocks of a project that overlap a range of ids, with the
+// requested parts, and calls visit with the index of each event in the range that matches
+// the names and distinct ids of a search, from the last event to the first.
+func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
+	byHash := s.byHash && s.distinctIDs != nil
+	switch {
+	case byHash:
+		parts |= withHashes
+	case s.distinctIDs != nil:
+		parts |= withPeople
+	}
+	blocks, err := l.readBlocks(ctx, q, s.project, u, parts)
+	if err != nil {
+		return err
+	}
+	c := &s.columns
+	for i := range blocks {
+		if err := blocks[i].decode(c); err != nil {
+			return err
+		}
+		if byHash {
+			if err := s.eachHash(&blocks[i], u, visit); err != nil {
+				return err
+			}
+			continue
+		}
+		m := newMatcher(c, s.names, s.distinctIDs)
+		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
+			if c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
+				visit(c, i)
+			}
+		}
+	}
+	return nil
+}
+
+// eachHash implements eachMatch for a decoded block and a search by hash.
+func (s *blockSearch) eachHash(b *encodedBlock, u unit, visit func(c *block.Columns, i int)) error {
+	c := &s.columns
+	_, values := s.values()
+	found, err := c.FindHashes(b.hashes, values)
+	if err != nil {
+		return b.wrap(err)
+	}
+	m := newMatcher(c, s.names, nil)
+	for _, at := range slices.Backward(found) {
+		i := int(at)
+		if m.any && c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
+			visit(c, i)
+		}
+	}
+	return nil
+}
