@@ -418,6 +418,50 @@ func TestBlocks_Damaged(t *testing.T) {
 	}
 }
 
+// Blocks are built of the events that were committed last, without reading their rows, unless
+// rows may have been deleted, it is unknown which are stored, or there are too many.
+func TestBlocks_FromMemory(t *testing.T) {
+	for name, tt := range map[string]struct {
+		events int
+		then   func(m *eventModel) error
+		rows   bool
+	}{
+		"committed": {100, func(*eventModel) error { return nil }, false},
+		"another transaction failed": {100, func(m *eventModel) error {
+			keys, _ := randomEvents(m.random, 10)
+			err := m.store.Commit(m.Context(), []int64{1, 2}, func(tx capture.Tx) error {
+				_, err := tx.Claim(keys)
+				return errors.Join(err, errors.ErrUnsupported)
+			})
+			if !errors.Is(err, errors.ErrUnsupported) {
+				return fmt.Errorf("%w, want an error", err)
+			}
+			return nil
+		}, true},
+		"erased":    {100, func(m *eventModel) error { m.erase(m.list[0].DistinctID); return nil }, true},
+		"deleted":   {100, func(m *eventModel) error { m.retain(1); return nil }, true},
+		"restarted": {100, func(m *eventModel) error { return m.store.events.Start(m.Context()) }, true},
+		"too many":  {1<<14 + 1, func(*eventModel) error { return nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &eventModel{T: t, random: rand.New(rand.NewPCG(17, 18)), store: sqliteStores["disk"](t)}
+			m.change = func(_ int, e *capture.Record) { e.ProjectID = 1 }
+			m.commit(tt.events)
+			if err := tt.then(m); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.store.db.Write.Exec(`UPDATE events SET event = 'of the row'`); err != nil {
+				t.Fatal(err)
+			}
+			indexAll(t, m.store)
+			found, err := m.store.Events(t.Context(), 1, capture.EventQuery{Name: "of the row", Limit: 1})
+			if err != nil || len(found) == 1 != tt.rows {
+				t.Errorf("%d events, %v; read from rows: want %t", len(found), err, tt.rows)
+			}
+		})
+	}
+}
+
 // olderStore returns a store of an earlier schema with some events: 13, in which events had
 // indexes, or 14.
 func olderStore(t *testing.T, address string, schema int64, list []capture.Record) *Store {

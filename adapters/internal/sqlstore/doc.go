@@ -76,7 +76,8 @@
 // are written in the commit (decision 14). After the commit, [Store.Index] adds it to a
 // block of its project, which has the short columns of the events of a range of ids, with
 // bounds and a filter that exclude other times, names and distinct ids. There are no other
-// indexes by time, name or distinct id. The position 'event_index' in the table places is
+// indexes by time, name or distinct id. On SQLite, the process keeps its last 16,384 events
+// in memory until they are in blocks, and reads the rows of others. The position 'event_index' in the table places is
 // the id up to which events are in blocks; readers scan the events above it. Small blocks
 // are merged. With several servers, one of them at a time builds and merges blocks. A block
 // that is damaged is an error for everything that reads it, and [Examine] names it.

@@ -34,6 +34,9 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		}
 		t.store.rewrites.add(t.rewrites)
 		t.notifyChanged()
+		s.events.Committed(t.firstID-1, t.lastID, t.saved)
+	} else if t.lastID > 0 {
+		s.events.ForgetPending()
 	}
 	if err != nil && database.IsDatabaseFailure(err) {
 		return failure{err}
@@ -45,6 +48,8 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 type ledgerTx struct {
 	database.Tx
 	store *Store
+	// firstID and lastID are the first and the last id that were assigned.
+	firstID, lastID int64
 	// claimed are the ids of the new events, in order, until saveEvents stores them.
 	claimed []int64
 	// saved are the changes whose cache entries must be dropped.

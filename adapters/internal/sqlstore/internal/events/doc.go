@@ -2,7 +2,7 @@
 // read or delete them.
 //
 // A [Log] assigns ids, which one sequence counts. [Log.Index] builds blocks after the commit
-// (index.go) and merges small blocks
+// (index.go), if possible from events in memory (pending.go), and merges small blocks
 // (blocks.go): a block has the short columns of the events of a project in a range of ids, in
 // the encoding of package block. Bounds and filters tell which blocks may contain certain
 // events (search.go); the long columns are in the rows of the events.

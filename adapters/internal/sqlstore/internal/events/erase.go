@@ -22,6 +22,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	l.ForgetPending()
 	mark, err := l.LastIndexedID(t.Ctx, t.SQL)
 	if err != nil {
 		return 0, err

@@ -37,7 +37,7 @@ func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 		return false, err
 	}
 	err = l.inBlocks(ctx, func(t *database.Tx, mark int64) (to int64, err error) {
-		to = min(mark+IndexChunk, upTo)
+		to = l.pending.limit(mark, min(mark+IndexChunk, upTo))
 		if more = to > mark; !more { // the next events are not final
 			return mark, nil
 		}
@@ -82,6 +82,7 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 	})
 	if err == nil && len(marks) > 0 {
 		l.Indexed.Store(marks[0]) // after the commit, so that it is never ahead of the database
+		l.pending.indexed(marks[0])
 	}
 	return database.WrapError("blocks of events", err)
 }
@@ -90,8 +91,34 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 const shortColumns = `project_id, id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical`
 
 // buildBlocks builds the blocks of the events with after < id <= upTo, one for each of
-// their projects, which it locks: other transactions must not erase events meanwhile.
+// their projects, from pending events if possible.
 func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
+	writers := map[int64]*block.Writer{}
+	add := func(project int64, e *block.Event) {
+		if writers[project] == nil {
+			writers[project] = &block.Writer{}
+		}
+		writers[project].Add(e)
+	}
+	if events, ok := l.pending.between(after, upTo); ok {
+		for i := range events {
+			add(events[i].project, &events[i].Event)
+		}
+	} else if err := l.readShortColumns(t, after, upTo, add); err != nil {
+		return err
+	}
+	for _, project := range slices.Sorted(maps.Keys(writers)) {
+		if err := insertBlock(t, project, 0, writers[project]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readShortColumns calls add for the rows of the events with after < id <= upTo, in the
+// order of their ids. It locks their projects: other transactions must not erase events
+// meanwhile.
+func (l *Log) readShortColumns(t *database.Tx, after, upTo int64, add func(project int64, e *block.Event)) error {
 	if !l.db.Dialect.SingleWriter {
 		projects, err := database.Column[int64](t.Ctx, t.SQL, `SELECT DISTINCT project_id FROM events WHERE id > $1 AND id <= $2 ORDER BY project_id`, after, upTo)
 		if err == nil {
@@ -101,8 +128,7 @@ func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
 			return err
 		}
 	}
-	writers := map[int64]*block.Writer{}
-	err := t.Each(func(rows *sql.Rows) error {
+	return t.Each(func(rows *sql.Rows) error {
 		var e block.Event
 		var project int64
 		var uuid, person sql.RawBytes
@@ -113,24 +139,11 @@ func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
 		if err == nil {
 			e.Person, err = database.UUIDOf(person)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			add(project, &e)
 		}
-		if writers[project] == nil {
-			writers[project] = &block.Writer{}
-		}
-		writers[project].Add(&e)
-		return nil
-	}, `SELECT `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
-	if err != nil {
 		return err
-	}
-	for _, project := range slices.Sorted(maps.Keys(writers)) {
-		if err := insertBlock(t, project, 0, writers[project]); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, `SELECT `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
 }
 
 // LastIndexedID returns the id up to which events are in blocks; later events must be

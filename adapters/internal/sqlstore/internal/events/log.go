@@ -22,6 +22,7 @@ type Log struct {
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
 	horizons horizons
+	pending  pending
 	// filters caches the filters of blocks.
 	filters *lru.Cache[filterKey, block.Filter]
 }
@@ -45,6 +46,7 @@ func (l *Log) Start(ctx context.Context) (err error) {
 	}
 	l.Last.Store(last)
 	l.Indexed.Store(mark)
+	l.ForgetPending()
 	return nil
 }
 

@@ -77,6 +77,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
+	l.ForgetPending()
 	// Erasing a person deletes events too, in another order: without the locks of the
 	// projects both transactions could deadlock.
 	projects := make([]int64, 0, len(old))
