@@ -11,7 +11,10 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-var claimKeys = database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
+var (
+	insertKeys = database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING`)
+	findKeys   = database.NewLookup(`SELECT id FROM event_keys WHERE key`, 0)
+)
 
 // Claim implements capture.Tx. Duplicates consume ids too, so the ids of stored events
 // have gaps.
@@ -28,23 +31,11 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	for i := range keys {
 		all, scratch = events.AppendKey(all, scratch, &keys[i])
 	}
-	indexByID := make(map[int64]int, len(ids)) // the index of the key for each id
-	for i, id := range ids {
-		indexByID[id] = i
-	}
+	key := func(i int) []byte { return all[i*events.KeySize : (i+1)*events.KeySize] }
 	isNew := make([]bool, len(keys))
-	// The statement returns only the ids of rows that it inserted, one for each new
-	// key.
-	err = t.Find(&claimKeys, nil, len(keys),
-		func(args []any, i int) []any { return append(args, all[i*events.KeySize:(i+1)*events.KeySize], ids[i]) },
-		func(rows *sql.Rows) error {
-			var id int64
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			isNew[indexByID[id]] = true
-			return nil
-		})
+	err = insertKeys.Chunks(&t.store.db.Dialect, len(keys), func(text string, from, n int) error {
+		return t.claim(text, key, ids, isNew, from, n)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claiming the keys of events: %w", err)
 	}
@@ -54,6 +45,41 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 		}
 	}
 	return isNew, nil
+}
+
+// claim inserts the keys from from on, n of them, with one statement, and sets isNew for
+// those that were not stored.
+func (t *ledgerTx) claim(text string, key func(int) []byte, ids []int64, isNew []bool, from, n int) error {
+	args := make([]any, 0, 2*n)
+	for i := from; i < from+n; i++ {
+		args = append(args, key(i), ids[i])
+	}
+	result, err := t.Exec(text, args...)
+	if err != nil {
+		return err
+	}
+	inserted, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if inserted == int64(n) { // almost always
+		for i := from; i < from+n; i++ {
+			isNew[i] = true
+		}
+		return nil
+	}
+	// A key is new if it is stored with its id.
+	stored := make(map[int64]bool, n)
+	err = t.Find(&findKeys, nil, n, func(args []any, i int) []any { return append(args, key(from+i)) }, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		stored[id] = true
+		return err
+	})
+	for i := from; i < from+n; i++ {
+		isNew[i] = stored[ids[i]]
+	}
+	return err
 }
 
 var findPeople = database.NewFind(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,
