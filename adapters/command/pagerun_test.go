@@ -41,6 +41,10 @@ var scenes = map[string][]scene{
 		{setup: (*stage).database},
 		{setup: (*stage).database},
 	},
+	"cmd/bunting/UPGRADING.md": {
+		{setup: (*stage).createdFolder, wantOutput: []string{"made by bunting"}},
+		{wantOutput: []string{"bunting.db.before-"}},
+	},
 	"management/EXPERIMENTS.md": {
 		{setup: (*stage).own, wantOutput: []string{"experiment       Demo: the checkout on one page"}},
 		{wantOutput: []string{"short-form", "variant: sha1 of"}},

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -151,21 +153,55 @@ func TestStore_OpenRejects(t *testing.T) {
 	}
 }
 
+// A schema of a newer version is refused in one line that names both versions, even if the
+// newer version has no such record, or no such table, any more.
 func TestStore_NewerSchema(t *testing.T) {
 	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Open(context.Background(), address, Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.db.Write.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1')`)
-			if err := errors.Join(err, s.Close()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err = Open(context.Background(), address, Config{}); err == nil || !strings.Contains(err.Error(), "newer version of bunting (schema 9999") {
-				t.Errorf("%v, want an error about the newer version", err)
+			const unnamed = `written by a newer version of bunting \(schema 9999\), and this is bunting \S+, which supports schemas up to \d+: run that version, or restore`
+			for _, tt := range []struct{ statement, want string }{
+				{
+					`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, '1'); UPDATE records SET data = '"v9.8.7"' WHERE kind = 'schema'`,
+					`written by bunting v9\.8\.7 \(schema 9999\), and this is bunting \S+, which supports schemas up to \d+: run v9\.8\.7 or a newer version, or restore`,
+				},
+				{`DELETE FROM records`, unnamed},
+				{`DROP TABLE records`, unnamed},
+			} {
+				db, err := database.Open(t.Context(), address)
+				if err == nil && tt.want != unnamed {
+					err = db.Migrate(t.Context(), slog.New(slog.DiscardHandler))
+				}
+				if err == nil {
+					_, err = db.Write.Exec(tt.statement)
+				}
+				if err := errors.Join(err, db.Close()); err != nil {
+					t.Fatal(err)
+				}
+				_, err = Open(t.Context(), address, Config{})
+				if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("after %s: %v, want a line with %s", tt.statement, err, tt.want)
+				}
 			}
 		})
+	}
+}
+
+// The version that migrates a database is stored in it: this one, here that of a build of tests.
+// A move does not copy it.
+func TestStore_MigratedBy(t *testing.T) {
+	file, moved := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "b.db")
+	s := openStore(t, "sqlite:"+file)
+	_, err := s.db.Write.Exec(`UPDATE records SET data = '"v0.0.1"' WHERE kind = 'schema'`)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moveOnce(t.Context(), "sqlite:"+file, "sqlite:"+moved); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: "v0.0.1", moved: "(devel)"} {
+		if e, err := Examine(t.Context(), "sqlite:"+path, true); err != nil || e.MigratedBy != want || e.NewerSchema != nil {
+			t.Errorf("%s: %+v, %v, want the version %s", path, e, err, want)
+		}
 	}
 }
 

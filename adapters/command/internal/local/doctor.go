@@ -130,13 +130,17 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 }
 
 func schemaFinding(e *sqlstore.Examination) finding {
-	switch {
-	case e.Schema > e.NewestSchema:
-		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this version supports up to %d: run the newer version", e.Schema, e.NewestSchema)}
-	case e.Schema < e.NewestSchema:
-		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start upgrades it to %d: make a backup first", e.Schema, e.NewestSchema)}
+	by := ""
+	if e.MigratedBy != "" {
+		by = ", made by bunting " + e.MigratedBy
 	}
-	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
+	switch {
+	case e.NewerSchema != nil:
+		return finding{"schema", levelFault, e.NewerSchema.Error()}
+	case e.Schema < e.NewestSchema:
+		return finding{"schema", levelNote, fmt.Sprintf("%d%s; the next start upgrades it to %d: make a backup first", e.Schema, by, e.NewestSchema)}
+	}
+	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest%s", e.Schema, by)}
 }
 
 // diskFindings checks the disk and the files of SQLite. For PostgreSQL it returns no findings.

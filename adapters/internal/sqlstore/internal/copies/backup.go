@@ -61,8 +61,9 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 			_ = os.Remove(part)
 		}
 	}()
-	if out.Schema = snapshot.Schema; out.Schema > database.NewestSchema() {
-		return out, fmt.Errorf("%s was written by a newer version of bunting (schema %d, this version supports up to %d): use that version", from, out.Schema, database.NewestSchema())
+	out.Schema = snapshot.Schema
+	if err := database.CheckSchema(snapshot.Schema, database.MigratedBy(ctx, snapshot.conn)); err != nil {
+		return out, fmt.Errorf("%s: %w", from, err)
 	}
 	if free, ok := database.FreeDisk(filepath.Dir(to)); ok && free < snapshot.Size {
 		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), snapshot.Size>>20+1, free>>20)

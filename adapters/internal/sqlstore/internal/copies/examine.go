@@ -26,6 +26,12 @@ type Examination struct {
 	// Schema is the version of the schema, NewestSchema the version that this binary
 	// migrates to.
 	Schema, NewestSchema int64
+	// MigratedBy is the version of bunting that migrated the schema, empty if it is
+	// unknown.
+	MigratedBy string
+	// NewerSchema is an error with both versions if the schema is newer than
+	// NewestSchema, and nil otherwise.
+	NewerSchema error
 	// Size and Log are the sizes of the file and its write-ahead log, Free is the free
 	// space on their disk, in bytes; Free is -1 if it is unknown.
 	Size, Log, Free int64
@@ -148,6 +154,8 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 			return err
 		}
 	}
+	e.MigratedBy = database.MigratedBy(ctx, db)
+	e.NewerSchema = database.CheckSchema(e.Schema, e.MigratedBy)
 	if ok, err := has("event_hashes"); err != nil || ok && !quick {
 		if err == nil {
 			e.Faults, err = events.CheckBlocks(ctx, db, 10)

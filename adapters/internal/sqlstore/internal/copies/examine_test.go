@@ -87,7 +87,10 @@ func TestExamine(t *testing.T) {
 		if got.URL != "sqlite:"+path || got.NewestSchema != newest || got.Size != int64(len(before)) || got.Free == 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
-		got.URL, got.NewestSchema, got.Size, got.Free, got.Log = "", 0, 0, 0, 0
+		if (got.NewerSchema != nil) != (got.Schema > newest) || got.MigratedBy != "(devel)" {
+			t.Errorf("%s: written by %s: %v", name, got.MigratedBy, got.NewerSchema)
+		}
+		got.URL, got.NewestSchema, got.Size, got.Free, got.Log, got.MigratedBy, got.NewerSchema = "", 0, 0, 0, 0, "", nil
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

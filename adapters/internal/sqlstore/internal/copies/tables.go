@@ -39,8 +39,12 @@ type Table struct {
 var ExcludedTables = []string{"goose_db_version", "moving", "query_runs"}
 
 // excludedRows are conditions by table for rows that have a meaning in one kind of
-// database only. The method mover.numbers transfers their contents.
-var excludedRows = map[string]string{"places": "name <> '" + database.PositionEventID + "'"}
+// database only: the last number of an event, which copySequences copies, and the version
+// that migrated the schema.
+var excludedRows = map[string]string{
+	"places":  "name <> '" + database.PositionEventID + "'",
+	"records": database.VersionExcluded,
+}
 
 // Tables returns all tables of the schema except ExcludedTables. It reads them
 // from a new database in memory, so that a table of a later migration cannot be

@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"log/slog"
@@ -37,11 +36,7 @@ func (d *Dialect) scripts() ([]*goose.Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		script := fill.Replace(string(text))
-		up := goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, script)
-			return err
-		}}
+		up := goose.GoFunc{RunTx: migration(version, fill.Replace(string(text)))}
 		out = append(out, goose.NewGoMigration(version, &up, nil))
 	}
 	return out, nil
@@ -61,8 +56,8 @@ func (db *DB) Migrations() (*goose.Provider, error) {
 
 // Migrate migrates the schema to the newest version, each migration in a transaction of
 // its own. If several servers start at the same time, one of them migrates while the
-// rest wait. It returns an error if the schema is newer than the newest migration of
-// this binary.
+// rest wait. It returns the error of CheckSchema if the schema is newer than the newest
+// migration of this binary.
 func (db *DB) Migrate(ctx context.Context, logger *slog.Logger) error {
 	unlock, err := db.Dialect.LockSchema(ctx, db.Write)
 	if err != nil {
@@ -78,7 +73,7 @@ func (db *DB) Migrate(ctx context.Context, logger *slog.Logger) error {
 		return err
 	}
 	if current > newest {
-		return fmt.Errorf("it was written by a newer version of bunting (schema %d, this version supports up to %d): run that version, or restore a backup", current, newest)
+		return CheckSchema(current, MigratedBy(ctx, db.Write))
 	}
 	if current == newest {
 		return nil
@@ -86,7 +81,7 @@ func (db *DB) Migrate(ctx context.Context, logger *slog.Logger) error {
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("schema %d could not be upgraded to %d: %w", current, newest, err)
 	}
-	logger.Info("database schema upgraded", "schema", newest, "was", current)
+	logger.Info("database schema upgraded", "schema", newest, "was", current, "by", binaryVersion())
 	return nil
 }
 
