@@ -74,6 +74,9 @@ var steps = []step{
 	{name: "s3", about: "exports and backups against a real server of S3", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
+	{name: "acme", about: "certificates from a real server of ACME", after: []string{"program"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/certificates/pebbletest", "./...")
+	}},
 	{name: "console", about: "the console's bundle is what its sources make", tiers: everyTier, after: []string{"program"}, do: func(r *stepRun) {
 		if r.isQuickWithout("adapters/console") {
 			return

@@ -288,7 +288,17 @@ func webhooksHealth(ctx context.Context, v *healthView) finding {
 
 // certificateHealth checks when the certificate expires.
 func certificateHealth(_ context.Context, v *healthView) finding {
-	pair := v.server.certificate.now.Load()
+	pair, advice := v.server.certificate.now.Load(), "Renew the certificate: the file is read again when it changes."
+	detail := ""
+	if issuer := v.server.certificate.issuer; issuer != nil {
+		advice = "The server obtains the certificate by itself: see the log."
+		if err := issuer.Failure(); err != nil {
+			detail, advice = "; the last attempt to obtain one has failed: "+err.Error(), "Correct the cause; the server tries again by itself."
+		}
+	}
+	if pair == nil {
+		return finding{healthBad, "There is no certificate yet" + detail, advice}
+	}
 	leaf := pair.Leaf
 	if leaf == nil {
 		var err error
@@ -296,16 +306,17 @@ func certificateHealth(_ context.Context, v *healthView) finding {
 			return finding{healthBad, "The certificate cannot be read: " + err.Error(), "Replace it."}
 		}
 	}
-	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC", ""}
-	remaining := leaf.NotAfter.Sub(v.now.at)
+	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC" + detail, ""}
+	// A certificate may be issued for a few days only.
+	remaining, life := leaf.NotAfter.Sub(v.now.at), leaf.NotAfter.Sub(leaf.NotBefore)
 	switch {
-	case remaining < certificateNow:
+	case remaining < min(certificateNow, life/10):
 		f.state = healthBad
-	case remaining < certificateSoon:
+	case remaining < min(certificateSoon, life/4):
 		f.state = healthWarn
 	}
 	if f.state != "" {
-		f.advice = "Renew the certificate: the file is read again when it changes."
+		f.advice = advice
 	}
 	return f
 }

@@ -42,6 +42,12 @@ func TestHealth_Checks(t *testing.T) {
 		"definitions, failed just now":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 5}}, healthWarn, "Definitions could not be read 2 times in the last minutes; flags are evaluated with the last valid ones."},
 		"certificate, a month":          {certificateUntil(now.Add(30 * 24 * time.Hour)), totals{}, totals{at: now}, "", "good until 2026-03-31 12:00:00 UTC"},
 		"certificate, two weeks":        {certificateUntil(now.Add(14 * 24 * time.Hour)), totals{}, totals{at: now}, healthWarn, "good until 2026-03-15 12:00:00 UTC"},
+		"certificate of six days":       {certificateBetween(now.Add(-4*24*time.Hour), now.Add(2*24*time.Hour)), totals{}, totals{at: now}, "", "good until 2026-03-03 12:00:00 UTC"},
+		"certificate of six days, late": {certificateBetween(now.Add(-5*24*time.Hour), now.Add(24*time.Hour)), totals{}, totals{at: now}, healthWarn, "good until 2026-03-02 12:00:00 UTC"},
+		"certificate, none yet": {func(ctx context.Context, v *healthView) finding {
+			v.server.certificate = &certificate{}
+			return certificateHealth(ctx, v)
+		}, totals{}, totals{at: now}, healthBad, "There is no certificate yet"},
 		"certificate, over":             {certificateUntil(now.Add(-time.Hour)), totals{}, totals{at: now}, healthBad, "good until 2026-03-01 11:00:00 UTC"},
 		"clock, steady":                 {clockHealth, totals{}, totals{at: now}, "", "steady"},
 		"clock, beside the running one": {movedClock, totals{}, totals{}, healthWarn, "The clock was moved by 1h0m0s since the start."},
@@ -57,9 +63,13 @@ func TestHealth_Checks(t *testing.T) {
 }
 
 func certificateUntil(end time.Time) func(context.Context, *healthView) finding {
+	return certificateBetween(time.Time{}, end)
+}
+
+func certificateBetween(begin, end time.Time) func(context.Context, *healthView) finding {
 	return func(ctx context.Context, v *healthView) finding {
 		v.server.certificate = &certificate{}
-		v.server.certificate.now.Store(&tls.Certificate{Leaf: &x509.Certificate{NotAfter: end}})
+		v.server.certificate.now.Store(&tls.Certificate{Leaf: &x509.Certificate{NotBefore: begin, NotAfter: end}})
 		return certificateHealth(ctx, v)
 	}
 }

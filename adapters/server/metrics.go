@@ -36,6 +36,9 @@ func (p *parts) metrics() http.Handler {
 	if p.backup != nil {
 		c.Backups = p.backupMetrics
 	}
+	if p.server.certificate != nil {
+		c.CertificateExpires = p.server.certificate.expires
+	}
 	return metrics.Handler(c)
 }
 

@@ -202,9 +202,22 @@ type Shadow struct {
 	Report string
 }
 
-// TLS are files in PEM: certificates, the server's own first, and their private key. If both are
-// empty, Run serves plain HTTP.
-type TLS struct{ Cert, Key string }
+// TLS configures HTTPS. If it is zero, Run serves plain HTTP.
+type TLS struct {
+	// Cert and Key are files in PEM: certificates, the server's own first, and their private key.
+	Cert, Key string
+	// Domains are the names for which the server obtains a certificate by ACME instead, and renews
+	// it. By listing them the operator agrees to the terms of the authority. The certificate is
+	// stored in Options.Data.
+	Domains []string
+	// Directory is the authority, by default Let's Encrypt. Email is an address for its warnings,
+	// which may be empty.
+	Directory, Email string
+	// HTTP is an address, HOST:PORT, on which the server answers the authority, and redirects all
+	// other requests to HTTPS. Port 80 of the domains must lead to it. If it is empty, the server
+	// answers on Options.Listen, to which port 443 of the domains must lead.
+	HTTP string
+}
 
 // DatabaseURL returns the address of the database, with SQLite as the default.
 func (o *Options) DatabaseURL() string {

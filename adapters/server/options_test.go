@@ -22,7 +22,7 @@ func TestListenError(t *testing.T) {
 		syscall.EADDRNOTAVAIL: "cannot listen on :80: this machine does not have this address: choose one of its addresses with Options.Listen",
 		other:                 "cannot listen on :80: listen tcp: unknown port; see Options.Listen",
 	} {
-		err := listenError(":80", fmt.Errorf("listen tcp: %w", cause))
+		err := listenError("Options.Listen", ":80", fmt.Errorf("listen tcp: %w", cause))
 		if err.Error() != want || !errors.Is(err, cause) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,22 +20,22 @@ func (s *Server) listen(ctx context.Context) (err error) {
 		return nil
 	}
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address); err != nil {
-		return listenError(address, err)
+		return listenError("Options.Listen", address, err)
 	}
 	if s.options.OnListen != nil {
 		s.options.OnListen(s.Addr())
 	}
-	return s.secure()
+	return s.secure(ctx)
 }
 
-// listenProblems has advice for errors of listening.
+// listenProblems has advice for errors of listening, to which the name of the option is appended.
 var listenProblems = []struct {
 	is     error
 	advice string
 }{
-	{syscall.EADDRINUSE, "another program uses this address: stop it, or choose another port with Options.Listen"},
-	{syscall.EACCES, "ports below 1024 are reserved for the administrator: choose a higher port with Options.Listen"},
-	{syscall.EADDRNOTAVAIL, "this machine does not have this address: choose one of its addresses with Options.Listen"},
+	{syscall.EADDRINUSE, "another program uses this address: stop it, or choose another port with "},
+	{syscall.EACCES, "ports below 1024 are reserved for the administrator: choose a higher port with "},
+	{syscall.EADDRNOTAVAIL, "this machine does not have this address: choose one of its addresses with "},
 }
 
 // adviceError has a text instead of its cause's, and unwraps to the cause.
@@ -49,49 +47,14 @@ type adviceError struct {
 func (e *adviceError) Error() string { return e.text }
 func (e *adviceError) Unwrap() error { return e.cause }
 
-func listenError(address string, err error) error {
+// listenError returns an error about the address of an option.
+func listenError(option, address string, err error) error {
 	for _, p := range listenProblems {
 		if errors.Is(err, p.is) {
-			return &adviceError{"cannot listen on " + address + ": " + p.advice, err}
+			return &adviceError{"cannot listen on " + address + ": " + p.advice + option, err}
 		}
 	}
-	return fmt.Errorf("cannot listen on %s: %w; see Options.Listen", address, err)
-}
-
-// certificate holds the certificate for new connections.
-type certificate struct {
-	files TLS
-	now   atomic.Pointer[tls.Certificate]
-}
-
-// load reads the files. After an error the certificate in use remains.
-func (c *certificate) load() error {
-	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
-	if err != nil {
-		return fmt.Errorf("Options.TLS.Cert, Options.TLS.Key: %w", err)
-	}
-	c.now.Store(&pair)
-	return nil
-}
-
-// secure wraps the listener if a certificate is configured.
-func (s *Server) secure() error {
-	files := s.options.TLS
-	switch {
-	case files == TLS{}:
-		return nil
-	case files.Cert == "" || files.Key == "":
-		return errors.New("Options.TLS.Cert and Options.TLS.Key are needed together: give both files")
-	}
-	s.certificate = &certificate{files: files}
-	if err := s.certificate.load(); err != nil {
-		return err
-	}
-	s.listener = tls.NewListener(s.listener, &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.certificate.now.Load(), nil },
-	})
-	return nil
+	return fmt.Errorf("cannot listen on %s: %w; see %s", address, err, option)
 }
 
 // Reload reads certificates, definitions and the location database again. For files that cannot be
@@ -106,7 +69,7 @@ func (s *Server) Reload() {
 		has  bool
 		read func() error
 	}{
-		{"certificates", s.certificate != nil, func() error { return s.certificate.load() }},
+		{"certificates", s.certificate != nil && s.certificate.issuer == nil, func() error { return s.certificate.load() }},
 		{"definitions", p != nil && p.source != nil, func() error { return p.source.Refresh() }},
 		{"location database", s.geo != nil, func() error { return s.geo.Reload() }},
 	} {
@@ -142,6 +105,7 @@ func (s *Server) Run(ctx context.Context) error {
 	srv.RegisterOnShutdown(s.EndStreams)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(s.listener) }()
+	defer s.keepCertificate(ctx, srv.ErrorLog)()
 	select {
 	case err := <-ended: // never nil
 		return fmt.Errorf("the server has failed: %w", err)

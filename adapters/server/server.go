@@ -30,6 +30,7 @@ type Server struct {
 	handler     http.Handler
 	shadow      *shadowServer // nil without Options.Shadow
 	listener    net.Listener
+	challenges  net.Listener           // nil without Options.TLS.HTTP
 	certificate *certificate           // nil without Options.TLS
 	geo         *geoip.DB              // nil without Options.GeoIP
 	scripts     *httpapi.PosthogJS     // nil without Options.PosthogJS
@@ -225,6 +226,9 @@ func (s *Server) Close(ctx context.Context) error {
 func (s *Server) close() (err error) {
 	if s.listener != nil {
 		_ = s.listener.Close() // already closed if Run has served it
+	}
+	if s.challenges != nil {
+		_ = s.challenges.Close()
 	}
 	if s.shadow != nil {
 		s.shadow.end()

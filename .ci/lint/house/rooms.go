@@ -112,6 +112,7 @@ var table = map[string]room{
 	"adapters/internal/sqlstore": {ours: append([]string{"adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/sqlstore/internal/people", "adapters/internal/sqlstore/internal/events", "adapters/internal/sqlstore/internal/copies", "capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{
 		"github.com/jackc/pgx/v5", "github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
+	"adapters/internal/certificates":   {ours: []string{"adapters/remote/lastgood"}, others: []string{"golang.org/x/crypto/acme"}},
 	"adapters/internal/backups":        {ours: []string{"adapters/remote/lastgood"}, others: []string{"filippo.io/age", "github.com/minio/minio-go/v7"}},
 	"adapters/internal/natsstream":     {ours: []string{"capture", "adapters/internal/throttle"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
@@ -139,7 +140,7 @@ var table = map[string]room{
 	"adapters/internal/metrics": {ours: []string{"flags", "flags/serving", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":        {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp"}},
 	"adapters/server": {ours: append([]string{ // the top floor
-		"geoip", "adapters/httpapi", "adapters/internal/sqlstore", "adapters/internal/backups", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
+		"geoip", "adapters/httpapi", "adapters/internal/sqlstore", "adapters/internal/backups", "adapters/internal/certificates", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"adapters/command": {ours: []string{
@@ -154,7 +155,7 @@ var table = map[string]room{
 	"adapters/command/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"adapters/command/internal/clitest": {ours: []string{"adapters/command/internal/cli"}},
 	"adapters/command/internal/settings": {ours: append([]string{
-		"adapters/command/internal/cli", "adapters/internal/backups", "adapters/server", "adapters/httpapi", "geoip",
+		"adapters/command/internal/cli", "adapters/internal/backups", "adapters/internal/certificates", "adapters/server", "adapters/httpapi", "geoip",
 	}, managementRooms...)},
 	"adapters/command/internal/flagsdiff": {pure: true, ours: []string{"flags"}},
 	"adapters/command/internal/convert":   {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},

@@ -44,6 +44,8 @@ type Config struct {
 	Storage func() Storage
 	// Backups returns the state of the backups.
 	Backups func() Backups
+	// CertificateExpires returns when the certificate of HTTPS expires, zero without one.
+	CertificateExpires func() time.Time
 	// Rollouts returns the state of guarded rollouts.
 	Rollouts func() Rollouts
 	// Queries returns the totals of queries over events.

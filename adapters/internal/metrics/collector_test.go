@@ -61,8 +61,9 @@ var config = Config{
 	Jobs: func() []Job {
 		return []Job{{Name: "exports", Done: 99, Failed: 100, LastDone: time.Unix(1767225604, 0)}, {Name: "mails", Done: 0, Failed: 101}}
 	},
-	Storage: func() Storage { return Storage{Database: 102, WAL: 103, Free: 104} },
-	Backups: func() Backups { return Backups{Age: 106 * time.Second, Interval: 107 * time.Second, Bytes: 108} },
+	Storage:            func() Storage { return Storage{Database: 102, WAL: 103, Free: 104} },
+	CertificateExpires: func() time.Time { return time.Unix(109, 0) },
+	Backups:            func() Backups { return Backups{Age: 106 * time.Second, Interval: 107 * time.Second, Bytes: 108} },
 	Rollouts: func() Rollouts {
 		return Rollouts{
 			Evaluations: map[string]uint64{"wait": 170, "failed": 171}, Steps: map[string]uint64{"advance": 172}, Seconds: 173.5, Within: map[float64]uint64{1: 174, 6: 175}, Blind: true,

@@ -42,9 +42,10 @@ type Backups struct {
 }
 
 var (
-	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
-	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks, backups and grouping of captured exceptions.", []string{"job", "result"}, nil)
-	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
+	latency            = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
+	jobResults         = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks, backups and grouping of captured exceptions.", []string{"job", "result"}, nil)
+	jobSucceeded       = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
+	certificateExpires = prometheus.NewDesc("bunting_certificate_expires_timestamp_seconds", "When the certificate of HTTPS expires.", nil, nil)
 
 	storageMetrics = []metric[Storage]{
 		row(gauge, "storage_database_bytes", "Size of the database.", func(s *Storage) float64 { return float64(s.Database) }),
@@ -61,6 +62,9 @@ var (
 func (c *Config) describeServer(out chan<- *prometheus.Desc) {
 	describe(out, storageMetrics, c.Storage != nil)
 	describe(out, backupMetrics, c.Backups != nil)
+	if c.CertificateExpires != nil {
+		out <- certificateExpires
+	}
 	c.describeQueries(out)
 	c.describeRollouts(out)
 	if c.Latencies != nil {
@@ -87,6 +91,11 @@ func (c *Config) collectServer(out chan<- prometheus.Metric) {
 		b := c.Backups()
 		for i := range backupMetrics {
 			out <- number(backupMetrics[i].desc, backupMetrics[i].kind, backupMetrics[i].value(&b))
+		}
+	}
+	if c.CertificateExpires != nil {
+		if at := c.CertificateExpires(); !at.IsZero() {
+			out <- number(certificateExpires, gauge, seconds(at))
 		}
 	}
 	if c.Latencies != nil {

@@ -42,6 +42,10 @@ func TestSettings_Bounds(t *testing.T) {
 		"stream":              {"_ nats://h:4222 tls://h nats://a:1,tls://b:2 nats://a,tls://b", "h:4222 http://h nats:// nats://a, nats://a,http://b", "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas"},
 		"export-networks":     {"10.0.0.0/8 192.0.2.1 2001:db8::/32,::1 _", "10.0.0.0/33 10.0.0 localhost 10.0.0.0/8/8", "must be networks such as 10.0.0.0/8, not %q"},
 		"trusted-proxies":     {"10.0.0.0/8 _", "10.0.0.0/-1 *", "must be networks such as 10.0.0.0/8, not %q"},
+		"acme":                {"a.example a.example,b.example _", "https://a.example localhost a.example:443", "%q is no domain: use a name in lower case such as flags.example.com, without https:// and without a port, and with other letters than a to z in their form of DNS (xn--…)"},
+		"acme-http":           {"_ :80 0.0.0.0:8080", "80 localhost: a.example", "must be HOST:PORT such as :80, not %q"},
+		"acme-email":          {"_ ops@example.com", "ops mailto:ops@example.com", "must be an address such as ops@example.com, not %q"},
+		"acme-directory":      {"_ https://127.0.0.1:14000/dir", "http://127.0.0.1/dir acme.example.com", "must be the address of an ACME directory such as https://acme-v02.api.letsencrypt.org/directory, not %q"},
 		"rate-limit-keys":     {"phc_a=1200/minute phc_a=1/second,phc_b=5/hour _", "phc_a =1/minute phc_a= phc_a=0/minute phc_a=many", "must be KEY=RATE such as phc_abc=1200/minute, not %q"},
 	} {
 		for _, value := range strings.Fields(c.good) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/certificates"
 	"github.com/bunting-flags/bunting/adapters/server"
 	"github.com/bunting-flags/bunting/geoip"
 )
@@ -242,11 +243,36 @@ var tlsSettings = []setting{
 		func(c *Config, v []string) error { c.TLS.Cert = v[0]; return nil }},
 	{"tls-key", text, "FILE", []string{""}, "PEM file with the private key of --tls-cert",
 		func(c *Config, v []string) error { c.TLS.Key = v[0]; return nil }},
+	{"acme", list, "DOMAIN", nil, "serve HTTPS with a certificate for these domains from Let's Encrypt, whose terms you agree to; stored in the data folder and renewed",
+		func(c *Config, v []string) error { c.TLS.Domains = v; return certificates.CheckDomains(v) }},
+	{"acme-http", text, "HOST:PORT", []string{""}, "address that answers the authority over HTTP, such as :80, and redirects other requests to HTTPS; if empty, it is answered on --listen, which port 443 must lead to",
+		func(c *Config, v []string) error {
+			c.TLS.HTTP = v[0]
+			if _, port, err := net.SplitHostPort(v[0]); v[0] != "" && (err != nil || port == "") {
+				return fmt.Errorf("must be HOST:PORT such as :80, not %q", v[0])
+			}
+			return nil
+		}},
+	{"acme-email", text, "ADDRESS", []string{""}, "address at which the authority may warn you",
+		func(c *Config, v []string) error {
+			c.TLS.Email = v[0]
+			if a, err := mail.ParseAddress(v[0]); v[0] != "" && (err != nil || a.Address != v[0]) {
+				return fmt.Errorf("must be an address such as ops@example.com, not %q", v[0])
+			}
+			return nil
+		}},
+	{"acme-directory", text, "URL", []string{""}, "another authority than Let's Encrypt: its ACME directory",
+		func(c *Config, v []string) error {
+			if c.TLS.Directory = v[0]; v[0] == "" {
+				return nil
+			}
+			return certificates.CheckDirectory(v[0])
+		}},
 }
 
 // Scheme returns the scheme of the server's URL, http or https.
 func (c *Config) Scheme() string {
-	if c.TLS.Cert != "" {
+	if c.TLS.Cert != "" || len(c.TLS.Domains) > 0 {
 		return "https"
 	}
 	return "http"
