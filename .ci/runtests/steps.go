@@ -147,6 +147,9 @@ var steps = []step{
 	{name: "modules", about: "a program that embeds the server, and go install, from the modules of a release", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-run=^TestModules_ServiceDecides$", "./adapters/command", "-long=true")
 	}},
+	{name: "deploy", about: "the Helm chart and the file for Compose, as Helm, Kubernetes and Compose read them", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
+		r.goTestEnv(".ci/release/deploytest", []string{"GOWORK=off"}, "./...")
+	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")
 	}},
