@@ -94,7 +94,7 @@ var steps = []step{
 		r.goTestEnv(".ci/lint", []string{"GOWORK=off"}, "./...")
 		r.goTestEnv(".ci/runtests", []string{"GOWORK=off"}, "./...")
 	}},
-	{name: "packages", about: "the Debian package: installed, started, upgraded, removed and purged", after: []string{"program"}, do: func(r *stepRun) {
+	{name: "packages", about: "the Debian package: installed, started, upgraded, removed and purged; the image: unpacked and started", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTestEnv(".ci/release", []string{"GOWORK=off"}, "./...")
 	}},
 	{name: "alone", about: "packages that must not need the server build without it", after: []string{"program"}, do: func(r *stepRun) {
