@@ -196,8 +196,14 @@ func TestImage_Runs(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	platform := "linux/" + runtime.GOARCH
-	image := images(t, map[string]string{platform: program})[platform]
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := buildOne("v0.1.0", time.Unix(0, 0), &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	config, err := image.ConfigFile()
 	if err != nil {
 		t.Fatal(err)

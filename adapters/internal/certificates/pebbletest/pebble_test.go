@@ -4,12 +4,17 @@ package pebbletest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
 	"log"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +23,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/letsencrypt/pebble/v2/ca"
 	"github.com/letsencrypt/pebble/v2/db"
@@ -212,4 +218,58 @@ func TestIssuer_Fails(t *testing.T) {
 	if err := i.Obtain(t.Context()); err != nil || i.Failure() != nil || a.verify(t, a.tlsAddress) != nil {
 		t.Errorf("%v, %v", err, i.Failure())
 	}
+}
+
+// A stored certificate that is valid for another hour, of 90 days, is in use until Run has renewed it.
+func TestIssuer_Renews(t *testing.T) {
+	a, folder := newAuthority(t), t.TempDir()
+	stored := filepath.Join(folder, strings.ReplaceAll(strings.TrimPrefix(a.URL, "https://"), ":", "_"))
+	if err := os.MkdirAll(stored, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(stored, "certificate.pem"), selfSigned(t, time.Now().Add(-90*24*time.Hour), time.Now().Add(time.Hour)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var current atomic.Pointer[tls.Certificate]
+	used := make(chan struct{}, 2)
+	i, err := certificates.New(certificates.Config{
+		Domains: domains, Folder: folder, Directory: a.directory(), OverHTTP: true, Client: a.Client(), Logger: slog.New(slog.DiscardHandler),
+		Use: func(pair *tls.Certificate) { current.Store(pair); used <- struct{}{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-used
+	listen(t, a, i, &current)
+	if err := a.verify(t, a.tlsAddress); err == nil || current.Load().Leaf.Issuer.CommonName != "stored" {
+		t.Errorf("the stored certificate is not in use: %v, %v", err, current.Load().Leaf.Issuer)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { i.Run(ctx); close(ended) }()
+	<-used
+	if err := a.verify(t, a.tlsAddress); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-ended
+}
+
+// selfSigned returns a certificate for the domains that no authority has issued, with its key, in PEM.
+func selfSigned(t *testing.T, from, until time.Time) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "stored"}, DNSNames: domains, NotBefore: from, NotAfter: until}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
 }
