@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
@@ -90,66 +89,4 @@ func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 		t.rewrites = append(t.rewrites, r)
 	}
 	return nil
-}
-
-// rewrite is an increment of the counter rewritten of a project by this server.
-type rewrite struct {
-	project int64
-	// n is the counter after it.
-	n int64
-	// people are the persons who got or lost events. isUnknown is true if they are not known.
-	people    []capture.UUID
-	isUnknown bool
-}
-
-const (
-	// maxRewrites and maxRewrittenPeople limit the increments that are remembered, and the persons of all
-	// of them.
-	maxRewrites        = 10_000
-	maxRewrittenPeople = 100_000
-)
-
-// rewrites are the last increments of the counter rewritten, of all projects. Those of other servers and
-// those before the start are missing.
-type rewrites struct {
-	mu     sync.Mutex
-	list   []*rewrite
-	people int
-}
-
-// add adds the increments of a transaction that was committed.
-func (w *rewrites) add(list []*rewrite) {
-	if len(list) == 0 {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range list {
-		w.people += len(r.people)
-	}
-	w.list = append(w.list, list...)
-	drop := 0
-	for len(w.list)-drop > maxRewrites || w.people > maxRewrittenPeople {
-		w.people -= len(w.list[drop].people)
-		drop++
-	}
-	w.list = slices.Delete(w.list, 0, drop)
-}
-
-// Rewritten implements queries.States.
-func (s *Store) Rewritten(projectID, from, to int64) (people []capture.UUID, ok bool) {
-	s.rewrites.mu.Lock()
-	defer s.rewrites.mu.Unlock()
-	missing := to - from
-	for _, r := range slices.Backward(s.rewrites.list) {
-		if r.project != projectID || r.n <= from || r.n > to {
-			continue
-		}
-		if r.isUnknown {
-			return nil, false
-		}
-		people = append(people, r.people...)
-		missing--
-	}
-	return people, missing == 0
 }

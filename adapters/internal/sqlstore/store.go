@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/serving"
@@ -144,3 +145,8 @@ var (
 	_ port.Source        = (*Store)(nil)
 	_ queries.States     = (*Store)(nil)
 )
+
+// Rewritten implements queries.States.
+func (s *Store) Rewritten(projectID, from, to int64) (people []capture.UUID, ok bool) {
+	return s.rewrites.between(projectID, from, to)
+}

@@ -92,7 +92,7 @@ func resolver(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// freeAddress returns an address on which nothing listens.
+// freeAddress returns an address that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -126,7 +126,7 @@ func (a *authority) verify(t *testing.T, address string) error {
 	return nil
 }
 
-// A certificate for two domains is obtained with either proof, and shown to clients. It is stored: a
+// A certificate for two domains is obtained with either proof, and clients receive it. It is stored: a
 // second issuer uses it without a request.
 func TestIssuer(t *testing.T) {
 	for name, overHTTP := range map[string]bool{"HTTP-01": true, "TLS-ALPN-01": false} {
@@ -200,7 +200,7 @@ func TestIssuer_Fails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = i.Obtain(t.Context()) // nothing listens on the port
+	err = i.Obtain(t.Context()) // the port is closed
 	for _, want := range []string{a.directory() + ": ", ".example.com could not be proven (http-01): ", "connection refused", "requests to port 80 of "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q in it", err, want)

@@ -30,7 +30,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// output collects what a process prints.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -50,7 +50,7 @@ func (o *output) String() string {
 
 const ownerKey = "phx_ofthetestwithpebble00000000000000000"
 
-// serve starts bunting serve for the domains, and returns what it prints and a function that stops it.
+// serve starts bunting serve for the domains, and returns its output and a function that stops it.
 func serve(t *testing.T, a *authority, data string, args ...string) (*output, func()) {
 	t.Helper()
 	keyFile := filepath.Join(t.TempDir(), "owner.key")
