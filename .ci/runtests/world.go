@@ -54,7 +54,8 @@ func (w *world) programs() []string {
 // results distinguishes the results for different programs.
 func (r *stepRun) build(variable, dir, pkg string) {
 	name := filepath.Base(pkg)
-	fresh := filepath.Join(r.cache, name+".new")
+	fresh := filepath.Join(r.cache, fmt.Sprintf("%s.%d", name, os.Getpid())) // another run may build it now
+	defer os.Remove(fresh)                                                  // fails if it was moved
 	c := command{dir: dir, args: []string{"go", "build", "-buildvcs=false", "-o", fresh, pkg}}
 	if out, err := r.output(c); err != nil {
 		r.fail("build of "+name, out, c.String())

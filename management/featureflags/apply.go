@@ -186,8 +186,9 @@ func (a *documentApplier) draftFlags() error {
 		if f := a.current.storedFlags[w.name]; f != nil && !a.scope.CanSee(f.AccessObject()) {
 			return wrapFault("flag", w.name, a.scope.RequireAccess(management.Viewer, f.AccessObject()))
 		}
-		w.completeArchived(a.current.flags[w.name])
-		if changed, err := a.recordChange("flag", storedflags.ActivityScope, w, a.current.flags[w.name]); err != nil || !changed {
+		current := a.current.flag(w.name)
+		w.completeArchived(current)
+		if changed, err := a.recordChange("flag", storedflags.ActivityScope, w, current); err != nil || !changed {
 			if err != nil {
 				return err
 			}
@@ -238,7 +239,7 @@ func (a *documentApplier) draftPruned() error {
 	for _, f := range a.parsed.flags {
 		keep[f.name] = true
 	}
-	for _, key := range slices.Sorted(maps.Keys(a.current.flags)) {
+	for _, key := range slices.Sorted(maps.Keys(a.current.storedFlags)) {
 		if keep[key] || a.current.storedFlags[key].Origin != "" {
 			continue
 		}

@@ -103,7 +103,8 @@ func (s Flags) exportFlag(tx storeTx, scope *management.Scope, v management.Valu
 	if err != nil {
 		return nil, nil, err
 	}
-	if all.flags[key] == nil {
+	flag := all.flag(key)
+	if flag == nil {
 		return nil, nil, ErrNoFlagToCopy
 	}
 	if !scope.CanSee(all.storedFlags[key].AccessObject()) {
@@ -122,7 +123,7 @@ func (s Flags) exportFlag(tx storeTx, scope *management.Scope, v management.Valu
 			need(all.cohorts[name]["filters"])
 		})
 	}
-	need(all.flags[key]["filters"])
+	need(flag["filters"])
 	cohorts := []entry{}
 	// The cohorts are sorted by name, so the document does not depend on the order of references.
 	for _, c := range sortedEntries(all.cohorts) {
@@ -138,11 +139,11 @@ func (s Flags) exportFlag(tx storeTx, scope *management.Scope, v management.Valu
 			return nil, nil, err
 		}
 	}
-	all.flags[key]["archived"] = all.storedFlags[key].Archived // also out of the archive
+	flag["archived"] = all.storedFlags[key].Archived // also out of the archive
 	if v.Bool("disable_copied_flag") {
-		all.flags[key]["active"] = false
+		flag["active"] = false
 	}
-	return storage.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), paste, nil
+	return storage.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{flag}}), paste, nil
 }
 
 // copyTo applies the document of a flag to one project, and creates the scheduled changes there. It

@@ -90,13 +90,17 @@ func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.R
 
 // removeHidden removes the flags and cohorts that the caller may not see.
 func (d *document) removeHidden(scope *management.Scope) {
-	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !scope.CanSee(d.storedFlags[key].AccessObject()) })
+	maps.DeleteFunc(d.storedFlags, func(_ string, f *storedflags.Flag) bool { return !scope.CanSee(f.AccessObject()) })
 	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !scope.CanSee(d.storedCohorts[name].AccessObject()) })
 }
 
 // content returns the document, with the settings that affect the evaluation.
 func (d *document) content(scope *management.Scope) map[string]any {
-	out := map[string]any{"cohorts": sortedEntries(d.cohorts), "flags": sortedEntries(d.flags)}
+	flags := []entry{}
+	for _, key := range slices.Sorted(maps.Keys(d.storedFlags)) {
+		flags = append(flags, d.flag(key))
+	}
+	out := map[string]any{"cohorts": sortedEntries(d.cohorts), "flags": flags}
 	if len(d.groupTypes) > 0 {
 		out["group_type_mapping"] = d.groupTypes
 	}
@@ -110,18 +114,17 @@ func (d *document) content(scope *management.Scope) map[string]any {
 
 // document has the flags and cohorts of a project, by key and by unique name.
 type document struct {
-	// cohorts and flags have the form of a document. The other maps have the stored objects and the
-	// ids.
-	cohorts, flags map[string]entry
-	cohortIDs      map[string]int64
-	storedFlags    map[string]*storedflags.Flag
-	storedCohorts  map[string]*storedcohorts.Cohort
-	cohortNames    map[int64]string
-	flagKeys       map[int64]string
-	flagIDs        map[string]int64
-	members        map[int64][]string // of static cohorts; no entry if there are too many
-	groupTypes     map[int]string
-	warnings       []string
+	// cohorts have the form of a document. The other maps have the stored objects and the ids.
+	cohorts       map[string]entry
+	cohortIDs     map[string]int64
+	storedFlags   map[string]*storedflags.Flag
+	storedCohorts map[string]*storedcohorts.Cohort
+	cohortNames   map[int64]string
+	flagKeys      map[int64]string
+	flagIDs       map[string]int64
+	members       map[int64][]string // of static cohorts; no entry if there are too many
+	groupTypes    map[int]string
+	warnings      []string
 }
 
 // entry is a flag or a cohort in a document, as decoded JSON.
@@ -138,7 +141,7 @@ func sortedEntries(all map[string]entry) []entry {
 // document reads the flags and cohorts of a project, without hidden flags.
 func (s Flags) document(tx storeTx, scope *management.Scope) (*document, error) {
 	d := &document{
-		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
+		cohorts: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
 		storedFlags: map[string]*storedflags.Flag{}, storedCohorts: map[string]*storedcohorts.Cohort{}, cohortNames: map[int64]string{}, flagKeys: map[int64]string{},
 	}
 	if err := d.readCohorts(tx, scope); err != nil {
@@ -163,9 +166,6 @@ func (s Flags) document(tx storeTx, scope *management.Scope) (*document, error) 
 	}
 	for name, c := range d.storedCohorts {
 		d.cohorts[name] = d.cohortObject(name, c)
-	}
-	for key, f := range d.storedFlags {
-		d.flags[key] = d.flagObject(f)
 	}
 	return d, nil
 }
@@ -211,9 +211,13 @@ func (d *document) readCohorts(tx storeTx, scope *management.Scope) error {
 	return err
 }
 
-// flagObject returns a flag in the form of a document. A flag of a definitions file that the API
-// would refuse is returned in the form of the file.
-func (d *document) flagObject(f *storedflags.Flag) entry {
+// flag returns a flag in the form of a document, or nil if the project does not have it. A flag of a
+// definitions file that the API would refuse is returned in the form of the file.
+func (d *document) flag(key string) entry {
+	f := d.storedFlags[key]
+	if f == nil {
+		return nil
+	}
 	filters := definitions.Object(wire.Value(f.Filters))
 	// Ids are valid only in one project: documents refer to cohorts and flags by name.
 	eachReference(filters, d.replaceID)

@@ -44,9 +44,26 @@ function reportMissed(): void {
 
 const isOwnChange = (c: RemoteChange) => c.user === session.peek()?.user.email && Date.now() - lastWrite() < ownChangeWindow;
 
+const invalidateInterval = 1_000; // milliseconds
+const stale = new Set<string>();
+let invalidating = false;
+
+/** Invalidates at once, but further changes in the next second together: a change of many flags would load a page again and again. */
+function invalidateSoon(part: string): void {
+  stale.add(part);
+  if (invalidating) return;
+  stale.forEach(invalidate);
+  stale.clear();
+  invalidating = true;
+  setTimeout(() => {
+    invalidating = false;
+    stale.forEach(invalidateSoon);
+  }, invalidateInterval);
+}
+
 function dispatch(c: RemoteChange): void {
   const part = paths[c.scope];
-  if (part) invalidate(part);
+  if (part) invalidateSoon(part);
   listeners.forEach((l) => l(c));
 }
 
