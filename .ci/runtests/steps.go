@@ -144,8 +144,8 @@ var steps = []step{
 	{name: "walks", about: "the console in Chromium: every page, every theme, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
 	}},
-	{name: "modules", about: "a program that embeds the server, and go install, from the modules of a release", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
-		r.goTest("", "-run=^TestModules_ServiceDecides$", "./adapters/command", "-long=true")
+	{name: "modules", about: "programs with each module of a release, one that embeds the server, and go install", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
+		r.goTest("", "-run=^TestModules_(LibrariesAreLight|ServiceDecides)$", "./adapters/command", "-long=true")
 	}},
 	{name: "deploy", about: "the Helm chart and the file for Compose, as Helm, Kubernetes and Compose read them", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTestEnv(".ci/release/deploytest", []string{"GOWORK=off"}, "./...")
