@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/bunting-flags/bunting/capture/jsontext"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 const (

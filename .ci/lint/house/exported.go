@@ -28,7 +28,6 @@ var mostExported = map[string]int{
 	"capture/experiments":      47,
 	"capture/insights":         5,
 	"capture/insights/port":    29,
-	"capture/jsontext":         28,
 	"capture/queries":          37,
 	"flags":                    260,
 	"flags/flagshttp":          3,

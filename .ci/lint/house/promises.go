@@ -18,8 +18,9 @@ const (
 	// stable packages stay compatible: from the first tag on, .ci/api reports incompatible changes
 	// of their modules.
 	stable promise = "stable"
-	// unstable packages may change with each version. Programs can import them, because several of
-	// our packages do that have no common folder besides the root.
+	// unstable packages may change with each version. Programs can import them, because they are of
+	// use without the server, or because types of stable packages refer to them. A package that no
+	// program needs is below internal.
 	unstable promise = "without promise"
 )
 
@@ -46,7 +47,6 @@ var promises = map[string]promise{
 	"adapters/flaglint":        unstable,
 	"adapters/remote/lastgood": unstable,
 	"capture/experiments":      unstable,
-	"capture/jsontext":         unstable,
 	"capture/insights":         unstable,
 	"capture/insights/port":    unstable,
 	"capture/queries":          unstable,

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/capture/jsontext"
+	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Kind is the kind of a value.
