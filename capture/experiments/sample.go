@@ -43,10 +43,11 @@ func (e estimate) meanVariance(n int64) float64 { return e.variance / float64(n)
 // epsilon is the value below which a denominator counts as zero.
 const epsilon = 1e-10
 
-// Mean returns the value of a variant, and false if the sample has no value of this kind.
-func (s *Sample) Mean(k Kind) (float64, bool) {
+// Estimate returns the value of a variant and the variance of one entity, and false if the sample
+// has no value of this kind (§2.2).
+func (s *Sample) Estimate(k Kind) (mean, variance float64, ok bool) {
 	e, ok := s.estimate(k)
-	return e.mean, ok
+	return e.mean, e.variance, ok
 }
 
 // estimate computes the row of §2.2 for a kind. It returns false if there are no statistics.

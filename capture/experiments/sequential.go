@@ -21,9 +21,9 @@ func (t *Test) sequential(c *Comparison, n float64) {
 	c.Significant = c.P < alpha
 }
 
-// lowerBound returns a bound that is below the effect at all times with probability 1 − alpha, for
+// LowerBound returns a bound that is below the effect at all times with probability 1 − alpha, for
 // alpha < ½, from the effect and its standard error with n entities (§2.7). tuning is as in Test.
-func lowerBound(effect, standardError float64, n int64, alpha, tuning float64) float64 {
+func LowerBound(effect, standardError float64, n int64, alpha, tuning float64) float64 {
 	r := float64(n) * rhoSquared(2*alpha, tuning)
 	return effect - standardError*math.Sqrt(2*(r+1)/r*math.Log1p(math.Sqrt(r+1)/(2*alpha)))
 }

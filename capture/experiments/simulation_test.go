@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -11,6 +12,17 @@ import (
 // The simulations draw the sufficient statistics of a variant directly, by their exact
 // distributions (Cochran, Bartlett), so that 10,000 experiments run in part of a second. Seeds are
 // fixed. Bands are four standard errors of the expected share.
+
+// long runs ten times as many simulations of experiments. They are random with fixed seeds, and their
+// bounds allow for the deviations that are expected with that number of runs.
+var long = flag.Bool("long", false, "simulate ten times as many experiments")
+
+func simulatedRuns(few int) int {
+	if *long {
+		return 10 * few
+	}
+	return few
+}
 
 // checkInBand reports a share of runs that is too far from the expected one.
 func checkInBand(t *testing.T, what string, found, runs int, law float64) {

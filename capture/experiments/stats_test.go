@@ -79,9 +79,9 @@ func TestLowerBound(t *testing.T) {
 	relative, _ := c.Compare(Mean, &variant, &baseline)
 	c.Absolute = true
 	absolute, _ := c.Compare(Mean, &variant, &baseline)
-	checkNear(t, "relative lower", lowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
-	checkNear(t, "relative upper", -lowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
-	checkNear(t, "absolute lower", lowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
+	checkNear(t, "relative lower", LowerBound(relative.Effect, relative.Error, 6461, 0.05, 5000), -0.42356454602790883, 1e-9)
+	checkNear(t, "relative upper", -LowerBound(-relative.Effect, relative.Error, 6461, 0.05, 5000), 1.4302867177403806, 1e-9)
+	checkNear(t, "absolute lower", LowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
 }
 
 // experiments.md §5: the expected loss for δ 0.1, σ 0.05.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/guarded"
 )
 
 // rolloutCase is a dry run of the specification's vectors.
@@ -20,7 +20,7 @@ type rolloutCase struct {
 	Step       int
 	Hours      float64
 	Definition struct {
-		Steps            []experiments.Step
+		Steps            []guarded.Step
 		Alpha            float64
 		MinimumExposures int64 `json:"minimum_exposures"`
 		Guardrails       []rolloutGuard
@@ -52,10 +52,10 @@ func TestRollouts_Vectors(t *testing.T) {
 		}
 		ran++
 		t.Run(c.ID, func(t *testing.T) {
-			r := experiments.Rollout{Steps: c.Definition.Steps, Alpha: c.Definition.Alpha, MinimumExposures: c.Definition.MinimumExposures}
+			r := guarded.Rollout{Steps: c.Definition.Steps, Alpha: c.Definition.Alpha, MinimumExposures: c.Definition.MinimumExposures}
 			metrics := []json.RawMessage{}
 			for i, g := range append(c.Definition.Guardrails, c.Definition.Signals...) {
-				guard := experiments.Guard{Decrease: g.Goal == "decrease", Tolerance: g.Tolerance}
+				guard := guarded.Guard{Decrease: g.Goal == "decrease", Tolerance: g.Tolerance}
 				if metrics = append(metrics, g.Metric); i < len(c.Definition.Guardrails) {
 					r.Guardrails = append(r.Guardrails, guard)
 				} else {
@@ -68,7 +68,7 @@ func TestRollouts_Vectors(t *testing.T) {
 				"since": experimentsBegin.AddDate(0, 0, -14), "settled_at": experimentsBegin, "as_of": end, "metrics": metrics,
 			})
 			got := r.Evaluate(c.Step, e)
-			r.Decide(got, &experiments.Situation{Settled: true, DwellOver: true, TrustClients: true})
+			r.Decide(got, &guarded.Situation{Settled: true, DwellOver: true, TrustClients: true})
 			var want, rendered any
 			for text, to := range map[*any]json.RawMessage{&want: c.Expect, &rendered: wire.MustEncode(got)} {
 				if err := wire.Decode(to, text); err != nil {
@@ -86,7 +86,7 @@ func TestRollouts_Vectors(t *testing.T) {
 }
 
 // evidence runs the query over the case's events.
-func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *experiments.Evidence {
+func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *guarded.Evidence {
 	t.Helper()
 	q, err := Parse(wire.MustEncode(query), &port.Project{ID: 1})
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *experiments.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return got.Extra["evidence"].(*experiments.Evidence)
+	return got.Extra["evidence"].(*guarded.Evidence)
 }
 
 // rows returns the events of all persons, with ids that the hash assigns to the arm of their run.
@@ -142,23 +142,23 @@ func TestRollouts_Population(t *testing.T) {
 	tr, tr2, co, co2 := idIn("f", 30, true, 0), idIn("f", 30, true, 1), idIn("f", 30, false, 0), idIn("f", 30, false, 1)
 	for name, c := range map[string]struct {
 		events    [][]any
-		exposed   experiments.ExposureCounts
-		matured   experiments.Arms
-		integrity experiments.Integrity
+		exposed   guarded.ExposureCounts
+		matured   guarded.Arms
+		integrity guarded.Integrity
 		sums      [2]float64 // of the errors, treatment and control
 	}{
 		"by the hash, whatever the client says": {
 			events:  [][]any{called(tr, "12:30", "control"), called(co, "12:30", "control"), did(tr, "error", "12:40"), did(co, "error", "12:40"), did(co, "error", "12:41")},
-			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 1, Control: 1}}, matured: experiments.Arms{Treatment: 1, Control: 1},
-			integrity: experiments.Integrity{Checked: 2, Disagree: 1}, sums: [2]float64{1, 2},
+			exposed: guarded.ExposureCounts{Arms: guarded.Arms{Treatment: 1, Control: 1}}, matured: guarded.Arms{Treatment: 1, Control: 1},
+			integrity: guarded.Integrity{Checked: 2, Disagree: 1}, sums: [2]float64{1, 2},
 		},
 		"old exposures count from the step on": {
 			events:  [][]any{called(tr, "09:00", "control"), did(tr, "error", "11:00"), did(tr, "error", "12:04"), did(tr, "error", "12:05"), did(tr, "error", "13:04"), did(tr, "error", "13:05")},
-			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 1}}, matured: experiments.Arms{Treatment: 1}, sums: [2]float64{2, 0},
+			exposed: guarded.ExposureCounts{Arms: guarded.Arms{Treatment: 1}}, matured: guarded.Arms{Treatment: 1}, sums: [2]float64{2, 0},
 		},
 		"a window that is open": {
 			events:  [][]any{called(tr, "13:00", "treatment"), called(tr2, "13:01", "treatment"), did(tr, "error", "13:59"), did(tr2, "error", "13:30")},
-			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: 2}}, matured: experiments.Arms{Treatment: 1}, integrity: experiments.Integrity{Checked: 2}, sums: [2]float64{1, 0},
+			exposed: guarded.ExposureCounts{Arms: guarded.Arms{Treatment: 2}}, matured: guarded.Arms{Treatment: 1}, integrity: guarded.Integrity{Checked: 2}, sums: [2]float64{1, 0},
 		},
 		"other responses and too early": {
 			events: [][]any{called(tr, "12:30", "other"), called(tr, "08:59", "treatment"), called(co, "14:01", "control"), did(tr, "error", "12:40")},
@@ -168,7 +168,7 @@ func TestRollouts_Population(t *testing.T) {
 				called(tr, "12:30", "treatment"), called(co, "12:30", "control"), called(co2, "12:30", "control"), did(tr, "error", "12:40"),
 				{"$identify", co, at("12:50"), map[string]any{"$anon_distinct_id": tr}},
 			},
-			exposed: experiments.ExposureCounts{Arms: experiments.Arms{Control: 1}, Multiple: 1}, matured: experiments.Arms{Control: 1}, integrity: experiments.Integrity{Checked: 3},
+			exposed: guarded.ExposureCounts{Arms: guarded.Arms{Control: 1}, Multiple: 1}, matured: guarded.Arms{Control: 1}, integrity: guarded.Integrity{Checked: 3},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestRollouts_Population(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := got.Extra["evidence"].(*experiments.Evidence)
+			e := got.Extra["evidence"].(*guarded.Evidence)
 			sums := [2]float64{e.Metrics[0].Treatment.Sum, e.Metrics[0].Control.Sum}
 			if e.Exposed != c.exposed || e.Matured != c.matured || e.Integrity != c.integrity || sums != c.sums {
 				t.Errorf("%+v %+v %+v %v, want %+v %+v %+v %v", e.Exposed, e.Matured, e.Integrity, sums, c.exposed, c.matured, c.integrity, c.sums)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
@@ -34,7 +34,7 @@ var DryRunFields = func() management.Fields {
 // since started_at, and returns the evaluation with its decision. It stores no changes. The rollout
 // is an existing rollout, if the body has an id, or the definition in the body. DryRun returns an
 // error of the kind Unavailable if the service has no Measure function.
-func (s Service) DryRun(ctx context.Context, scope *management.Scope, b management.Body) (*stats.Evaluation, error) {
+func (s Service) DryRun(ctx context.Context, scope *management.Scope, b management.Body) (*guarded.Evaluation, error) {
 	if s.Measure == nil {
 		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not available on this server at the moment."}
 	}
@@ -107,7 +107,7 @@ func (s Service) prepareDryRun(v *view, values management.Values, b management.B
 	return &rolloutSnapshot{
 		project: v.Project, rollout: x, plan: plan,
 		query: s.buildQuery(x, plan, a, step, started, started.Add(time.Duration(x.Settle)*time.Second), asOf),
-		state: stats.Situation{Settled: true, TrustClients: true, DwellOver: !asOf.Before(started.Add(time.Duration(plan.Steps[step].Dwell) * time.Second))},
+		state: guarded.Situation{Settled: true, TrustClients: true, DwellOver: !asOf.Before(started.Add(time.Duration(plan.Steps[step].Dwell) * time.Second))},
 	}, nil
 }
 

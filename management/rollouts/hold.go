@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -15,7 +15,7 @@ const holdNoticeInterval = time.Hour
 
 // hold keeps the current share. Users are notified once of each new set of reasons, at most once an
 // hour, and when the hold exceeds its limit.
-func (s Service) hold(v *view, x *storedRollout, e *stats.Evaluation, now time.Time) error {
+func (s Service) hold(v *view, x *storedRollout, e *guarded.Evaluation, now time.Time) error {
 	if x.HeldSince.IsZero() {
 		x.HeldSince = management.NewStamp(now)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/internal/plain"
@@ -27,7 +28,7 @@ const (
 
 // rolloutPlan is the definition of a rollout, decoded and checked.
 type rolloutPlan struct {
-	stats.Rollout
+	guarded.Rollout
 	metrics []json.RawMessage // of the guardrails, followed by those of the signals
 }
 
@@ -67,7 +68,7 @@ func (x *storedRollout) plan() (*rolloutPlan, error) {
 	for _, l := range []struct {
 		field string
 		raw   *json.RawMessage
-		to    *[]stats.Guard
+		to    *[]guarded.Guard
 	}{{"guardrails", &x.Guardrails, &p.Guardrails}, {"signals", &x.Signals, &p.Signals}} {
 		if err := p.readGuards(l.field, l.raw, l.to, shortest-x.Settle); err != nil {
 			return nil, err
@@ -107,7 +108,7 @@ func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
 
 // readGuards decodes and checks guardrails or signals. longest limits their conversion windows, in
 // seconds. It replaces raw by the list with defaults.
-func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]stats.Guard, longest int64) error {
+func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]guarded.Guard, longest int64) error {
 	var list []rolloutGuard
 	if json.Unmarshal(*raw, &list) != nil {
 		return management.Fault(field, "Give a list of objects with metric, goal, tolerance and name.")
@@ -133,7 +134,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]stats
 		if g.Name == "" {
 			g.Name = guardName(g.Metric, i)
 		}
-		*to = append(*to, stats.Guard{Name: g.Name, Kind: kind, Decrease: g.Goal == "decrease", Tolerance: g.Tolerance})
+		*to = append(*to, guarded.Guard{Name: g.Name, Kind: kind, Decrease: g.Goal == "decrease", Tolerance: g.Tolerance})
 		p.metrics = append(p.metrics, storage.Encode(g.Metric))
 	}
 	// Store an empty list instead of null.
@@ -236,7 +237,7 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 			return management.Fault(fixed.field, "This rollout has started: its flag, condition and variants cannot be changed.")
 		}
 	}
-	var old, now []stats.Step
+	var old, now []guarded.Step
 	_ = json.Unmarshal(before.Steps, &old) // was checked when it was stored
 	if json.Unmarshal(x.Steps, &now) == nil && x.Step != nil {
 		// The steps up to the current one are the history of the rollout.

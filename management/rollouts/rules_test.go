@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -22,7 +23,7 @@ import (
 type rolloutWorld struct {
 	*ruletest.World
 	t         *testing.T
-	evidence  experiments.Evidence
+	evidence  guarded.Evidence
 	onMeasure func()                       // called during a query
 	wait      func(context.Context)        // called during a query with its context
 	failures  map[string]error             // results of queries by the key of the flag; "" for all flags
@@ -53,7 +54,7 @@ func (l *rolloutWorld) measure(ctx context.Context, _ *management.ProjectRecord,
 // openRolloutWorld returns a world without flags.
 func openRolloutWorld(t *testing.T, store rooms.Store, options ...func(*rooms.Config)) *rolloutWorld {
 	l := &rolloutWorld{t: t, failures: map[string]error{}}
-	l.evidence.Metrics = make([]experiments.Measurement, 1)
+	l.evidence.Metrics = make([]guarded.Measurement, 1)
 	l.World = ruletest.New(t, store, append([]func(*rooms.Config){func(c *rooms.Config) {
 		c.Lag = func(context.Context) (time.Duration, error) { return l.lag, nil }
 		c.Mailer, c.SiteURL, c.Measure = l, "https://flags.example.com", l.measure
@@ -87,9 +88,9 @@ func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl 
 	sample := func(n, bad int64) experiments.Sample {
 		return experiments.Sample{N: n, Sum: float64(bad), Squares: float64(bad)}
 	}
-	l.evidence = experiments.Evidence{
-		Exposed: experiments.ExposureCounts{Arms: experiments.Arms{Treatment: treatment, Control: control}}, Matured: experiments.Arms{Treatment: treatment, Control: control},
-		Metrics: []experiments.Measurement{{Treatment: sample(treatment, badTreatment), Control: sample(control, badControl)}},
+	l.evidence = guarded.Evidence{
+		Exposed: guarded.ExposureCounts{Arms: guarded.Arms{Treatment: treatment, Control: control}}, Matured: guarded.Arms{Treatment: treatment, Control: control},
+		Metrics: []guarded.Measurement{{Treatment: sample(treatment, badTreatment), Control: sample(control, badControl)}},
 	}
 }
 

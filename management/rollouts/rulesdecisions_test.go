@@ -62,7 +62,7 @@ var guardrailChangedRows = flagtest.Rows(aRollout(), []ruletest.Row{
 // 0.18333 − 3.2099·0.02552 = 0.10143 (§2.7).
 var sentenceRows = flagtest.Rows([]ruletest.Row{
 	{"§4.8", "bob", "create", plainFlag("f", 0), `{"id":1}`},
-	{"§4.8", "bob", "rollout", guarded(1, started, `"steps":[`+step(25)+`,`+step(50)+`,`+step(75)+`,`+step(100)+`],"guardrails":[{"name":"errors","goal":"decrease","metric":`+errorMetric+`}]`), `{"id":1}`},
+	{"§4.8", "bob", "rollout", guardedRollout(1, started, `"steps":[`+step(25)+`,`+step(50)+`,`+step(75)+`,`+step(100)+`],"guardrails":[{"name":"errors","goal":"decrease","metric":`+errorMetric+`}]`), `{"id":1}`},
 	{"§4.8", "-", "found 300 900 70 45", ``, `null`},
 	{"§4.8", "bob", "evaluate 1", ``, `{"status":"rolled_back"}`},
 	{"§4.8", "ann", "log FeatureFlag 1", ``, `{"detail":{"change_note":"guardrail errors: treatment 0.233, control 0.05, at least 0.101 worse (n 300 and 900)",
@@ -210,7 +210,7 @@ var lastStepRows = flagtest.Rows(aRollout(`"steps":[`+step(10)+`]`), []ruletest.
 // A rollout with one step of 100 % is a start and an end.
 var atOnceRows = []ruletest.Row{
 	{"§4.7", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-	{"§4.7", "bob", "rollout", guarded(1, started, `"steps":[`+step(100)+`]`), `{"status":"completed","step":0,"started_at":"2026-01-02T12:00:02Z","ended_at":"2026-01-02T12:00:02Z","next_at":null}`},
+	{"§4.7", "bob", "rollout", guardedRollout(1, started, `"steps":[`+step(100)+`]`), `{"status":"completed","step":0,"started_at":"2026-01-02T12:00:02Z","ended_at":"2026-01-02T12:00:02Z","next_at":null}`},
 	{"§4.7", "bob", "get 1", ``, `{"version":2,"filters":{"groups":[{"rollout_percentage":100}]}}`},
 	{"§4.11", "-", "mails", ``, `["The rollout of f has started","The rollout of f is complete"]`},
 	{"§4.7", "bob", "wait 2m", ``, `null`},
@@ -227,7 +227,7 @@ var deletedFlagRows = flagtest.Rows(aRollout(), []ruletest.Row{
 	{"§4.7 a flag that comes back begins anew", "cyd", "change 1", `{"deleted":false}`, `{"deleted":false}`},
 	{"§4.7 a flag that comes back begins anew", "bob", "wait 2m", ``, `null`},
 	{"§4.7 a flag that comes back begins anew", "bob", "evaluate 1", ``, `{"status":"failed"}`},
-	{"§4.7 a flag that comes back begins anew", "bob", "rollout", guarded(1, started, `"steps":[`+step(20)+`]`), `{"status":"running","percent_before":10}`},
+	{"§4.7 a flag that comes back begins anew", "bob", "rollout", guardedRollout(1, started, `"steps":[`+step(20)+`]`), `{"status":"running","percent_before":10}`},
 })
 
 // §4.12: a server that was down for longer than all dwells begins one step, and the next dwell

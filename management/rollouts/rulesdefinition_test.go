@@ -19,7 +19,7 @@ func TestRollouts_Definition(t *testing.T) {
 // aDraft are a flag and a draft of a rollout of it.
 var aDraft = []ruletest.Row{
 	{"§4.2", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-	{"§4.2", "bob", "rollout", guarded(1), `{"id":1,"status":"draft","state_version":0}`},
+	{"§4.2", "bob", "rollout", guardedRollout(1), `{"id":1,"status":"draft","state_version":0}`},
 }
 
 // listOfSteps returns the member steps with n steps of 1 %, 2 % and so on.
@@ -196,7 +196,7 @@ var draftRows = flagtest.Rows(
 	[]ruletest.Row{
 		{"§4.2 all fields of a draft may change", "bob", "create", plainFlag("g", 0), `{"id":2}`},
 		{"§4.2 the flag too", "bob", "changerollout 1", `{"feature_flag":2,"steps":[` + step(100) + `]}`, `{"feature_flag":2,"steps":[{"percent":100}],"state_version":1,"updated_at":"2026-01-02T12:00:04Z"}`},
-		{"§4.2 and the other is free", "bob", "rollout", guarded(1), `{"id":2}`},
+		{"§4.2 and the other is free", "bob", "rollout", guardedRollout(1), `{"id":2}`},
 		{"§4.2 one for each flag", "bob", "changerollout 2", `{"feature_flag":2}`, `409 conflict - The feature flag "g" has a rollout that has not ended: 1 (draft).`},
 		{"§4.2 one for each flag", "bob", "rollouts", `{"Flag":2}`, `{"count":1,"ids":[1]}`},
 		{"§2.5 PUT: all required fields", "bob", "putrollout 1", `{"feature_flag":2}`, `400 required steps This field is required.`},
@@ -204,7 +204,7 @@ var draftRows = flagtest.Rows(
 		{"§4.2 nothing of a refusal stays", "bob", "changerollout 1", `{"name":"x","alpha":1}`, `400 invalid_input alpha`},
 		{"§4.2 nothing of a refusal stays", "bob", "getrollout 1", ``, `{"name":"","alpha":0.05,"state_version":2}`},
 		{"§4.2 a flag that is not there", "bob", "changerollout 1", `{"feature_flag":9}`, `400 does_not_exist feature_flag The project has no feature flag 9.`},
-		{"§4.2 another project's", "dan", "rollout", guarded(1), `400 does_not_exist feature_flag The project has no feature flag 1.`},
+		{"§4.2 another project's", "dan", "rollout", guardedRollout(1), `400 does_not_exist feature_flag The project has no feature flag 1.`},
 	},
 )
 
@@ -255,6 +255,6 @@ var endedEditRows = flagtest.Rows(
 	[]ruletest.Row{
 		{"§4.9", "bob", "call 1 rollback", ``, `{"status":"rolled_back"}`},
 		{"§4.2 nothing changes in the end", "bob", "changerollout 1", `{"name":"x"}`, `400 invalid_input - This rollout is rolled_back: ` + onlyDrafts},
-		{"§4.2 the flag is free again", "bob", "rollout", guarded(1), `{"id":2,"status":"draft"}`},
+		{"§4.2 the flag is free again", "bob", "rollout", guardedRollout(1), `{"id":2,"status":"draft"}`},
 	},
 )

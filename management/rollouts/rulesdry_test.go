@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
@@ -23,7 +23,7 @@ func TestRollouts_Dry(t *testing.T) {
 
 // dry returns the body of a dry run of flag 1 that began at 10:00.
 func dry(members ...string) string {
-	return guarded(1, append([]string{`"started_at":"2026-01-02T10:00:00Z"`}, members...)...)
+	return guardedRollout(1, append([]string{`"started_at":"2026-01-02T10:00:00Z"`}, members...)...)
 }
 
 var dryBodyRows = flagtest.Rows(
@@ -31,7 +31,7 @@ var dryBodyRows = flagtest.Rows(
 	flagtest.Each("§4.10", "bob", "dryrun",
 		[2]string{`{}`, `400 required feature_flag`},
 		[2]string{`{"feature_flag":1}`, `400 required steps`},
-		[2]string{guarded(1), `400 required started_at This field is required.`},
+		[2]string{guardedRollout(1), `400 required started_at This field is required.`},
 		[2]string{dry(`"step":3`), `400 invalid_input step The rollout has 3 steps; the index of the first is 0.`},
 		[2]string{dry(`"step":2`), `400 invalid_input step At 100 % no one is left to compare with.`},
 		[2]string{dry(`"step":-1`), `400 min_value step`},
@@ -61,7 +61,7 @@ var dryBodyRows = flagtest.Rows(
 
 var dryStoredRows = []ruletest.Row{
 	{"§4.10", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-	{"§4.10", "bob", "rollout", guarded(1), `{"id":1}`},
+	{"§4.10", "bob", "rollout", guardedRollout(1), `{"id":1}`},
 	{"§4.10 a draft has no beginning", "bob", "dryrun", `{"id":1}`, `400 required started_at This field is required.`},
 	{"§4.10", "bob", "dryrun", `{"id":1,"started_at":"2026-01-02T10:00:00Z"}`, `{"decision":"hold","reasons":["too_few_exposures"]}`},
 	{"§4.10", "bob", "call 1 start", ``, `{"started_at":"2026-01-02T12:00:05Z"}`},
@@ -136,7 +136,7 @@ var simulationRows = flagtest.Each("§4.10", "-", "simulate",
 )
 
 // simulate runs a simulation that must succeed.
-func simulate(t *testing.T, l *rolloutWorld, body string) *experiments.SimulationResult {
+func simulate(t *testing.T, l *rolloutWorld, body string) *guarded.SimulationResult {
 	t.Helper()
 	out, err := l.Rollouts.Simulate(t.Context(), ruletest.Body(t, body))
 	if err != nil {

@@ -197,7 +197,7 @@ var holdLimitChangedRows = flagtest.Rows(aRollout(`"hold_limit_seconds":7200,"on
 // §4.11: the default is who started it, not who created it.
 var starterRows = []ruletest.Row{
 	{"§4.11", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-	{"§4.11", "bob", "rollout", guarded(1), `{"id":1,"created_by":{"email":"bob@example.com"}}`},
+	{"§4.11", "bob", "rollout", guardedRollout(1), `{"id":1,"created_by":{"email":"bob@example.com"}}`},
 	{"§4.11 a draft is no news", "-", "mails", ``, `[]`},
 	{"§4.11", "cyd", "call 1 start", ``, `{"status":"running"}`},
 	{"§4.11", "-", "mail", ``, `{"To":"cyd@example.com","Subject":"The rollout of f has started"}`},
@@ -239,7 +239,7 @@ func TestRollouts_StarterLeft(t *testing.T) {
 	calls := rolloutCalls(t, l)
 	l.Run(t, calls, []ruletest.Row{
 		{"§4.8", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-		{"§4.8", "cyd", "rollout", guarded(1, started), `{"id":1}`},
+		{"§4.8", "cyd", "rollout", guardedRollout(1, started), `{"id":1}`},
 	})
 	l.mails()
 	if err := l.Organizations.Members.Delete(t.Context(), l.Scope(t, "cyd"), ruletest.UUID("cyd")); err != nil {

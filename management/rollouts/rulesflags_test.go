@@ -43,21 +43,21 @@ func shares(percentages ...string) string {
 var unsupportedFlagRows = []ruletest.Row{
 	{"§4.3", "bob", "create", `{"key":"a","active":false}`, `{"id":1}`},
 	{"§4.3", "bob", "change 1", `{"archived":true}`, `{"archived":true}`},
-	{"§4.3 archived", "bob", "rollout", guarded(1), `400 not_comparable feature_flag The flag is archived.`},
+	{"§4.3 archived", "bob", "rollout", guardedRollout(1), `400 not_comparable feature_flag The flag is archived.`},
 	{"§4.3", "bob", "change 1", `{"archived":false,"deleted":true}`, `{"deleted":true}`},
-	{"§4.3 deleted", "bob", "rollout", guarded(1), `400 does_not_exist feature_flag The project has no feature flag 1.`},
+	{"§4.3 deleted", "bob", "rollout", guardedRollout(1), `400 does_not_exist feature_flag The project has no feature flag 1.`},
 	{"§4.3", "bob", "create", `{"key":"b","is_remote_configuration":true}`, `{"id":2}`},
-	{"§4.3 remote configuration", "bob", "rollout", guarded(2), `400 not_comparable feature_flag The flag is a remote configuration:`},
+	{"§4.3 remote configuration", "bob", "rollout", guardedRollout(2), `400 not_comparable feature_flag The flag is a remote configuration:`},
 	{"§4.3", "bob", "change 2", `{"is_remote_configuration":false,"bucketing_identifier":"device_id"}`, `{"id":2}`},
-	{"§4.3 by device", "bob", "rollout", guarded(2), `400 not_comparable feature_flag The flag is bucketed by device,`},
+	{"§4.3 by device", "bob", "rollout", guardedRollout(2), `400 not_comparable feature_flag The flag is bucketed by device,`},
 	{"§4.3", "bob", "change 2", `{"bucketing_identifier":null,"ensure_experience_continuity":true}`, `{"id":2}`},
-	{"§4.3 continuity", "bob", "rollout", guarded(2), `400 not_comparable feature_flag The flag ensures experience continuity,`},
+	{"§4.3 continuity", "bob", "rollout", guardedRollout(2), `400 not_comparable feature_flag The flag ensures experience continuity,`},
 	{"§4.3", "bob", "change 2", `{"ensure_experience_continuity":false,"active":false}`, `{"id":2}`},
-	{"§4.3 inactive is no reason: it holds only (§4.7)", "bob", "rollout", guarded(2), `{"id":1,"status":"draft"}`},
+	{"§4.3 inactive is no reason: it holds only (§4.7)", "bob", "rollout", guardedRollout(2), `{"id":1,"status":"draft"}`},
 	{"§4.3 checked at the start again", "bob", "change 2", `{"archived":true}`, `{"archived":true}`},
 	{"§4.3 checked at the start again", "bob", "call 1 start", ``, `400 not_comparable feature_flag The flag is archived.`},
 	{"§4.3 a refusal changes nothing", "bob", "getrollout 1", ``, `{"status":"draft","step":null,"percent_before":null,"started_at":null,"state_version":0}`},
-	{"§4.3 a refusal changes nothing", "bob", "rollout", guarded(2, started), `400 not_comparable feature_flag`},
+	{"§4.3 a refusal changes nothing", "bob", "rollout", guardedRollout(2, started), `400 not_comparable feature_flag`},
 	{"§4.3 a refusal changes nothing", "bob", "rollouts", ``, `{"count":1,"ids":[1]}`},
 }
 
@@ -72,47 +72,47 @@ func conditions(list string, more ...string) string {
 
 var comparedConditionRows = []ruletest.Row{
 	{"§4.3", "bob", "create", conditions(`{"properties":[` + flagtest.Plan + `],"rollout_percentage":0}`), `{"id":1}`},
-	{"§4.3 properties", "bob", "rollout", guarded(1), `400 not_comparable condition Persons outside the condition would count as control. Add two variants to the flag instead:`},
+	{"§4.3 properties", "bob", "rollout", guardedRollout(1), `400 not_comparable condition Persons outside the condition would count as control. Add two variants to the flag instead:`},
 	{"§4.3", "bob", "change 1", conditions(`{"properties":[],"rollout_percentage":0},{"properties":[` + flagtest.Plan + `]}`), `{"id":1}`},
-	{"§4.3 the only condition", "bob", "rollout", guarded(1), `400 not_comparable condition Without variants, the flag must have exactly one condition:`},
+	{"§4.3 the only condition", "bob", "rollout", guardedRollout(1), `400 not_comparable condition Without variants, the flag must have exactly one condition:`},
 	{"§4.3", "bob", "change 1", conditions(``), `{"id":1}`},
-	{"§4.3 no condition", "bob", "rollout", guarded(1), `400 not_comparable condition Without variants, the flag must have exactly one condition:`},
+	{"§4.3 no condition", "bob", "rollout", guardedRollout(1), `400 not_comparable condition Without variants, the flag must have exactly one condition:`},
 	{"§4.3", "bob", "change 1", conditions(`{"properties":[],"rollout_percentage":0}`), `{"id":1}`},
-	{"§4.3 condition 0", "bob", "rollout", guarded(1, `"condition":1`), `400 not_comparable condition`},
-	{"§4.3 no variants to name", "bob", "rollout", guarded(1, `"control_variant":"a"`), `400 not_comparable treatment_variant The flag has no variants:`},
+	{"§4.3 condition 0", "bob", "rollout", guardedRollout(1, `"condition":1`), `400 not_comparable condition`},
+	{"§4.3 no variants to name", "bob", "rollout", guardedRollout(1, `"control_variant":"a"`), `400 not_comparable treatment_variant The flag has no variants:`},
 	{"§4.3 persons and groups", "bob", "change 1", conditions(`{"properties":[],"rollout_percentage":0,"aggregation_group_type_index":0},{"properties":[]}`), `{"id":1}`},
-	{"§4.3 persons and groups", "bob", "rollout", guarded(1), `400 not_comparable feature_flag Some conditions of the flag are about persons and others about groups:`},
+	{"§4.3 persons and groups", "bob", "rollout", guardedRollout(1), `400 not_comparable feature_flag Some conditions of the flag are about persons and others about groups:`},
 	{"§4.3 groups and persons", "bob", "change 1", conditions(`{"properties":[],"rollout_percentage":0},{"properties":[],"aggregation_group_type_index":0}`), `{"id":1}`},
-	{"§4.3 groups and persons", "bob", "rollout", guarded(1), `400 not_comparable feature_flag Some conditions`},
+	{"§4.3 groups and persons", "bob", "rollout", guardedRollout(1), `400 not_comparable feature_flag Some conditions`},
 	{"§4.3 as many as one likes with variants", "bob", "change 1", conditions(`{"properties":[`+flagtest.Plan+`]},{"properties":[],"rollout_percentage":20}`, `"multivariate":{"variants":[{"key":"a","rollout_percentage":100},{"key":"b","rollout_percentage":0}]}`), `{"id":1}`},
-	{"§4.3 as many as one likes with variants", "bob", "rollout", guarded(1), `{"treatment_variant":"b","control_variant":"a"}`},
+	{"§4.3 as many as one likes with variants", "bob", "rollout", guardedRollout(1), `{"treatment_variant":"b","control_variant":"a"}`},
 }
 
 var comparedVariantRows = []ruletest.Row{
 	{"§4.3", "bob", "create", variantFlag("f", "a 10", "b 60", "c 30", "d 0"), `{"id":1}`},
-	{"§4.3 which ones", "bob", "rollout", guarded(1), `400 required treatment_variant The flag has variants: give the key of one of them.`},
-	{"§4.3 which ones", "bob", "rollout", guarded(1, `"control_variant":"a"`), `400 required treatment_variant`},
-	{"§4.3 which ones", "bob", "rollout", guarded(1, `"treatment_variant":"a"`), `400 required control_variant`},
-	{"§4.3", "bob", "rollout", guarded(1, `"treatment_variant":"x","control_variant":"y"`), `400 does_not_exist treatment_variant The feature flag has no variant "x".`},
-	{"§4.3", "bob", "rollout", guarded(1, `"treatment_variant":"a","control_variant":"y"`), `400 does_not_exist control_variant The feature flag has no variant "y".`},
-	{"§4.3", "bob", "rollout", guarded(1, `"treatment_variant":"a","control_variant":"a"`), `400 not_comparable control_variant Treatment and control must be different variants.`},
-	{"§4.3 another lies between", "bob", "rollout", guarded(1, `"treatment_variant":"c","control_variant":"a"`), `400 not_comparable treatment_variant The variant "b" is between treatment and control:`},
-	{"§4.3 another lies between", "bob", "rollout", guarded(1, `"treatment_variant":"d","control_variant":"b"`), `400 not_comparable treatment_variant The variant "c" is between`},
-	{"§4.3 next to each other", "bob", "rollout", guarded(1, `"treatment_variant":"d","control_variant":"c"`), `{"id":1,"treatment_variant":"d","control_variant":"c"}`},
+	{"§4.3 which ones", "bob", "rollout", guardedRollout(1), `400 required treatment_variant The flag has variants: give the key of one of them.`},
+	{"§4.3 which ones", "bob", "rollout", guardedRollout(1, `"control_variant":"a"`), `400 required treatment_variant`},
+	{"§4.3 which ones", "bob", "rollout", guardedRollout(1, `"treatment_variant":"a"`), `400 required control_variant`},
+	{"§4.3", "bob", "rollout", guardedRollout(1, `"treatment_variant":"x","control_variant":"y"`), `400 does_not_exist treatment_variant The feature flag has no variant "x".`},
+	{"§4.3", "bob", "rollout", guardedRollout(1, `"treatment_variant":"a","control_variant":"y"`), `400 does_not_exist control_variant The feature flag has no variant "y".`},
+	{"§4.3", "bob", "rollout", guardedRollout(1, `"treatment_variant":"a","control_variant":"a"`), `400 not_comparable control_variant Treatment and control must be different variants.`},
+	{"§4.3 another lies between", "bob", "rollout", guardedRollout(1, `"treatment_variant":"c","control_variant":"a"`), `400 not_comparable treatment_variant The variant "b" is between treatment and control:`},
+	{"§4.3 another lies between", "bob", "rollout", guardedRollout(1, `"treatment_variant":"d","control_variant":"b"`), `400 not_comparable treatment_variant The variant "c" is between`},
+	{"§4.3 next to each other", "bob", "rollout", guardedRollout(1, `"treatment_variant":"d","control_variant":"c"`), `{"id":1,"treatment_variant":"d","control_variant":"c"}`},
 	{"§4.3", "bob", "droprollout 1", ``, `null`},
 	{"§4.3 one without a share lies between", "bob", "change 1", variantFlag("f", "a 10", "b 0", "c 90", "d 0", "e 0"), `{"id":1}`},
-	{"§4.3 one without a share lies between", "bob", "rollout", guarded(1, `"treatment_variant":"a","control_variant":"c"`), `{"id":2}`},
+	{"§4.3 one without a share lies between", "bob", "rollout", guardedRollout(1, `"treatment_variant":"a","control_variant":"c"`), `{"id":2}`},
 	{"§4.3 no share at all", "bob", "changerollout 2", `{"treatment_variant":"e","control_variant":"d"}`, `400 not_comparable treatment_variant Treatment and control have no share`},
 	{"§4.3 two: control is the one of that name", "bob", "create", variantFlag("g", "test 5", "control 95"), `{"id":2}`},
-	{"§4.3 two: control is the one of that name", "bob", "rollout", guarded(2), `{"treatment_variant":"test","control_variant":"control"}`},
+	{"§4.3 two: control is the one of that name", "bob", "rollout", guardedRollout(2), `{"treatment_variant":"test","control_variant":"control"}`},
 	{"§4.3 two: or else the first", "bob", "create", variantFlag("h", "old 95", "new 5"), `{"id":3}`},
-	{"§4.3 two: or else the first", "bob", "rollout", guarded(3), `{"treatment_variant":"new","control_variant":"old"}`},
+	{"§4.3 two: or else the first", "bob", "rollout", guardedRollout(3), `{"treatment_variant":"new","control_variant":"old"}`},
 	{"§4.3 two: if one is named, the other too", "bob", "changerollout 4", `{"control_variant":null}`, `400 required control_variant`},
 }
 
 var rolloutExperimentRows = []ruletest.Row{
 	{"§4.3", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"id":1,"feature_flag":{"id":1}}`},
-	{"§4.3 one that has not begun", "bob", "rollout", guarded(1, `"steps":[`+step(60)+`,`+step(100)+`]`), `{"id":1}`},
+	{"§4.3 one that has not begun", "bob", "rollout", guardedRollout(1, `"steps":[`+step(60)+`,`+step(100)+`]`), `{"id":1}`},
 	{"§4.3", "bob", "launch 1", ``, `{"status":"running"}`},
 	{"§4.3 an experiment is running on the flag", "bob", "call 1 start", ``, `400 not_comparable feature_flag An experiment is running on this flag: end it first.`},
 	{"§4.3 an experiment is running on the flag", "bob", "changerollout 1", `{"name":"x"}`, `400 not_comparable feature_flag`},
@@ -144,17 +144,17 @@ var writtenVariantRows = []ruletest.Row{
 	{"§4.3", "bob", "create", variantFlag("f", "x 10", "control 80", "test 10"), `{"id":1}`},
 	// 100·10/90 = 11.1 % of both arms; the treatment of step 33.33 is 90·0.3333 = 29.997, the control
 	// the other 60.003.
-	{"§4.3 its part of what both have together", "bob", "rollout", guarded(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(33.33)+`,`+step(50)+`,`+step(100)+`]`), `{"percent_before":11.11111111111111}`},
+	{"§4.3 its part of what both have together", "bob", "rollout", guardedRollout(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(33.33)+`,`+step(50)+`,`+step(100)+`]`), `{"percent_before":11.11111111111111}`},
 	{"§4.3 its part of what both have together", "bob", "get 1", ``, shares("10", "60.003", "29.997")},
 	{"§4.3 the next", "bob", "call 1 advance", ``, `{"step":1}`},
 	{"§4.3 the next", "bob", "get 1", ``, shares("10", "45", "45")},
 	{"§4.3 all of it", "bob", "call 1 advance", ``, `{"step":2,"status":"completed"}`},
 	{"§4.3 all of it", "bob", "get 1", ``, shares("10", "0", "90")},
 	{"§4.8 back to the share of before", "bob", "change 1", variantFlag("f", "x 10", "control 80", "test 10"), `{"version":5}`},
-	{"§4.8 back to the share of before", "bob", "rollout", guarded(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":2}`},
+	{"§4.8 back to the share of before", "bob", "rollout", guardedRollout(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":2}`},
 	{"§4.8 back to the share of before", "bob", "call 2 abort", ``, `{"status":"aborted"}`},
 	{"§4.8 back to the share of before", "bob", "get 1", ``, shares("10", "80", "10")},
-	{"§4.2 or to zero", "bob", "rollout", guarded(1, started, `"on_rollback":"zero","treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":3}`},
+	{"§4.2 or to zero", "bob", "rollout", guardedRollout(1, started, `"on_rollback":"zero","treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":3}`},
 	{"§4.2 or to zero", "bob", "call 3 rollback", ``, `{"status":"rolled_back"}`},
 	{"§4.2 or to zero", "bob", "get 1", ``, shares("10", "90", "0")},
 }
@@ -167,22 +167,22 @@ var zeroRows = flagtest.Rows(aRollout(`"on_rollback":"zero"`), []ruletest.Row{
 
 var notHigherRows = []ruletest.Row{
 	{"§4.1 a rollout raises a share", "bob", "create", plainFlag("f", 10), `{"id":1}`},
-	{"§4.1 as much as there is", "bob", "rollout", guarded(1, started), `400 not_comparable steps.0.percent The treatment already has 10 %: the first step must be higher.`},
+	{"§4.1 as much as there is", "bob", "rollout", guardedRollout(1, started), `400 not_comparable steps.0.percent The treatment already has 10 %: the first step must be higher.`},
 	{"§4.1 null is all", "bob", "change 1", `{"filters":{"groups":[{"properties":[],"rollout_percentage":null}]}}`, `{"id":1}`},
-	{"§4.1 null is all", "bob", "rollout", guarded(1, started), `400 not_comparable steps.0.percent The treatment already has 100 %:`},
+	{"§4.1 null is all", "bob", "rollout", guardedRollout(1, started), `400 not_comparable steps.0.percent The treatment already has 100 %:`},
 	{"§4.1 a little less", "bob", "change 1", plainFlag("f", 9.99), `{"id":1}`},
-	{"§4.1 a little less", "bob", "rollout", guarded(1, started), `{"percent_before":9.99}`},
+	{"§4.1 a little less", "bob", "rollout", guardedRollout(1, started), `{"percent_before":9.99}`},
 	{"§4.1 of both arms, not of all", "bob", "create", variantFlag("g", "x 80", "a 15", "b 5"), `{"id":2}`},
-	{"§4.1 of both arms, not of all", "bob", "rollout", guarded(2, started, `"treatment_variant":"b","control_variant":"a"`), `400 not_comparable steps.0.percent The treatment already has 25 %:`},
+	{"§4.1 of both arms, not of all", "bob", "rollout", guardedRollout(2, started, `"treatment_variant":"b","control_variant":"a"`), `400 not_comparable steps.0.percent The treatment already has 25 %:`},
 }
 
 var groupRolloutRows = []ruletest.Row{
 	{"§4.4 the identifier is the group's key", "bob", "create", conditions(`{"properties":[],"rollout_percentage":0}`, `"aggregation_group_type_index":0`), `{"id":1}`},
-	{"§4.4 the identifier is the group's key", "bob", "rollout", guarded(1, started), `{"id":1}`},
+	{"§4.4 the identifier is the group's key", "bob", "rollout", guardedRollout(1, started), `{"id":1}`},
 	{"§4.4 the identifier is the group's key", "bob", "evaluate 1", ``, `{"status":"running"}`},
 	{"§4.4 the identifier is the group's key", "-", "asked", ``, `{"group_type_index":0,"border":0.1}`},
 	{"§4.4 or the condition says so", "bob", "create", `{"key":"g","filters":{"groups":[{"properties":[],"rollout_percentage":0,"aggregation_group_type_index":0}]}}`, `{"id":2}`},
-	{"§4.4 or the condition says so", "bob", "rollout", guarded(2, started), `{"id":2}`},
+	{"§4.4 or the condition says so", "bob", "rollout", guardedRollout(2, started), `{"id":2}`},
 	{"§4.4 or the condition says so", "bob", "evaluate 2", ``, `{"status":"running"}`},
 	{"§4.4 or the condition says so", "-", "asked", ``, `{"flag_key":"g","group_type_index":0}`},
 }
@@ -191,7 +191,7 @@ var groupRolloutRows = []ruletest.Row{
 // variant is from the sum of the shares before it to that sum plus its own.
 var rolloutQueryRows = []ruletest.Row{
 	{"§4.4 up to the percentage", "bob", "create", plainFlag("f", 0), `{"id":1}`},
-	{"§4.4 up to the percentage", "bob", "rollout", guarded(1, started, `"signals":[`+buyGuard+`],"exposure_lookback_days":3`), `{"started_at":"2026-01-02T12:00:02Z"}`},
+	{"§4.4 up to the percentage", "bob", "rollout", guardedRollout(1, started, `"signals":[`+buyGuard+`],"exposure_lookback_days":3`), `{"started_at":"2026-01-02T12:00:02Z"}`},
 	{"§4.4 up to the percentage", "-", "found 0 0 0 0 0 0", ``, `null`},
 	{"§4.4 up to the percentage", "bob", "evaluate 1", ``, `{"status":"running"}`},
 	{"§4.4 when: the lookback, the settling time, now", "-", "asked", ``, `{"kind":"GuardedRolloutQuery","flag_key":"f","hash":"","border":0.1,"from":"(absent)","to":"(absent)","arms":"(absent)","control_first":"(absent)","group_type_index":"(absent)",
@@ -200,21 +200,21 @@ var rolloutQueryRows = []ruletest.Row{
 	{"§4.4 the next step", "bob", "evaluate 1", ``, `{"status":"running"}`},
 	{"§4.4 its own settling time, the same beginning", "-", "asked", ``, `{"border":0.5,"since":"2025-12-30T12:00:02Z","settled_at":"2026-01-02T12:05:06Z"}`},
 	{"§4.4 control first: 10 + (90 − 45) = 55", "bob", "create", variantFlag("g", "x 10", "control 80", "test 10"), `{"id":2}`},
-	{"§4.4 control first: 10 + (90 − 45) = 55", "bob", "rollout", guarded(2, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`]`), `{"id":2}`},
+	{"§4.4 control first: 10 + (90 − 45) = 55", "bob", "rollout", guardedRollout(2, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`]`), `{"id":2}`},
 	{"§4.4 control first: 10 + (90 − 45) = 55", "-", "found 0 0 0 0", ``, `null`},
 	{"§4.4 control first: 10 + (90 − 45) = 55", "bob", "call 1 rollback", ``, `{"status":"rolled_back"}`},
 	{"§4.4 control first: 10 + (90 − 45) = 55", "bob", "evaluate 2", ``, `{"status":"running"}`},
 	{"§4.4 control first: 10 + (90 − 45) = 55", "-", "asked", ``, `{"flag_key":"g","arms":["test","control"],"from":0.1,"border":0.55,"to":1,"control_first":true}`},
 	{"§4.4 treatment first: 20 + 30 = 50", "bob", "call 2 rollback", ``, `{"status":"rolled_back"}`},
 	{"§4.4 treatment first: 20 + 30 = 50", "bob", "create", variantFlag("h", "x 20", "test 20", "control 40", "y 20"), `{"id":3}`},
-	{"§4.4 treatment first: 20 + 30 = 50", "bob", "rollout", guarded(3, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`]`), `{"id":3}`},
+	{"§4.4 treatment first: 20 + 30 = 50", "bob", "rollout", guardedRollout(3, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`]`), `{"id":3}`},
 	{"§4.4 treatment first: 20 + 30 = 50", "bob", "evaluate 3", ``, `{"status":"running"}`},
 	{"§4.4 treatment first: 20 + 30 = 50", "-", "asked", ``, `{"flag_key":"h","arms":["test","control"],"from":0.2,"border":0.5,"to":0.8,"control_first":"(absent)"}`},
 }
 
 var rolloutHashRows = []ruletest.Row{
 	{"§4.4 with the flag's own function", "bob", "create", `{"key":"f","bucketing_hash":"murmur3","filters":{"groups":[{"properties":[],"rollout_percentage":0}]}}`, `{"id":1}`},
-	{"§4.4 with the flag's own function", "bob", "rollout", guarded(1, started), `{"id":1}`},
+	{"§4.4 with the flag's own function", "bob", "rollout", guardedRollout(1, started), `{"id":1}`},
 	{"§4.4 with the flag's own function", "bob", "evaluate 1", ``, `{"status":"running"}`},
 	{"§4.4 with the flag's own function", "-", "asked", ``, `{"flag_key":"f","hash":"murmur3"}`},
 }
@@ -235,7 +235,7 @@ func TestRollouts_HashOfProject(t *testing.T) {
 	}
 	l.Run(t, rolloutCalls(t, l), []ruletest.Row{
 		{"decision 1", "bob", "create", plainFlag("f", 0), `{"id":1}`},
-		{"decision 1", "bob", "rollout", guarded(1, started), `{"id":1}`},
+		{"decision 1", "bob", "rollout", guardedRollout(1, started), `{"id":1}`},
 		{"decision 1 the project's", "bob", "evaluate 1", ``, `{"status":"running"}`},
 		{"decision 1 the project's", "-", "asked", ``, `{"hash":"murmur3"}`},
 		{"decision 1 the flag's", "bob", "change 1", `{"bucketing_hash":"sha1"}`, `{"bucketing_hash":"sha1"}`},
@@ -256,8 +256,8 @@ func TestRollouts_FlagsOfFiles(t *testing.T) {
 	}
 	const conflict = `409 conflict - The feature flag "filed" is defined in the file flags.json and can only be changed there.`
 	l.Run(t, rolloutCalls(t, l), []ruletest.Row{
-		{"§4.3", "ann", "rollout", guarded(1), conflict},
-		{"§4.3", "ann", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), conflict},
+		{"§4.3", "ann", "rollout", guardedRollout(1), conflict},
+		{"§4.3", "ann", "dryrun", guardedRollout(1, `"started_at":"2026-01-02T10:00:00Z"`), conflict},
 		{"console.md N12", "ann", "request", flagtest.RequestBody(`{"active":false}`), conflict},
 	})
 }

@@ -86,7 +86,7 @@ var meetsRequestRows = flagtest.Rows(aRollout(), []ruletest.Row{
 var requestWaitsRows = []ruletest.Row{
 	{"N12", "bob", "create", plainFlag("f", 5), `{"id":1}`},
 	{"N12", "bob", "request", flagtest.RequestBody(flagtest.ShareOf(70)), `{"id":1,"base_version":1}`},
-	{"§4.9", "bob", "rollout", guarded(1, started), `{"id":1}`},
+	{"§4.9", "bob", "rollout", guardedRollout(1, started), `{"id":1}`},
 	{"N12", "bob", "applyrequest 1", ``, `409 conflict - The field filters of the feature flag has changed since version 1,`},
 	{"§4.9", "bob", "call 1 rollback", ``, `{"status":"rolled_back"}`},
 	{"N12 as it was in version 1", "bob", "applyrequest 1", ``, `{"state":"applied"}`},
@@ -96,7 +96,7 @@ var requestWaitsRows = []ruletest.Row{
 // §4.7, row 1: changed in the values that the rollout writes, the shares of both arms.
 var meetsVariantRows = []ruletest.Row{
 	{"§4.7", "bob", "create", variantFlag("f", "x 10", "control 80", "test 10"), `{"id":1}`},
-	{"§4.7", "bob", "rollout", guarded(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":1}`},
+	{"§4.7", "bob", "rollout", guardedRollout(1, started, `"treatment_variant":"test","control_variant":"control","steps":[`+step(50)+`,`+step(100)+`]`), `{"id":1}`},
 	{"§4.7 names and payloads are others", "cyd", "change 1", `{"filters":{"groups":[{"properties":[` + flagtest.Plan + `],"rollout_percentage":30}],"multivariate":{"variants":[{"key":"x","name":"X","rollout_percentage":10},{"key":"control","rollout_percentage":45},{"key":"test","rollout_percentage":45}]},"payloads":{"test":"1"}}}`, `{"version":3}`},
 	{"§4.7 names and payloads are others", "bob", "evaluate 1", ``, `{"status":"running","reasons":[]}`},
 	{"§4.7 the same part of less", "cyd", "change 1", variantFlag("f", "x 20", "control 40", "test 40"), `{"version":4}`},
@@ -140,8 +140,8 @@ var afterwardsRows = flagtest.Rows(aRollout(`"steps":[`+step(10)+`,`+step(20)+`]
 	{"§4.7", "-", "found 2000 8000 100 400", ``, `null`},
 	{"§4.7", "bob", "wait 65m", ``, `null`},
 	{"§4.7", "bob", "evaluate 1", ``, `{"status":"completed"}`},
-	{"§4.2", "bob", "rollout", guarded(1, started), `400 not_comparable steps.0.percent The treatment already has 20 %:`},
-	{"§4.2", "bob", "rollout", guarded(1, started, `"steps":[`+step(30)+`]`), `{"id":2,"percent_before":20}`},
+	{"§4.2", "bob", "rollout", guardedRollout(1, started), `400 not_comparable steps.0.percent The treatment already has 20 %:`},
+	{"§4.2", "bob", "rollout", guardedRollout(1, started, `"steps":[`+step(30)+`]`), `{"id":2,"percent_before":20}`},
 	{"§4.8", "bob", "call 2 rollback", ``, `{"status":"rolled_back"}`},
 	{"§4.8", "bob", "get 1", ``, percentOf("20")},
 	{"§4.9 the first stays as it was", "bob", "getrollout 1", ``, `{"status":"completed","step":1,"percent_before":5}`},

@@ -50,7 +50,7 @@ func TestRollouts_AtMost200(t *testing.T) {
 	l.Run(t, calls, flagtest.Rows(aRollout(), []ruletest.Row{
 		{"§4.15", "bob", "call 1 pause", ``, `{"status":"paused"}`},
 		{"§4.15", "bob", "create", plainFlag("g", 5), `{"id":2}`},
-		{"§4.15 a draft does not count", "bob", "rollout", guarded(2), `{"id":2}`},
+		{"§4.15 a draft does not count", "bob", "rollout", guardedRollout(2), `{"id":2}`},
 	}))
 	l.tasks(1000, 200)
 	const tooMany = `400 max_length - 200 rollouts of the project are in progress: end one of them first.`
@@ -59,7 +59,7 @@ func TestRollouts_AtMost200(t *testing.T) {
 		{"§4.15", "bob", "call 1 resume", ``, tooMany},
 		{"§4.15 a refusal changes nothing", "bob", "get 2", ``, percentOf("5")},
 		{"§4.15 of another project", "dan", "create", plainFlag("theirs", 5), `{"id":3}`},
-		{"§4.15 of another project", "dan", "rollout", guarded(3, started), `{"id":3,"status":"running"}`},
+		{"§4.15 of another project", "dan", "rollout", guardedRollout(3, started), `{"id":3,"status":"running"}`},
 		{"§4.15", "dan", "call 3 abort", ``, `{"status":"aborted"}`},
 	})
 	// The rollouts of these tasks do not exist: their evaluation removes them, 100 at a time.
@@ -150,9 +150,9 @@ func TestRollouts_OneFails(t *testing.T) {
 	calls := rolloutCalls(t, l)
 	l.Run(t, calls, flagtest.Rows(aRollout(), []ruletest.Row{
 		{"§4.12", "bob", "create", plainFlag("g", 5), `{"id":2}`},
-		{"§4.12", "bob", "rollout", guarded(2, started), `{"id":2}`},
+		{"§4.12", "bob", "rollout", guardedRollout(2, started), `{"id":2}`},
 		{"§4.12", "bob", "create", plainFlag("h", 5), `{"id":3}`},
-		{"§4.12", "bob", "rollout", guarded(3, started), `{"id":3}`},
+		{"§4.12", "bob", "rollout", guardedRollout(3, started), `{"id":3}`},
 	}))
 	l.setEvidence(1000, 9000, 50, 450)
 	l.failures["f"] = errors.New("the disk of f")
@@ -225,7 +225,7 @@ func TestRollouts_ProjectDeleted(t *testing.T) {
 func TestRollouts_NoQueries(t *testing.T) {
 	l := openRolloutWorld(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) { c.Measure = nil })
 	l.Run(t, rolloutCalls(t, l), flagtest.Rows(aRollout(), []ruletest.Row{
-		{"§4.10", "bob", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), `503 unavailable - Queries are not available on this server at the moment.`},
+		{"§4.10", "bob", "dryrun", guardedRollout(1, `"started_at":"2026-01-02T10:00:00Z"`), `503 unavailable - Queries are not available on this server at the moment.`},
 		{"§4.12", "bob", "wait 2h", ``, `null`},
 		{"§4.12", "bob", "evaluate 1", ``, `{"status":"running","step":0,"last_evaluation":null}`},
 		{"§4.10", "-", "simulate", simulation(`{"kind":"rate","rate":0.1}`, `"runs":1,"effects":[0]`), `{"effects":[{"effect":0}]}`},
@@ -260,8 +260,8 @@ var rolloutFaultRows = flagtest.Rows(aRollout(`"notify":{"emails":["cyd@example.
 	{"§4.9", "bob", "rollouts", `{"Flag":1}`, `{"ids":[1]}`},
 	{"§4.9", "bob", "evaluations 1", ``, `{"count":0}`},
 	{"§4.9", "bob", "droprollout 1", ``, `null`},
-	{"§4.9", "bob", "rollout", guarded(1), `{"id":2}`},
+	{"§4.9", "bob", "rollout", guardedRollout(1), `{"id":2}`},
 	{"§4.9", "bob", "call 2 start", ``, `{"status":"running"}`},
 	{"§4.9", "bob", "call 2 abort", `{"restore":false}`, `{"status":"aborted"}`},
-	{"§4.10", "bob", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), `{"decision":"hold"}`},
+	{"§4.10", "bob", "dryrun", guardedRollout(1, `"started_at":"2026-01-02T10:00:00Z"`), `{"decision":"hold"}`},
 })

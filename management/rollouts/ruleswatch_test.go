@@ -32,7 +32,7 @@ func TestRollouts_UnreadableDoesNotBlock(t *testing.T) {
 			calls := rolloutCalls(t, l)
 			l.Run(t, calls, flagtest.Rows(aRollout(), []ruletest.Row{
 				{"§4.12", "bob", "create", plainFlag("g", 5), `{"id":2}`},
-				{"§4.12", "bob", "rollout", guarded(2, started), `{"id":2}`},
+				{"§4.12", "bob", "rollout", guardedRollout(2, started), `{"id":2}`},
 			}))
 			l.damage("guarded_rollout", management.ProjectParent(ruletest.Project), "1", c.from, c.to)
 			l.setEvidence(1000, 9000, 50, 450)
@@ -180,7 +180,7 @@ func TestRollouts_ClockOfTheStore(t *testing.T) {
 	l := openRolloutWorld(t, store, func(c *rooms.Config) { c.Now = nil })
 	l.Run(t, rolloutCalls(t, l), []ruletest.Row{
 		{"§4.12", "bob", "create", plainFlag("f", 5), `{"id":1}`},
-		{"§4.12", "bob", "rollout", guarded(1, started), `{"started_at":"2031-05-06T07:08:09Z","step_started_at":"2031-05-06T07:08:09Z","next_at":"2031-05-06T08:13:09Z"}`},
+		{"§4.12", "bob", "rollout", guardedRollout(1, started), `{"started_at":"2031-05-06T07:08:09Z","step_started_at":"2031-05-06T07:08:09Z","next_at":"2031-05-06T08:13:09Z"}`},
 	})
 	l.setEvidence(1000, 9000, 50, 450)
 	for _, c := range []struct {

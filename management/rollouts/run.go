@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/records"
@@ -44,7 +44,7 @@ type rolloutSnapshot struct {
 	query   json.RawMessage
 	version int64 // of the flag
 	now     time.Time
-	state   stats.Situation
+	state   guarded.Situation
 }
 
 // EvaluateDue evaluates the rollouts that are due, one after another, and reports whether there may
@@ -121,7 +121,7 @@ func (s Service) snapshot(tx storeTx, p *management.ProjectRecord, x *storedRoll
 		return nil, &storage.UnreadableError{What: fmt.Sprintf("%s %d", kindRollout, x.ID), Err: errors.New("it has no current step")}
 	}
 	settled := x.StepStarted.Add(time.Duration(x.Settle) * time.Second)
-	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: stats.Situation{
+	j := &rolloutSnapshot{project: p, rollout: x, plan: plan, now: now, state: guarded.Situation{
 		Settled: !now.Before(settled), DwellOver: !now.Before(x.Next.Time),
 	}}
 	f, err := s.stored.Find(tx, &management.Scope{Project: p}, x.Flag)
@@ -190,8 +190,8 @@ func (s Service) evaluate(ctx context.Context, j *rolloutSnapshot, began time.Ti
 
 // gather runs the query of a snapshot. An error is temporary; a permanent one becomes part of the
 // evidence.
-func (s Service) gather(ctx context.Context, j *rolloutSnapshot) (*stats.Evidence, error) {
-	evidence := &stats.Evidence{Metrics: make([]stats.Measurement, len(j.plan.metrics))}
+func (s Service) gather(ctx context.Context, j *rolloutSnapshot) (*guarded.Evidence, error) {
+	evidence := &guarded.Evidence{Metrics: make([]guarded.Measurement, len(j.plan.metrics))}
 	if j.query == nil {
 		return evidence, nil
 	}
@@ -226,18 +226,18 @@ func (s Service) gather(ctx context.Context, j *rolloutSnapshot) (*stats.Evidenc
 }
 
 // measure runs a query and decodes its result.
-func (s Service) measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (*stats.Evidence, error) {
+func (s Service) measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (*guarded.Evidence, error) {
 	raw, err := s.Measure(ctx, p, query)
 	if err != nil {
 		return nil, err
 	}
-	out := &stats.Evidence{}
+	out := &guarded.Evidence{}
 	return out, json.Unmarshal(raw, out)
 }
 
 // recordEvaluation stores an evaluation and applies its decision. The rollout is due again after
 // next. It returns nil if the rollout or its flag has changed meanwhile.
-func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *stats.Evaluation, next time.Duration) (*storedRollout, error) {
+func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *guarded.Evaluation, next time.Duration) (*storedRollout, error) {
 	p, x, err := s.loadTask(tx, j.task)
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
 		return nil, err
@@ -283,7 +283,7 @@ func (s Service) recordEvaluation(tx storeTx, j *rolloutSnapshot, e *stats.Evalu
 
 // storedEvaluation is an evaluation with its time.
 type storedEvaluation struct {
-	stats.Evaluation
+	guarded.Evaluation
 	At management.Stamp `json:"evaluated_at"`
 }
 
@@ -292,11 +292,11 @@ type Evaluation = storedEvaluation
 
 // saveEvaluation sets the last evaluation of a rollout. It adds the evaluation to the list if the
 // decision differs from the last one, or after evaluationSaveInterval.
-func (s Service) saveEvaluation(tx storeTx, x *storedRollout, e *stats.Evaluation, now time.Time) error {
+func (s Service) saveEvaluation(tx storeTx, x *storedRollout, e *guarded.Evaluation, now time.Time) error {
 	var before struct {
-		Decision stats.Decision `json:"decision"`
-		Step     int            `json:"step"`
-		Reasons  []string       `json:"reasons"`
+		Decision guarded.Decision `json:"decision"`
+		Step     int              `json:"step"`
+		Reasons  []string         `json:"reasons"`
 	}
 	_ = json.Unmarshal(x.Last, &before) // null if this is the first evaluation
 	x.Last = storage.Encode(storedEvaluation{*e, management.NewStamp(now)})
@@ -335,22 +335,22 @@ func (s Service) deleteEvaluations(tx storeTx, id int64) error {
 }
 
 // applyDecision applies the decision of an evaluation.
-func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e *stats.Evaluation, now time.Time) error {
+func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e *guarded.Evaluation, now time.Time) error {
 	switch e.Decision {
-	case stats.Fail:
+	case guarded.Fail:
 		x.finish(rolloutFailed, now)
 		x.Reasons = e.Reasons
 		x.tell("fail", "")
 		return nil
-	case stats.Rollback:
+	case guarded.Rollback:
 		return s.rollBackFor(v, x, e, regressionText(e))
-	case stats.Hold:
+	case guarded.Hold:
 		return s.hold(v, x, e, now)
-	case stats.Complete:
+	case guarded.Complete:
 		x.finish(rolloutCompleted, now)
 		x.tell("complete", "")
 		return s.logStep(v, x, "rollout_completed", "")
-	case stats.Advance:
+	case guarded.Advance:
 		a, err := newRolloutArms(v.Project, x, f)
 		if err != nil {
 			return err
@@ -362,7 +362,7 @@ func (s Service) applyDecision(v *view, x *storedRollout, f *storedflags.Flag, e
 }
 
 // rollBackFor rolls a rollout back with the reasons of an evaluation.
-func (s Service) rollBackFor(v *view, x *storedRollout, e *stats.Evaluation, why string) error {
+func (s Service) rollBackFor(v *view, x *storedRollout, e *guarded.Evaluation, why string) error {
 	if err := s.rollBack(v, x, rolloutRolledBack, "rollback", why); err != nil {
 		return err
 	}
@@ -371,7 +371,7 @@ func (s Service) rollBackFor(v *view, x *storedRollout, e *stats.Evaluation, why
 }
 
 // regressionText names the guardrail with a regression, with its numbers (§4.8).
-func regressionText(e *stats.Evaluation) string {
+func regressionText(e *guarded.Evaluation) string {
 	for _, h := range e.Guardrails {
 		if h.Regression {
 			return fmt.Sprintf("guardrail %s: treatment %.3g, control %.3g, at least %.3g worse (n %d and %d)", h.Name, *h.Treatment, *h.Control, *h.Bound, e.Matured.Treatment, e.Matured.Control)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	stats "github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"
@@ -42,7 +42,7 @@ var SimulateFields = management.Fields{
 // Simulate returns how often a rollout would be completed or rolled back by chance, for several
 // sizes of harm. It reads no events. It returns an error of the kind TooMany if simulationsAtOnce
 // simulations are running.
-func (s Service) Simulate(ctx context.Context, b management.Body) (*stats.SimulationResult, error) {
+func (s Service) Simulate(ctx context.Context, b management.Body) (*guarded.SimulationResult, error) {
 	simulation, err := simulationOf(b)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s Service) Simulate(ctx context.Context, b management.Body) (*stats.Simula
 }
 
 // simulationOf decodes and checks the request for a simulation.
-func simulationOf(b management.Body) (*stats.Simulation, error) {
+func simulationOf(b management.Body) (*guarded.Simulation, error) {
 	values, err := SimulateFields.Create(b)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func simulationOf(b management.Body) (*stats.Simulation, error) {
 		return nil, prefixDefinition(err)
 	}
 	// Values of an entity are complete after the settling time and the longest conversion window.
-	out := &stats.Simulation{
+	out := &guarded.Simulation{
 		Rollout: &plan.Rollout, PerDay: float64(values.Int("entities_per_day")), Delay: float64(x.Settle) + plan.longestWindow(),
 		Effects: []float64{0, 0.5, 1}, Runs: defaultRuns, Seed: 1,
 	}
@@ -134,11 +134,11 @@ func (p *rolloutPlan) longestWindow() (longest float64) {
 }
 
 // distributionsOf decodes and checks the distributions of the values, one for each guardrail.
-func distributionsOf(list []json.RawMessage, guardrails int) ([]stats.Distribution, error) {
+func distributionsOf(list []json.RawMessage, guardrails int) ([]guarded.Distribution, error) {
 	if len(list) != guardrails || guardrails == 0 {
 		return nil, management.Fault("metrics", "Give one object for each of the %d guardrails, in their order.", guardrails)
 	}
-	distributions := make([]stats.Distribution, len(list))
+	distributions := make([]guarded.Distribution, len(list))
 	for i, raw := range list {
 		path := fmt.Sprintf("metrics__%d", i)
 		var sent struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/flagtest"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
@@ -77,7 +78,7 @@ func rolloutCalls(t *testing.T, l *rolloutWorld) ruletest.Calls {
 			}
 			l.setEvidence(n[0], n[1], n[2], n[3])
 			for pair := range slices.Chunk(n[4:], 2) {
-				l.evidence.Metrics = append(l.evidence.Metrics, experiments.Measurement{
+				l.evidence.Metrics = append(l.evidence.Metrics, guarded.Measurement{
 					Treatment: experiments.Sample{N: n[0], Sum: float64(pair[0]), Squares: float64(pair[0])}, Control: experiments.Sample{N: n[1], Sum: float64(pair[1]), Squares: float64(pair[1])},
 				})
 			}
@@ -125,9 +126,9 @@ const (
 	buyGuard    = `{"goal":"increase","metric":{"kind":"ExperimentMetric","metric_type":"mean","source":{"kind":"EventsNode","event":"buy"}}}`
 )
 
-// guarded returns the body of a rollout of a flag in steps of 10, 50 and 100 %, 65 minutes each. Of
+// guardedRollout returns the body of a rollout of a flag in steps of 10, 50 and 100 %, 65 minutes each. Of
 // members with the same name the last counts.
-func guarded(flag int, members ...string) string {
+func guardedRollout(flag int, members ...string) string {
 	return `{` + strings.Join(append([]string{fmt.Sprintf(`"feature_flag":%d,"steps":[%s,%s,%s],"guardrails":[%s]`, flag, step(10), step(50), step(100), errorGuard)}, members...), ",") + `}`
 }
 
@@ -154,7 +155,7 @@ func percentOf(percent string) string {
 func aRollout(members ...string) []ruletest.Row {
 	return []ruletest.Row{
 		{"§4.2", "bob", "create", plainFlag("f", 5), `{"id":1,"version":1}`},
-		{"§4.2", "bob", "rollout", guarded(1, append([]string{started}, members...)...), `{"id":1,"status":"running","step":0,"percent_before":5,"started_at":"2026-01-02T12:00:02Z","next_at":"2026-01-02T13:05:02Z","state_version":1}`},
+		{"§4.2", "bob", "rollout", guardedRollout(1, append([]string{started}, members...)...), `{"id":1,"status":"running","step":0,"percent_before":5,"started_at":"2026-01-02T12:00:02Z","next_at":"2026-01-02T13:05:02Z","state_version":1}`},
 	}
 }
 

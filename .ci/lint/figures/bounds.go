@@ -6,7 +6,7 @@ const (
 	mostFiles      = 55
 	leastTests     = 0.75
 	mostStable     = 731
-	mostOthers     = 906
+	mostOthers     = 885
 	mostBackwards  = 10
 	mostExceptions = 0
 	mostComplex    = 0

@@ -25,7 +25,7 @@ var mostExported = map[string]int{
 	"adapters/server":          41,
 	"adapters/storetest":       22,
 	"capture":                  168,
-	"capture/experiments":      47,
+	"capture/experiments":      26,
 	"capture/insights":         5,
 	"capture/insights/port":    29,
 	"capture/queries":          37,

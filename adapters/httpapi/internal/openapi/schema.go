@@ -31,12 +31,16 @@ const (
 
 // schemaName returns the name of the component for a type. name is the default name, which begins
 // with the name of the type's package. It is removed if the package belongs to the server or to
-// management.
+// management. The types of guarded rollouts count as types of experiments, so that the names in
+// generated clients stay.
 func schemaName(typ reflect.Type, name string) string {
 	folder, isOurs := strings.CutPrefix(typ.PkgPath(), module)
 	if isOurs && (strings.HasPrefix(folder, "management") || strings.HasPrefix(folder, "adapters/httpapi")) {
 		base := path.Base(folder)
 		name = strings.TrimPrefix(name, strings.ToUpper(base[:1])+base[1:])
+	}
+	if folder == "internal/guarded" {
+		name = "Experiments" + strings.TrimPrefix(name, "Guarded")
 	}
 	return typePackage.ReplaceAllString(name, "")
 }

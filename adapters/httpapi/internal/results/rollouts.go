@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
-	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rollouts"
 )
@@ -31,11 +31,11 @@ var rolloutEndpoints = func() []frame.Endpoint {
 		}),
 		frame.Row[rollouts.Service]{Do: func(svc rollouts.Service, c *frame.Call) (any, error) { return svc.DryRun(c.Ctx, c.Scope, c.Body) }, Endpoint: frame.Endpoint{
 			Method: http.MethodPost, Path: path + "/dry_run", KeyScope: "feature_flag:read", SecondScope: "query:read", NoTimeout: true,
-			Summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", BodyFields: rollouts.DryRunFields, Response: experiments.Evaluation{},
+			Summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", BodyFields: rollouts.DryRunFields, Response: guarded.Evaluation{},
 		}}.WithCheck(checksOf(rolloutQuestions)),
 		{Do: func(svc rollouts.Service, c *frame.Call) (any, error) { return svc.Simulate(c.Ctx, c.Body) }, Endpoint: frame.Endpoint{
 			Method: http.MethodPost, Path: path + "/simulate", KeyScope: "feature_flag:read", NoTimeout: true,
-			Summary: "Simulate how a guarded rollout would respond to harms of different sizes", BodyFields: rollouts.SimulateFields, Response: experiments.SimulationResult{},
+			Summary: "Simulate how a guarded rollout would respond to harms of different sizes", BodyFields: rollouts.SimulateFields, Response: guarded.SimulationResult{},
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(rollouts.Calls)) {

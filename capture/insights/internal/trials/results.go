@@ -287,7 +287,7 @@ func (a *experimentAnswer) addDetails(to map[string]any) (family []*comparedVari
 func addMean(to map[string]any, m *arm, k experiments.Kind) {
 	delete(to, "step_sessions")
 	to["mean"] = nil
-	if mean, ok := m.sample.Mean(k); ok {
+	if mean, _, ok := m.sample.Estimate(k); ok {
 		to["mean"] = mean
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
+	"github.com/bunting-flags/bunting/internal/guarded"
 )
 
 // rolloutQuery is a GuardedRolloutQuery: the numbers of one step of a guarded rollout
@@ -120,7 +121,7 @@ type population struct {
 	// first is, by entity, the time of the first exposure; nil until setAnchors has replaced the
 	// times of the entities.
 	first     []int64
-	integrity experiments.Integrity
+	integrity guarded.Integrity
 }
 
 // Run reads the exposures and computes each metric for the two arms.
@@ -137,7 +138,7 @@ func (q *rolloutQuery) Run(r *scan.Run) (*port.Result, error) {
 	if err := f.read(); err != nil {
 		return nil, err
 	}
-	out := &experiments.Evidence{Integrity: f.integrity}
+	out := &guarded.Evidence{Integrity: f.integrity}
 	for i := range f.entities {
 		if e := &f.entities[i]; e.active {
 			switch e.variantIndex(false, never) {
@@ -234,7 +235,7 @@ func (f *population) setAnchors() error {
 }
 
 // countMatured returns the number of entities in each arm for which a window is over.
-func (f *population) countMatured(window int64) (out experiments.Arms) {
+func (f *population) countMatured(window int64) (out guarded.Arms) {
 	for i := range f.entities {
 		e := &f.entities[i]
 		if !e.active || e.first+window > f.to {
@@ -252,12 +253,12 @@ func (f *population) countMatured(window int64) (out experiments.Arms) {
 
 // measureMetric sums a metric over the entities for which the window is over. The memory that it
 // needs is released for the next metric.
-func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measurement, err error) {
+func (f *population) measureMetric(m *rolloutMetric) (out guarded.Measurement, err error) {
 	if err := f.setAnchors(); err != nil {
 		return out, err
 	}
 	if m.fault != nil {
-		return experiments.Measurement{Error: m.fault.Detail}, nil
+		return guarded.Measurement{Error: m.fault.Detail}, nil
 	}
 	err = f.ReleaseAfter(func() (err error) {
 		out, err = f.sums(m)
@@ -267,7 +268,7 @@ func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measuremen
 }
 
 // sums scans the events of a metric and returns the samples of the two arms.
-func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err error) {
+func (f *population) sums(m *rolloutMetric) (out guarded.Measurement, err error) {
 	own := f.fork()
 	own.to = f.to
 	a := &experimentAnswer{experimentQuery: &experimentQuery{Trial: f.Trial, metric: m.metric}, f: own, measure: newMeasurer(&m.metric, 0)}
@@ -294,9 +295,9 @@ func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err er
 	}
 	a.entities = slices.DeleteFunc(a.entities, func(actor uint32) bool { return own.entities[actor].first+m.window > f.to })
 	arms := a.arms(nil)
-	out = experiments.Measurement{Treatment: arms[treatment].sample, Control: arms[control].sample}
+	out = guarded.Measurement{Treatment: arms[treatment].sample, Control: arms[control].sample}
 	if !out.Treatment.IsFinite() || !out.Control.IsFinite() {
-		out = experiments.Measurement{Error: "The values are too large to be added."}
+		out = guarded.Measurement{Error: "The values are too large to be added."}
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package experiments
+package guarded
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package experiments
+package guarded
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
 // Distribution is the distribution of a metric's values.
@@ -195,7 +197,7 @@ const (
 )
 
 // draw adds n values to a sample. factor multiplies the mean of the distribution.
-func (l *Distribution) draw(rng *rand.Rand, to *Sample, n int64, factor float64) {
+func (l *Distribution) draw(rng *rand.Rand, to *experiments.Sample, n int64, factor float64) {
 	mean, deviation := l.Mean*factor, l.SD
 	switch {
 	case n == 0:

@@ -1,4 +1,4 @@
-package experiments
+package guarded
 
 // Situation has the facts about a step that do not follow from events.
 type Situation struct {

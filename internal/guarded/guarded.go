@@ -1,6 +1,10 @@
-package experiments
+package guarded
 
-import "math"
+import (
+	"math"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+)
 
 // Decision is the outcome of evaluating a step (§4.7).
 type Decision string
@@ -36,7 +40,7 @@ type Step struct {
 // Guard is a metric that must not be harmed.
 type Guard struct {
 	Name      string
-	Kind      Kind
+	Kind      experiments.Kind
 	Decrease  bool    // lower values are better
 	Tolerance float64 // accepted harm, as a share of control
 }
@@ -67,7 +71,7 @@ func (i Integrity) isBroken() bool { return i.Checked >= 100 && i.Disagree*20 > 
 // Measurement is a metric of both arms. If Error is not empty, it is the reason why there are no
 // samples.
 type Measurement struct {
-	Treatment, Control Sample
+	Treatment, Control experiments.Sample
 	Error              string
 }
 
@@ -159,16 +163,16 @@ func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float6
 // test computes the harm, and a lower bound for it (§4.5).
 func (g *Guard) test(h *harm, m *Measurement, tuning float64) {
 	kind := g.Kind
-	if kind == Funnel { // variances of shares are over n − 1 too
-		kind = Mean
+	if kind == experiments.Funnel { // variances of shares are over n − 1 too
+		kind = experiments.Mean
 	}
-	t, tOK := m.Treatment.estimate(kind)
-	c, cOK := m.Control.estimate(kind)
+	tMean, tVariance, tOK := m.Treatment.Estimate(kind)
+	cMean, cVariance, cOK := m.Control.Estimate(kind)
 	if tOK {
-		h.Treatment = &t.mean
+		h.Treatment = &tMean
 	}
 	if cOK {
-		h.Control = &c.mean
+		h.Control = &cMean
 	}
 	nT, nC := float64(m.Treatment.N), float64(m.Control.N)
 	if !tOK || !cOK || nT < 2 || nC < 2 {
@@ -179,21 +183,21 @@ func (g *Guard) test(h *harm, m *Measurement, tuning float64) {
 		sign = 1
 	}
 	factor := 1 + sign*g.Tolerance
-	if c.mean < 0 { // the tolerance is relative to the size of control, whatever its sign
+	if cMean < 0 { // the tolerance is relative to the size of control, whatever its sign
 		factor = 1 - sign*g.Tolerance
 	}
-	harm := sign * (t.mean - factor*c.mean)
+	harm := sign * (tMean - factor*cMean)
 	// The larger of both variances is used: with a small treatment arm, its own variance is
 	// unreliable.
-	pooled := ((nT-1)*t.variance + (nC-1)*c.variance) / (nT + nC - 2)
+	pooled := ((nT-1)*tVariance + (nC-1)*cVariance) / (nT + nC - 2)
 	square := factor * factor
-	deviation := math.Sqrt(max(t.variance/nT+square*c.variance/nC, pooled/nT+square*pooled/nC))
+	deviation := math.Sqrt(max(tVariance/nT+square*cVariance/nC, pooled/nT+square*pooled/nC))
 	if math.IsNaN(harm) || math.IsInf(harm, 0) || math.IsNaN(deviation) || math.IsInf(deviation, 0) {
 		return
 	}
 	h.Harm, h.StandardError = &harm, &deviation
 	if deviation > 0 && !math.IsInf(tuning, 0) {
-		bound := lowerBound(harm, deviation, m.Treatment.N+m.Control.N, h.Alpha, tuning)
+		bound := experiments.LowerBound(harm, deviation, m.Treatment.N+m.Control.N, h.Alpha, tuning)
 		h.Bound = &bound
 	}
 }

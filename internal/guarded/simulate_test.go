@@ -1,4 +1,4 @@
-package experiments
+package guarded
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
 // fullRollout returns the rollout of experiments.md §4.14: 20,000 entities at each of the first two
@@ -89,7 +91,7 @@ func TestLaws(t *testing.T) {
 		"high count": {Distribution{"count", 50, 0}, 50, 50},
 	} {
 		for _, piece := range []int64{1, 40, 20_000} {
-			rng, s := rand.New(rand.NewPCG(17, 5)), Sample{}
+			rng, s := rand.New(rand.NewPCG(17, 5)), experiments.Sample{}
 			for s.N < 200_000 {
 				c.law.draw(rng, &s, piece, 1)
 			}
