@@ -29,7 +29,7 @@ func compile(d Definitions, old *Set) *Set {
 func compileWith(d *Definitions, fp fingerprint, old *Set, cohorts bool) *Set {
 	c := &compiler{
 		d:             d,
-		set:           &Set{revision: d.Revision, minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, fingerprint: fp},
+		set:           &Set{minimal: d.MinimalFlagCalledEvents, contexts: map[string]int32{}, fingerprint: fp},
 		preparation:   *newPreparation(nil, d.PropertyMatchingVersion),
 		slotIndex:     map[slotKey]int32{},
 		cohortIndex:   map[int64]int32{},

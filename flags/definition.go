@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/internal/values"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Definitions are the flags of one project with everything that their values depend on. They
@@ -262,11 +261,6 @@ func (d *Definitions) zone() (*time.Location, *DefinitionError) {
 	}
 	return loc, nil
 }
-
-// Decimal returns the property value for a number that JSON writes with a point or an
-// exponent, for callers that decode requests. It is f itself, or for a whole number a
-// json.Number with the text 5.0, where the float64 5 would have the text 5 (§4.2).
-func Decimal(f float64) any { return wire.Decimal(f) }
 
 // Pin is a value for one person or one group.
 type Pin struct {

@@ -55,9 +55,12 @@ func ParseFile(data []byte) (File, error) {
 }
 
 // ParsePayload parses a definitions payload, as PostHog serves it, as a file of one project
-// with the id 1, the given key and no organization. Its errors are those of
-// [ParseDefinitions].
+// with the id 1, the given key and no organization. A definitions file is parsed as by
+// [ParseFile]. Its other errors are those of [ParseDefinitions].
 func ParsePayload(data []byte, apiKey string) (File, error) {
+	if root, err := open(data); err == nil && root.has(nProjects) {
+		return ParseFile(data)
+	}
 	d, err := ParseDefinitions(data)
 	if err != nil {
 		return File{}, err
@@ -66,13 +69,6 @@ func ParsePayload(data []byte, apiKey string) (File, error) {
 		Project:     Project{ID: 1, Name: "default", APIKey: apiKey},
 		Definitions: d,
 	}}}, nil
-}
-
-// IsFile reports whether data is a definitions file rather than a payload. It returns false
-// for text that is not JSON.
-func IsFile(data []byte) bool {
-	root, err := open(data)
-	return err == nil && root.has(nProjects)
 }
 
 // parseFile parses the organization, the keys and the projects. Two projects must not have

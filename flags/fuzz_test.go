@@ -221,7 +221,6 @@ func FuzzDefinitions(f *testing.F) {
 	}
 	subjects := parseSubjects(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = flags.IsFile(data)
 		_, _ = flags.ParsePayload(data, "key")
 		if file, err := flags.ParseFile(data); err == nil {
 			for _, p := range file.Projects {

@@ -108,19 +108,3 @@ func (d *Detail) OpenFeature() (reason, errorCode string) {
 	}
 	return reasonError, errorGeneral
 }
-
-// IsDisabled reports whether the flag exists and is inactive, and sel would select it if it
-// were active.
-func (s *Set) IsDisabled(key string, sel *Selection) bool {
-	s = s.orEmpty()
-	i, ok := s.byKey[key]
-	return ok && s.flags[i].has(bitDisabled) && s.flags[i].isSelected(s.narrow(sel))
-}
-
-// IsUnanswered reports whether the flag is active and sel would select it, but it is not
-// evaluated because it is on a dependency cycle or depends on one.
-func (s *Set) IsUnanswered(key string, sel *Selection) bool {
-	s = s.orEmpty()
-	i, ok := s.byKey[key]
-	return ok && s.flags[i].has(bitActive) && !s.isAnswered(i) && s.flags[i].isSelected(s.narrow(sel))
-}

@@ -115,8 +115,8 @@ func TestOpenFeature_PayloadJSON(t *testing.T) {
 	}
 }
 
-// IsDisabled and IsUnanswered return the reason why an existing key has no result, for
-// selections that include the flag (§9.9).
+// AbsentDecision has the reason why an existing key has no result, for selections that include
+// the flag (§9.9).
 func TestOpenFeature_KeysWithoutAnswer(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [
 		{"id": 1, "key": "off", "active": false, "filters": {"groups": [{}]}},
@@ -129,15 +129,15 @@ func TestOpenFeature_KeysWithoutAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := flags.Compile(d)
-	for key, want := range map[string][2]bool{
-		"off": {true, false}, "off-client": {false, false}, "deleted": {false, false}, "on": {false, false}, "cycle": {false, true}, "nowhere": {false, false},
+	for key, want := range map[string]flags.ReasonCode{
+		"off": flags.FlagDisabled, "off-client": flags.NoReason, "deleted": flags.NoReason, "on": flags.NoReason, "cycle": flags.FlagCycle, "nowhere": flags.NoReason,
 	} {
-		sel := &flags.Selection{Runtime: "server"}
-		if got := [2]bool{set.IsDisabled(key, sel), set.IsUnanswered(key, sel)}; got != want {
-			t.Errorf("%s: disabled, unanswered %v, want %v", key, got, want)
+		d, found := set.AbsentDecision(key, &flags.Selection{Runtime: "server"})
+		if d.Key != key || d.Reason.Code != want || d.Reason.Condition != flags.NoCondition || found != (want != flags.NoReason) {
+			t.Errorf("%s: %+v, %t, want %v", key, d, found, want)
 		}
 	}
-	if !set.IsDisabled("off-client", &flags.Selection{Runtime: "client"}) {
-		t.Error("off-client is not disabled for clients")
+	if d, _ := set.AbsentDecision("off-client", &flags.Selection{Runtime: "client"}); d.Reason.Code != flags.FlagDisabled {
+		t.Errorf("off-client for clients: %+v", d)
 	}
 }

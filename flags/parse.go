@@ -175,7 +175,7 @@ func IsDocument(data []byte) bool {
 // one item.
 func isDocument(root node) bool {
 	flags, cohorts := root.at(nFlags), root.at(nCohorts)
-	if flags.kind() != tape.List || cohorts.kind() != tape.List || !root.at(nProjects).null() {
+	if flags.kind() != tape.List || cohorts.kind() != tape.List || root.has(nProjects) {
 		return false
 	}
 	for _, array := range [...]node{flags, cohorts} {

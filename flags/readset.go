@@ -105,13 +105,9 @@ var allRuntimes = Selection{Runtime: "all"}
 // absentDecision returns the decision and the error for a flag that sel does not select or
 // that does not exist.
 func (m *readMemory) absentDecision(s *Set, key string, sel *Selection) (*Decision, error) {
-	m.detail.Decision = Decision{Key: key, Reason: Reason{Condition: NoCondition}}
-	d, err := &m.detail.Decision, ErrUnknownFlag
-	switch {
-	case s.IsDisabled(key, sel):
-		d.Reason.Code = FlagDisabled
-	case s.IsUnanswered(key, sel):
-		d.Reason.Code, err = FlagCycle, ErrFailed
+	m.detail.Decision, _ = s.AbsentDecision(key, sel)
+	if m.detail.Failed() {
+		return &m.detail.Decision, ErrFailed
 	}
-	return d, err
+	return &m.detail.Decision, ErrUnknownFlag
 }

@@ -28,9 +28,8 @@ type Set struct {
 	needs   Needs
 	// cyclic means that some flags are on a dependency cycle, so that every response of the
 	// project has errorsWhileComputingFlags (§6).
-	cyclic   bool
-	minimal  bool
-	revision int64
+	cyclic  bool
+	minimal bool
 	// Numbers of flags that are bucketed by device, that compare dates, and that name a
 	// context.
 	devices, dated int32
@@ -49,9 +48,6 @@ func (s *Set) Needs() *Needs { return &s.orEmpty().needs }
 // Len returns the number of flags, including inactive ones.
 func (s *Set) Len() int { return len(s.orEmpty().flags) }
 
-// Revision returns the revision of the definitions, zero if it is unknown.
-func (s *Set) Revision() int64 { return s.orEmpty().revision }
-
 // HasDates reports whether results may depend on the time of the evaluation, because a flag
 // or cohort compares dates. Otherwise callers may pass any time.
 func (s *Set) HasDates() bool { return s.orEmpty().dated > 0 }
@@ -59,16 +55,6 @@ func (s *Set) HasDates() bool { return s.orEmpty().dated > 0 }
 // MinimalFlagCalledEvents returns the setting of the project that is passed on to clients
 // (§10.3).
 func (s *Set) MinimalFlagCalledEvents() bool { return s.orEmpty().minimal }
-
-// Keys returns the keys of the flags that can be evaluated, dependencies first.
-func (s *Set) Keys() []string {
-	s = s.orEmpty()
-	keys := make([]string, len(s.order))
-	for i, f := range s.order {
-		keys[i] = s.flags[f].key()
-	}
-	return keys
-}
 
 // FlagStatus is the status of a flag in a set, independent of any request.
 type FlagStatus uint8
@@ -94,6 +80,29 @@ func (s *Set) Status(key string) FlagStatus {
 		return Unanswered
 	}
 	return Answered
+}
+
+// AbsentDecision returns the decision for a flag that [Set.Select] omits although sel selects it: a
+// flag that is not active has [FlagDisabled], a flag on a cycle of dependencies or behind one has
+// [FlagCycle]. found is false if there is no such flag; the decision then has the key only.
+func (s *Set) AbsentDecision(key string, sel *Selection) (d Decision, found bool) {
+	if s = s.orEmpty(); sel == nil {
+		sel = &Selection{}
+	}
+	d = Decision{Key: key, Reason: Reason{Condition: NoCondition}}
+	i, ok := s.byKey[key]
+	if !ok || !s.flags[i].isSelected(s.narrow(sel)) {
+		return d, false
+	}
+	switch f := &s.flags[i]; {
+	case f.has(bitDisabled):
+		d.Reason.Code = FlagDisabled
+	case f.has(bitActive) && !s.isAnswered(i):
+		d.Reason.Code = FlagCycle
+	default:
+		return d, false
+	}
+	return d, true
 }
 
 // All returns an iterator over the keys of all flags, including inactive ones, in no

@@ -24,8 +24,8 @@ import (
 // types the zero values of their types. Interfaces are excluded, since callers implement them.
 var (
 	functions = map[string]any{
-		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
-		"IsDocument": flags.IsDocument, "IsFile": flags.IsFile, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "Problems": sdklint.Problems,
+		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
+		"IsDocument": flags.IsDocument, "JSON": flags.JSON[int], "JSONDetail": flags.JSONDetail[int], "Problems": sdklint.Problems,
 		"Nearest": flags.Nearest, "NewContext": flags.NewContext, "NewDecider": serving.NewDecider, "NewFilter": flags.NewFilter, "NewReader": flags.NewReader, "Open": flags.Open, "Operators": flags.Operators,
 		"ParseDefinitions": flags.ParseDefinitions, "ParseFile": flags.ParseFile, "ParsePayload": flags.ParsePayload, "Payload": flags.Payload[int],
 		"Static": flags.Static, "StaticSource": serving.StaticSource, "UnknownKeys": flags.UnknownKeys, "WithHooks": flags.WithHooks, "WithTrack": flags.WithTrack,

@@ -61,13 +61,14 @@ func Load(path, apiKey string) (flags.File, error) {
 // payload if apiKey is not empty.
 func parse(path string, data []byte, apiKey string, documents bool) (f flags.File, err error) {
 	switch {
-	case flags.IsFile(data):
-		f, err = flags.ParseFile(data)
 	case !documents && flags.IsDocument(data):
 		err = errors.New("is a document of bunting flags export, which has no ids: apply it to a project of a server with bunting flags apply")
 	case apiKey != "":
 		f, err = flags.ParsePayload(data, apiKey)
 	default:
+		if f, err = flags.ParseFile(data); err == nil {
+			break
+		}
 		if _, err = flags.ParseDefinitions(data); err == nil {
 			err = errors.New("is a bare definitions payload, without \"projects\": give the key of its project with --api-key")
 		}

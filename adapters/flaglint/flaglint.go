@@ -60,11 +60,7 @@ func keys(file string) (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flaglint: %w", err)
 	}
-	parse := flags.ParseFile
-	if !flags.IsFile(text) {
-		parse = func(text []byte) (flags.File, error) { return flags.ParsePayload(text, "file") }
-	}
-	f, err := parse(text)
+	f, err := flags.ParsePayload(text, "file")
 	if err != nil {
 		return nil, fmt.Errorf("flaglint: %s: %w", file, err)
 	}

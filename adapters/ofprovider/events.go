@@ -20,7 +20,7 @@ type events struct {
 
 // send sends an event without blocking. If the channel is full, the oldest event is dropped.
 func (e *events) send(kind openfeature.EventType, message string, code openfeature.ErrorCode) {
-	event := openfeature.Event{ProviderName: Name, EventType: kind, ProviderEventDetails: openfeature.ProviderEventDetails{Message: message, ErrorCode: code}}
+	event := openfeature.Event{ProviderName: name, EventType: kind, ProviderEventDetails: openfeature.ProviderEventDetails{Message: message, ErrorCode: code}}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {

@@ -53,25 +53,8 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 	if d := m.answer.Decisions.Find(key); d != nil {
 		return *d, true, nil
 	}
-	d, found = absentDecision(set, key, &m.request.Selection)
+	d, found = set.AbsentDecision(key, &m.request.Selection)
 	return d, found, nil
-}
-
-// absentDecision returns the decision of a flag that exists but has no value, because it is
-// disabled or on a cycle. found is false if there is no such flag.
-func absentDecision(set *flags.Set, key string, sel *flags.Selection) (d flags.Decision, found bool) {
-	d = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
-	switch {
-	case set == nil:
-		return d, false
-	case set.IsDisabled(key, sel):
-		d.Reason.Code = flags.FlagDisabled
-	case set.IsUnanswered(key, sel):
-		d.Reason.Code = flags.FlagCycle
-	default:
-		return d, false
-	}
-	return d, true
 }
 
 // WaitForReady checks that the project exists.

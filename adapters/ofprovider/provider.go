@@ -76,8 +76,8 @@ type Config struct {
 // defaultInitTimeout is the default of Config.InitTimeout.
 const defaultInitTimeout = 30 * time.Second
 
-// Name is the provider's name in OpenFeature.
-const Name = "Bunting"
+// name is the name of a Provider in OpenFeature.
+const name = "Bunting"
 
 // Provider is an OpenFeature provider. It is safe for concurrent use. A Provider without a Client,
 // such as nil, returns the defaults with flags.ErrNotReady.
@@ -137,7 +137,7 @@ func (p *Provider) orEmpty() *Provider {
 }
 
 // Metadata implements openfeature.FeatureProvider.
-func (p *Provider) Metadata() openfeature.Metadata { return openfeature.Metadata{Name: Name} }
+func (p *Provider) Metadata() openfeature.Metadata { return openfeature.Metadata{Name: name} }
 
 // Hooks implements openfeature.FeatureProvider. It returns nil.
 func (p *Provider) Hooks() []openfeature.Hook { return nil }

@@ -62,7 +62,7 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	}
 	d, found, err := p.decide(ctx, flag, &sub)
 	if s, ok := p.c.Client.(setter); ok && !found && err == nil {
-		d, found = absentDecision(s.Set(), flag, &flags.Selection{Runtime: "all"})
+		d, found = s.Set().AbsentDecision(flag, &flags.Selection{Runtime: "all"})
 	}
 	switch {
 	case err != nil:

@@ -43,7 +43,8 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v 
 		r.d, r.found = set.EvaluateFlag(key, c.partial(sub, sc), at, &sc.decisions)
 		c.scratches.Put(sc)
 		if !r.found {
-			r.d.Reason = absenceReason(set, key)
+			absent, _ := set.AbsentDecision(key, &allRuntimes)
+			r.d.Reason = absent.Reason
 		}
 		// The server would not return inactive and cyclic flags either.
 		if r.found && !isAskable(&r.d) || !c.config.AskServer || r.d.Reason.Code != flags.NoReason {
@@ -85,18 +86,6 @@ func (c *Client) setAndTime(v *view) (*flags.Set, time.Time) {
 	}
 	set := c.set()
 	return set, c.decisionTime(set)
-}
-
-// absenceReason returns why a flag has no decision.
-func absenceReason(set *flags.Set, key string) flags.Reason {
-	why := flags.Reason{Condition: flags.NoCondition}
-	switch {
-	case set.IsDisabled(key, &allRuntimes):
-		why.Code = flags.FlagDisabled
-	case set.IsUnanswered(key, &allRuntimes):
-		why.Code = flags.FlagCycle
-	}
-	return why
 }
 
 // DecideAll evaluates all flags for a subject into out and reuses its memory. Flags that cannot be

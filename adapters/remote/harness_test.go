@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bunting-flags/bunting/adapters/remote"
+	"github.com/bunting-flags/bunting/flags"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -163,10 +165,15 @@ func waitUntil(t testing.TB, condition string, ok func() bool) {
 
 // keys returns the keys of a Source's flags, or "" without flags.
 func keys(s *remote.Source) string {
-	if set := s.Set(); set != nil {
-		return strings.Join(set.Keys(), " ")
+	var keys []string
+	set := s.Set()
+	for key := range set.All() {
+		if set.Status(key) == flags.Answered {
+			keys = append(keys, key)
+		}
 	}
-	return ""
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
 }
 
 // checkStopped closes a Source, after which its copy is written.

@@ -31,10 +31,7 @@ type DefinitionsStore interface {
 }
 
 func applyError(s DefinitionsFiles, origin, text string) error {
-	f, err := flags.ParseFile([]byte(text))
-	if !flags.IsFile([]byte(text)) {
-		f, err = flags.ParsePayload([]byte(text), "phc_bare")
-	}
+	f, err := flags.ParsePayload([]byte(text), "phc_bare")
 	if err != nil {
 		return err
 	}
@@ -120,10 +117,7 @@ func matchesFlagsParser(t *testing.T, open func(testing.TB) DefinitionsStore) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
 			apply(t, s, name, text)
-			f, err := flags.ParseFile([]byte(text))
-			if err != nil {
-				f, err = flags.ParsePayload([]byte(text), "phc_bare")
-			}
+			f, err := flags.ParsePayload([]byte(text), "phc_bare")
 			must(t, err)
 			for _, p := range f.Projects {
 				want := strings.ReplaceAll(payload(t, p.Definitions), `\u0000`, "\uFFFD")

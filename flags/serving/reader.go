@@ -79,12 +79,9 @@ func setDecision(out *flags.Detail, set *flags.Set, decisions *flags.Decisions, 
 		out.Decision = *found
 		return
 	}
-	out.Decision, out.Err = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}, flags.ErrUnknownFlag
-	switch {
-	case set.IsDisabled(key, sel):
-		out.Reason.Code = flags.FlagDisabled
-	case set.IsUnanswered(key, sel):
-		out.Reason.Code, out.Err = flags.FlagCycle, flags.ErrFailed
+	out.Decision, _ = set.AbsentDecision(key, sel)
+	if out.Err = flags.ErrUnknownFlag; out.Failed() {
+		out.Err = flags.ErrFailed
 	}
 }
 

@@ -35,8 +35,8 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	s.advance(999 * time.Millisecond)
 	checkDecisions(t, d, serving.Request{}, onOne)
 	s.advance(time.Millisecond)
-	if answer := checkDecisions(t, d, serving.Request{}, onTwo); answer.Set.Revision() != 2 {
-		t.Errorf("revision %d", answer.Set.Revision())
+	if answer := checkDecisions(t, d, serving.Request{}, onTwo); answer.Project.Revision != 2 {
+		t.Errorf("revision %d", answer.Project.Revision)
 	}
 	if s.downloads != 2 || d.Stats().Compilations != 2 {
 		t.Errorf("%d downloads, %+v", s.downloads, d.Stats())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,10 +99,15 @@ func until(t testing.TB, what string, ok func() bool) {
 
 // keys returns the flags of a Client, "" without definitions.
 func keys(s *remote.Client) string {
-	if set := s.Set(); set != nil {
-		return strings.Join(set.Keys(), " ")
+	var keys []string
+	set := s.Set()
+	for key := range set.All() {
+		if set.Status(key) == flags.Answered {
+			keys = append(keys, key)
+		}
 	}
-	return ""
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
 }
 
 // Polling sends the ETag of the current definitions, and the next poll receives a change; unchanged

@@ -110,13 +110,7 @@ func (m *manager) definitions(ctx context.Context, args []string) (d flags.Defin
 // definitionsOf parses definitions. If a file has several projects, project selects one by its
 // public key or name.
 func definitionsOf(name string, text []byte, project string) (flags.Definitions, error) {
-	var f flags.File
-	var err error
-	if flags.IsFile(text) {
-		f, err = flags.ParseFile(text)
-	} else {
-		f, err = flags.ParsePayload(text, "file")
-	}
+	f, err := flags.ParsePayload(text, "file")
 	if err != nil {
 		return flags.Definitions{}, fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "flags: "))
 	}

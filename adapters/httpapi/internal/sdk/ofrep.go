@@ -112,13 +112,8 @@ func (s *Service) postOFREPFlag(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := sc.answer.Decisions.Find(key)
 	if d == nil {
-		absent := flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
-		switch set, sel := sc.answer.Set, &sc.request.Selection; {
-		case set.IsDisabled(key, sel):
-			absent.Reason.Code = flags.FlagDisabled
-		case set.IsUnanswered(key, sel):
-			absent.Reason.Code = flags.FlagCycle
-		default:
+		absent, found := sc.answer.Set.AbsentDecision(key, &sc.request.Selection)
+		if !found {
 			return &problemOFREPNotFound
 		}
 		d = &absent

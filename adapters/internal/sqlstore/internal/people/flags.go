@@ -257,7 +257,7 @@ func plainNumber(text string) any {
 	if math.IsInf(f, 0) {
 		return json.Number(text) // out of range in requests; flags handle it as a special case
 	}
-	return flags.Decimal(f)
+	return wire.Decimal(f)
 }
 
 // groupsOf returns the properties of the stored groups among keys, by the name of their
