@@ -3,7 +3,6 @@ package capture
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/internal/jsontext"
@@ -30,9 +29,10 @@ type DecodeOptions struct {
 	// Engage reports whether the path is /engage, where an object without a name is an
 	// $identify (§3.5).
 	Engage bool
-	// SentAt is the send time in the URL's query, see [QuerySentAt]; zero if there is none. A
-	// send time in the body takes precedence.
-	SentAt time.Time
+	// SentAt is the send time in the URL's query, an integer number of milliseconds since 1970.
+	// Other strings are ignored, and so are years up to 2020, which result from seconds, and
+	// years after 9999. A send time in the body takes precedence.
+	SentAt string
 	// Reserve is called before the items of the body use n more bytes of memory. If it
 	// returns an error, Decode stops and returns that error. It may be nil.
 	Reserve func(n int64) error
@@ -47,7 +47,7 @@ type DecodeOptions struct {
 // an element of its list is not an object, or more than 1,000 have no name; or if the items
 // need more than 64 MiB of memory.
 func Decode(body string, o DecodeOptions) (*Submission, error) {
-	d := decoder{sub: &Submission{SentAt: o.SentAt}, reserve: o.Reserve}
+	d := decoder{sub: &Submission{SentAt: querySentAt(o.SentAt)}, reserve: o.Reserve}
 	if err := d.open(body); err != nil {
 		return nil, err
 	}

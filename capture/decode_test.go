@@ -122,7 +122,7 @@ func TestCapture_3_Bodies(t *testing.T) {
 	readData(t, "decode.json", &file)
 	for _, c := range file.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			s, err := Decode(c.body(), DecodeOptions{Engage: c.Engage, SentAt: QuerySentAt(c.QuerySentAt)})
+			s, err := Decode(c.body(), DecodeOptions{Engage: c.Engage, SentAt: c.QuerySentAt})
 			token := ""
 			if err == nil {
 				token, err = s.Token()

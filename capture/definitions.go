@@ -20,34 +20,40 @@ func (s *SeenName) DefinitionID() UUID {
 // staleAfter is the time after which a name without new events is stale.
 const staleAfter = 30 * 24 * time.Hour
 
-// NameQuery selects names of events. The zero value selects all (spec/clients.md §2.2).
+// NameQuery selects names of events or of properties. The zero value selects all
+// (spec/clients.md §2.2).
 type NameQuery struct {
 	// Search is a list of words separated by spaces. A name matches if it contains all of
 	// them, ignoring case.
 	Search string
-	// Custom selects names that do not begin with $, System those that do.
-	Custom, System bool
 	// Names selects the names in the list; if empty, all.
 	Names []string
-	// Since selects names that were seen at that time or later. If zero, all.
-	Since time.Time
+	// Excluded names do not match.
+	Excluded []string
+	// Custom selects names that do not begin with $, System those that do.
+	Custom, System bool
+	// ActiveAt excludes stale names: those that were not seen in the 30 days before that time.
+	// If it is zero, they match.
+	ActiveAt time.Time
+	// Group is the number of a group type. If nil, properties of all group types match.
+	Group *int
+	// Numerical selects properties by whether their type is Numeric, Flag by whether the name
+	// begins with $feature/, as that of the value of a feature flag. If nil, both match.
+	Numerical, Flag *bool
+	// ExcludeCore excludes the properties that SDKs set by themselves: campaign properties,
+	// and names that begin with $, except those of feature flags.
+	ExcludeCore bool
 	// Order is name or last_seen_at, with a leading - for descending order. If empty, the
 	// order of the list stays, which is by name.
 	Order string
 }
-
-// StaleCutoff returns the value of NameQuery.Since that excludes stale names: those without
-// an event in the 30 days before now.
-func StaleCutoff(now time.Time) time.Time { return now.Add(-staleAfter) }
 
 // Filter returns the names of list that match the query, in its order. It does not modify
 // list.
 func (q *NameQuery) Filter(list []SeenName) []SeenName {
 	words := strings.Fields(strings.ToLower(q.Search))
 	out := slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
-		isSystem := strings.HasPrefix(s.Name, "$")
-		return q.Custom && isSystem || q.System && !isSystem || len(q.Names) > 0 && !slices.Contains(q.Names, s.Name) || !hasWords(s.Name, words) ||
-			!q.Since.IsZero() && s.At.Before(q.Since)
+		return !q.matchesName(&s) || !q.matchesProperty(&s) || !hasWords(s.Name, words)
 	})
 	switch q.Order {
 	case "-name":
@@ -60,42 +66,33 @@ func (q *NameQuery) Filter(list []SeenName) []SeenName {
 	return out
 }
 
+// matchesName applies the conditions on all names, except Search.
+func (q *NameQuery) matchesName(s *SeenName) bool {
+	isSystem := strings.HasPrefix(s.Name, "$")
+	switch {
+	case q.Custom && isSystem, q.System && !isSystem, slices.Contains(q.Excluded, s.Name):
+		return false
+	case len(q.Names) > 0 && !slices.Contains(q.Names, s.Name):
+		return false
+	}
+	return q.ActiveAt.IsZero() || !s.At.Before(q.ActiveAt.Add(-staleAfter))
+}
+
+// matchesProperty applies the conditions on names of properties.
+func (q *NameQuery) matchesProperty(s *SeenName) bool {
+	isFlag := strings.HasPrefix(s.Name, flagAnswer)
+	switch {
+	case q.Group != nil && s.Group != *q.Group, q.Numerical != nil && *q.Numerical != (s.Type == typeNumeric), q.Flag != nil && *q.Flag != isFlag:
+		return false
+	}
+	return !q.ExcludeCore || isFlag || !isCore(s.Name)
+}
+
 // hasWords reports whether a name contains all words, ignoring case. The words must be in
 // lower case.
 func hasWords(name string, words []string) bool {
 	name = strings.ToLower(name)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(name, word) })
-}
-
-// PropertyQuery selects names of properties. The zero value selects all (spec/clients.md
-// §2.2).
-type PropertyQuery struct {
-	// Search is a list of words separated by spaces. A name matches if it contains all of
-	// them, ignoring case.
-	Search string
-	// Group is the number of a group type. If nil, properties of all group types match.
-	Group *int
-	Names []string
-	// Numerical selects by whether the type is Numeric, Flag by whether the name begins with
-	// $feature/, as that of the value of a feature flag. If nil, both match.
-	Numerical, Flag *bool
-	// Excluded names do not match.
-	Excluded []string
-	// ExcludeCore excludes the properties that SDKs set by themselves: campaign properties,
-	// and names that begin with $, except those of feature flags.
-	ExcludeCore bool
-}
-
-// Filter returns the names of list that match the query, in the same order. It does not
-// modify list.
-func (q *PropertyQuery) Filter(list []SeenName) []SeenName {
-	words := strings.Fields(strings.ToLower(q.Search))
-	return slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
-		isFlag := strings.HasPrefix(s.Name, flagAnswer)
-		return q.Group != nil && s.Group != *q.Group || len(q.Names) > 0 && !slices.Contains(q.Names, s.Name) || slices.Contains(q.Excluded, s.Name) ||
-			q.Numerical != nil && *q.Numerical != (s.Type == typeNumeric) || q.Flag != nil && *q.Flag != isFlag ||
-			q.ExcludeCore && !isFlag && isCore(s.Name) || !hasWords(s.Name, words)
-	})
 }
 
 // isCore reports whether SDKs set a property by themselves.

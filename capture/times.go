@@ -54,10 +54,10 @@ func eventTime(it *Item, now, sentAt time.Time, ignoreSentAt bool) (t time.Time,
 // clampMillis limits ms to maxMillis in both directions.
 func clampMillis(ms int64) int64 { return min(max(ms, -maxMillis), maxMillis) }
 
-// QuerySentAt parses the send time in a URL's query (§1.5), which is an integer number of
+// querySentAt parses the send time in a URL's query (§1.5), which is an integer number of
 // milliseconds since 1970. It returns the zero time for values that are ignored: other
 // strings, years up to 2020, which result from seconds, and years after 9999.
-func QuerySentAt(ms string) time.Time {
+func querySentAt(ms string) time.Time {
 	n, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
 		return time.Time{}

@@ -71,7 +71,7 @@ func TestCapture_5_Forms(t *testing.T) {
 
 func TestCapture_1_5_QuerySentAt(t *testing.T) {
 	for _, c := range timeCases(t).Query {
-		if got := timeText(QuerySentAt(c.Text)); got != c.Result {
+		if got := timeText(querySentAt(c.Text)); got != c.Result {
 			t.Errorf("%q is %q, want %q", c.Text, got, c.Result)
 		}
 	}

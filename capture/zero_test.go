@@ -22,17 +22,17 @@ import (
 func TestZero(t *testing.T) {
 	surface{functions: map[string]any{
 		"AppendBatch": capture.AppendBatch, "CheckToken": capture.CheckToken, "Decode": capture.Decode, "DecodeRecording": capture.DecodeRecording,
-		"DecodeV1": capture.DecodeV1, "PeekToken": capture.PeekToken, "Exposures": capture.Exposures, "StaleCutoff": capture.StaleCutoff, "IsImpersonalV1": capture.IsImpersonalV1,
+		"DecodeV1": capture.DecodeV1, "PeekToken": capture.PeekToken, "Exposures": capture.Exposures, "IsImpersonalV1": capture.IsImpersonalV1,
 		"NewIntake": capture.NewIntake, "NewObject": capture.NewObject,
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
-		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
+		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
 	}, skipped: "SplitPerson", // its transaction must exist
 		handles: []any{
 			(*capture.Intake)(nil), (*capture.Recorder)(nil), (*capture.Processor)(nil), (*capture.People)(nil), (*capture.AppenderFunc)(nil),
 		}, data: []any{
 			(*capture.DropReason)(nil), (*capture.DropError)(nil), (*capture.NameQuery)(nil), (*capture.Object)(nil), (*capture.PersonMode)(nil),
-			(*capture.PropertyQuery)(nil), (*capture.Refusal)(nil), (*capture.SeenName)(nil), (*capture.StoredPerson)(nil), (*capture.Submission)(nil),
+			(*capture.Refusal)(nil), (*capture.SeenName)(nil), (*capture.StoredPerson)(nil), (*capture.Submission)(nil),
 			(*capture.V1Error)(nil), (*capture.V1Headers)(nil),
 		}}.check(t)
 }

@@ -113,7 +113,7 @@ func (rd *Reader) listPropertyDefinitions(c *frame.Call) (any, error) {
 		}
 		owner = owners[i]
 	}
-	q := capture.PropertyQuery{
+	q := capture.NameQuery{
 		Search: v.Text("search"), Names: v.Texts("properties"), Numerical: v.OptionalBool("is_numerical"), Flag: v.OptionalBool("is_feature_flag"),
 		Excluded: v.Texts("excluded_properties"), ExcludeCore: v.Bool("exclude_core_properties"),
 	}
@@ -240,7 +240,7 @@ func (rd *Reader) listEventDefinitions(c *frame.Call) (any, error) {
 		Search: v.Text("search"), Custom: kind == "event_custom", System: kind == "event_posthog", Names: v.Texts("names"), Order: v.Text("ordering"),
 	}
 	if v.Bool("exclude_stale") {
-		q.Since = capture.StaleCutoff(rd.now())
+		q.ActiveAt = rd.now()
 	}
 	names, descriptions, err := rd.definedNames(c.Ctx, c.Project(), capture.SeenEvent)
 	if err != nil {

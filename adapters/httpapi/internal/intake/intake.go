@@ -92,7 +92,7 @@ func (s *Service) ingest(w http.ResponseWriter, r *http.Request, l *admission.Le
 	if err != nil {
 		return err
 	}
-	o.SentAt, o.Reserve = capture.QuerySentAt(q.sentAt), l.Acquire
+	o.SentAt, o.Reserve = q.sentAt, l.Acquire
 	submission, err := capture.Decode(text, o)
 	if err != nil {
 		return err
