@@ -150,16 +150,9 @@ func (db *DB) Reload() error {
 	return db.reload()
 }
 
-// HasChanged reports whether the file differs from the one of the last attempt: it was replaced,
-// written to, removed or created. It costs one stat call, and returns false after Close.
-func (db *DB) HasChanged() bool {
-	db = db.orEmpty()
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	return db.hasChanged()
-}
-
-// Refresh reloads the file if it has changed. It reports a bad file only once until it changes.
+// Refresh reloads the file if it differs from the one of the last attempt: it was replaced, written
+// to, removed or created. It reports a bad file only once until it changes. If the file is
+// unchanged, it costs one stat call.
 func (db *DB) Refresh() (reloaded bool, err error) {
 	db = db.orEmpty()
 	db.mu.Lock()
@@ -247,10 +240,6 @@ func (db *DB) reload() error {
 	return nil
 }
 
-// Properties are the known values of the seven $geoip_ properties, all
-// strings.
-type Properties = map[string]any
-
 // field is one of the seven properties and the function that reads it from a record.
 type field struct {
 	name string
@@ -270,12 +259,12 @@ var fields = [...]field{
 }
 
 // properties returns the properties in a record, or nil if it contains no value for them.
-func properties(r *geoip2.City) Properties {
-	var p Properties
+func properties(r *geoip2.City) map[string]any {
+	var p map[string]any
 	for _, f := range fields {
 		if value := f.text(r); value != "" {
 			if p == nil {
-				p = make(Properties, len(fields))
+				p = make(map[string]any, len(fields))
 			}
 			p[f.name] = value
 		}

@@ -20,7 +20,7 @@ const (
 
 // answer is the cached result for an address.
 type answer struct {
-	place   Properties
+	place   map[string]any
 	details [][2]string
 	has     parts
 }

@@ -21,14 +21,14 @@ func TestDetails_12_1_Source(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, when := range []string{"cold", "remembered"} {
-			var got Properties
+			var got map[string]any
 			for _, d := range db.Details(prefix.Masked().Addr()) {
 				var value any
 				if err := json.Unmarshal([]byte(d[1]), &value); err != nil {
 					t.Fatalf("%s: %s is no JSON: %s", row.Network, d[0], d[1])
 				}
 				if got == nil {
-					got = Properties{}
+					got = map[string]any{}
 				}
 				got[d[0]] = value
 			}

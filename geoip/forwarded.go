@@ -5,14 +5,6 @@ import (
 	"strings"
 )
 
-// The headers that CallerIP reads, in the canonical form of Go's net/http, so that a header map can
-// be indexed directly. A proxy may drop names with underscores (nginx does unless
-// underscores_in_headers is on).
-const (
-	HeaderForwardedFor = "X-Forwarded-For"
-	HeaderLiteral      = "Http_x_forwarded_for" // HTTP_X_FORWARDED_FOR, as interface §4.4 prints it
-)
-
 const (
 	// maxHops is the maximum number of entries of a header that are read. Real chains have fewer
 	// than ten.
@@ -24,7 +16,7 @@ const (
 // CallerIP returns the address to locate for a request (decision 7). Any client can choose it: use
 // it only for locating. forwardedFor are all lines of X-Forwarded-For and literal all lines of
 // HTTP_X_FORWARDED_FOR, in the order received; literal is only used if forwardedFor is absent or
-// blank. The result is the first valid entry among the first 64 entries, and fromHeader is true; if
+// blank. A proxy may drop names with underscores, as nginx does by default. The result is the first valid entry among the first 64 entries, and fromHeader is true; if
 // there is no valid entry, it is the peer, remote, and fromHeader is false. The address has no
 // zone, and is in IPv4 form if possible. An invalid remote yields the zero Addr. A single address
 // causes no allocation.

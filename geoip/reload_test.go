@@ -91,7 +91,7 @@ func TestRefresh_OncePerChange(t *testing.T) {
 	db, path := copyDB(t)
 	step := func(name string, wantReloaded, wantErr bool) {
 		t.Helper()
-		if changed := db.HasChanged(); changed != (wantReloaded || wantErr) {
+		if changed := db.hasChanged(); changed != (wantReloaded || wantErr) {
 			t.Errorf("%s: Changed is %v", name, changed)
 		}
 		reloaded, err := db.Refresh()
@@ -170,8 +170,8 @@ func TestClose(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	replace(t, path, "country.mmdb")
-	if err := db.Reload(); !errors.Is(err, ErrClosed) || db.HasChanged() {
-		t.Errorf("got %v, changed %v", err, db.HasChanged())
+	if err := db.Reload(); !errors.Is(err, ErrClosed) || db.hasChanged() {
+		t.Errorf("got %v, changed %v", err, db.hasChanged())
 	}
 	if s := db.Stats(); s.Type != "" || s.Lookups != 1 {
 		t.Errorf("stats %+v", s)

@@ -51,11 +51,17 @@ type Server struct {
 	unloggedFailures atomic.Uint64
 }
 
+// The headers with the addresses of a client, in the canonical form of net/http.
+const (
+	forwardedFor        = "X-Forwarded-For"
+	forwardedForLiteral = "Http_x_forwarded_for" // HTTP_X_FORWARDED_FOR, as interface §4.4 prints it
+)
+
 // ClientIP returns the client's address for limits and events. It uses the forwarded address only
 // if a trusted proxy has sent it. If the headers are not valid, it is the address of the peer.
 func (s *Server) ClientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)
-	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
+	if ip := geoip.ClientIP(r.Header[forwardedFor], peer, s.TrustedProxies); ip.IsValid() {
 		return ip
 	}
 	return peer
@@ -65,10 +71,10 @@ func (s *Server) ClientIP(r *http.Request) netip.Addr {
 func (s *Server) LocatedIP(r *http.Request) (netip.Addr, bool) {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if s.StrictGeoIP {
-		ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies)
+		ip := geoip.ClientIP(r.Header[forwardedFor], peer, s.TrustedProxies)
 		return ip, ip.IsValid() && ip != peer
 	}
-	return geoip.CallerIP(r.Header[geoip.HeaderForwardedFor], r.Header[geoip.HeaderLiteral], peer)
+	return geoip.CallerIP(r.Header[forwardedFor], r.Header[forwardedForLiteral], peer)
 }
 
 // IsUUID reports whether s is a UUID in the form with 36 characters.
