@@ -242,7 +242,7 @@ func TestRemote_TrackEvent(t *testing.T) {
 				t.Errorf("%s is taken", name)
 			}
 		}
-		if s := c.Stats(); s.Dropped[remote.DropInvalid] != 5 || s.Waiting != 2 {
+		if s := c.Stats(); s.Dropped["invalid"] != 5 || s.Waiting != 2 {
 			t.Errorf("%+v", s)
 		}
 		now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")

@@ -28,7 +28,7 @@ type Config struct {
 
 	// Offline disables all network requests: flags come from the copy, or from Bundle if there is
 	// no copy, and do not change. AskServer has no effect, and AskAll fails. No exposures are sent;
-	// events passed to Track are dropped without an error, and counted (DropOffline).
+	// events passed to Track are dropped without an error, and counted (Stats.Dropped).
 	Offline bool
 
 	// Dir is the folder of the copy of the last good definitions; the file's name is derived from

@@ -50,7 +50,7 @@ func TestConfig_Offline(t *testing.T) {
 	if err := errors.Join(c.Flush(ctx), c.Close(ctx)); err != nil {
 		t.Error(err)
 	}
-	if s := c.Stats(); s.Sent+s.Retries != 0 || s.Waiting != 0 || len(s.Dropped) != 1 || s.Dropped[remote.DropOffline] != 1 {
+	if s := c.Stats(); s.Sent+s.Retries != 0 || s.Waiting != 0 || len(s.Dropped) != 1 || s.Dropped["offline"] != 1 {
 		t.Errorf("%+v", s)
 	}
 	if st := c.Status(); st.From != remote.FromBundle || st.Failures != 0 || st.LastError != nil {

@@ -7,18 +7,15 @@ import (
 	"time"
 )
 
-// DropReason is the reason why an event was not sent.
-type DropReason string
-
-// The reasons.
+// The reasons why an event was not sent, see Stats.
 const (
-	DropQueueFull DropReason = "queue_full" // the queue was full
-	DropTooLarge  DropReason = "too_large"  // the event exceeds 900 KiB ([ErrTooLarge]), or the server rejects it as too large on its own
-	DropInvalid   DropReason = "invalid"    // it has no id or no name, or cannot be encoded as JSON
-	DropRejected  DropReason = "refused"    // the server responded with 4xx or a redirect
-	DropRetries   DropReason = "retries"    // all MaxRetries retries failed
-	DropClosed    DropReason = "closed"     // it was still queued at Close, or was added later
-	DropOffline   DropReason = "offline"    // Config.Offline is set
+	dropQueueFull = "queue_full"
+	dropTooLarge  = "too_large"
+	dropInvalid   = "invalid"
+	dropRejected  = "refused"
+	dropRetries   = "retries"
+	dropClosed    = "closed"
+	dropOffline   = "offline"
 )
 
 // ErrQueueFull is returned for an event that is dropped because the queue is full.
@@ -31,7 +28,16 @@ var ErrDropped = errors.New("remote: events were dropped")
 type Stats struct {
 	Sent, Retries         uint64 // Retries counts further attempts to send a batch
 	Waiting, WaitingBytes int    // including the batch in transit
-	Dropped               map[DropReason]uint64
+	// Dropped has the events that were not sent, by reason:
+	//
+	//	queue_full  the queue was full
+	//	too_large   the event exceeds 900 KiB ([ErrTooLarge]), or the server rejects it as too large on its own
+	//	invalid     it has no id or no name, or cannot be encoded as JSON
+	//	refused     the server responded with 4xx or a redirect
+	//	retries     all MaxRetries retries failed
+	//	closed      it was still queued at Close, or was added later
+	//	offline     Config.Offline is set
+	Dropped map[string]uint64
 }
 
 // batchEvents and batchBytes (of JSON) are the limits of a batch (capture §14.3).
@@ -63,14 +69,14 @@ type queue struct {
 	finished   uint64 // of accepted, the events that were sent or dropped
 	sent       uint64
 	lost       uint64 // of finished, the events that were dropped
-	dropped    map[DropReason]uint64
+	dropped    map[string]uint64
 	progressed chan struct{} // closed and replaced when finished grows
 }
 
 func newQueue(maxEvents, maxBytes int) *queue {
 	return &queue{
 		maxEvents: maxEvents, maxBytes: maxBytes, wake: make(chan struct{}, 1),
-		dropped: map[DropReason]uint64{}, progressed: make(chan struct{}),
+		dropped: map[string]uint64{}, progressed: make(chan struct{}),
 	}
 }
 
@@ -87,10 +93,10 @@ func (q *queue) add(body []byte) error {
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		q.dropped[DropClosed]++
+		q.dropped[dropClosed]++
 		return errClosed
 	case len(q.waiting) >= q.maxEvents || q.bytes+len(body) > q.maxBytes:
-		q.dropped[DropQueueFull]++
+		q.dropped[dropQueueFull]++
 		q.signal()
 		return ErrQueueFull
 	}
@@ -104,7 +110,7 @@ func (q *queue) add(body []byte) error {
 }
 
 // drop counts an event that is dropped without having been in the queue.
-func (q *queue) drop(why DropReason) {
+func (q *queue) drop(why string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.dropped[why]++
@@ -132,7 +138,7 @@ func (q *queue) next(limit int, interval time.Duration) (batch []item, wait time
 }
 
 // finish removes the first n events: as sent if why is empty, and as dropped otherwise.
-func (q *queue) finish(n int, why DropReason) {
+func (q *queue) finish(n int, why string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range q.waiting[:n] {

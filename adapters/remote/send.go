@@ -79,11 +79,11 @@ func (s *sender) run() {
 		s.last = err
 		switch {
 		case v == verdictHalve:
-			s.queue.finish(1, DropTooLarge)
+			s.queue.finish(1, dropTooLarge)
 		case v == verdictReject:
-			s.queue.finish(len(batch), DropRejected)
+			s.queue.finish(len(batch), dropRejected)
 		case s.client.config.MaxRetries >= 0 && again >= s.client.config.MaxRetries:
-			s.queue.finish(len(batch), DropRetries)
+			s.queue.finish(len(batch), dropRetries)
 		default:
 			s.pause(max(s.backoff(again), min(retryAfter, maxServerWait)), false)
 			again++
@@ -93,7 +93,7 @@ func (s *sender) run() {
 		again = 0
 	}
 	if s.unsent = s.queue.stats().Waiting; s.unsent > 0 {
-		s.queue.finish(s.unsent, DropClosed)
+		s.queue.finish(s.unsent, dropClosed)
 	}
 	s.logDrops(true)
 }
@@ -134,9 +134,9 @@ func (s *sender) logDrops(final bool) time.Duration {
 	now := s.queue.stats()
 	now.Retries = s.retries.Load()
 	var attrs []slog.Attr
-	for _, why := range []DropReason{DropQueueFull, DropTooLarge, DropInvalid, DropRejected, DropRetries, DropClosed} {
+	for _, why := range []string{dropQueueFull, dropTooLarge, dropInvalid, dropRejected, dropRetries, dropClosed} {
 		if n := now.Dropped[why] - s.logged.Dropped[why]; n > 0 {
-			attrs = append(attrs, slog.Uint64("dropped_"+string(why), n))
+			attrs = append(attrs, slog.Uint64("dropped_"+why, n))
 		}
 	}
 	if n := now.Retries - s.logged.Retries; n > 0 {

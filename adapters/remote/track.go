@@ -99,11 +99,11 @@ func isUUID(text string) bool {
 // that they are the same in every attempt (capture §14.1). It modifies the properties.
 func (c *Client) enqueue(e Event) error {
 	if err := e.fault(); err != nil {
-		c.queue.drop(DropInvalid)
+		c.queue.drop(dropInvalid)
 		return err
 	}
 	if c.config.Offline && !c.ended.Load() {
-		c.queue.drop(DropOffline)
+		c.queue.drop(dropOffline)
 		return nil
 	}
 	p := e.Properties
@@ -120,11 +120,11 @@ func (c *Client) enqueue(e Event) error {
 	}
 	body, err := json.Marshal(sentEvent{e.UUID, e.Name, e.DistinctID, at.Format("2006-01-02T15:04:05.000Z"), p})
 	if err != nil {
-		c.queue.drop(DropInvalid)
+		c.queue.drop(dropInvalid)
 		return fmt.Errorf("remote: the event %q cannot be written as JSON: %w", e.Name, err)
 	}
 	if len(body) > maxEvent(e.Name) {
-		c.queue.drop(DropTooLarge)
+		c.queue.drop(dropTooLarge)
 		return ErrTooLarge
 	}
 	return c.queue.add(body)

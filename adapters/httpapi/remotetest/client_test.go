@@ -74,7 +74,7 @@ func TestRemote_Redirects(t *testing.T) {
 		c := h.client(t, nil)
 		track(t, c, 0, 1)
 		_ = c.Flush(ctx)
-		if s := c.Stats(); s.Sent != want || s.Dropped[remote.DropRejected] != 1-want || uint64(len(h.stored(t))) != want {
+		if s := c.Stats(); s.Sent != want || s.Dropped["refused"] != 1-want || uint64(len(h.stored(t))) != want {
 			t.Errorf("%d: %+v, %d stored", status, s, len(h.stored(t)))
 		}
 	}

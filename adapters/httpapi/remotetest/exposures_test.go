@@ -197,7 +197,7 @@ func TestRemote_10_3_FullQueue(t *testing.T) {
 	if diff := cmp.Diff(map[any]int{"on": 1, "off": 1}, got); diff != "" {
 		t.Errorf("exposures (-want +got)\n%s", diff)
 	}
-	if s := c.Stats(); s.Sent != 2 || s.Dropped[remote.DropQueueFull] != 3 || s.Waiting != 0 {
+	if s := c.Stats(); s.Sent != 2 || s.Dropped["queue_full"] != 3 || s.Waiting != 0 {
 		t.Errorf("%+v", s)
 	}
 }
