@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 // Submission is the decoded body of one request: its events as the client sent them.
@@ -205,5 +206,5 @@ func PersonID(projectID int64, distinctID string) UUID {
 // nameID returns the UUID of version 5 of a project's number and a name.
 func nameID(namespace UUID, projectID int64, suffix string) UUID {
 	name := append(strconv.AppendInt(make([]byte, 0, 128), projectID, 10), ':')
-	return wire.UUID5(namespace, append(name, suffix...))
+	return ids.OfName(namespace, append(name, suffix...))
 }

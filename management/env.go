@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 // Env is the environment of a package's services: the store with its transactions of type T, the
@@ -40,7 +40,7 @@ func (d *Env[T]) StoreNow(tx T) (time.Time, error) {
 // NewID returns a new id.
 func (d *Env[T]) NewID() string {
 	if d.IDs == nil {
-		return wire.RandomUUID()
+		return ids.Random()
 	}
 	return d.IDs()
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,17 +55,5 @@ func TestJobs(t *testing.T) {
 	}
 	if want := "schedules 2 1, exports 1 0, deletions 2 0, mails 0 1, issues 0 0, alerts 0 1, rollouts 0 0, webhooks 0 1, backups 0 0"; strings.Join(got, ", ") != want {
 		t.Errorf("%q, want %s", got, want)
-	}
-}
-
-// A dead letter that no stream has given cannot be returned to it.
-func TestDeadLetter_OfNoStream(t *testing.T) {
-	t.Parallel()
-	for _, d := range []*DeadLetter{nil, {}, {ID: "1"}} {
-		for _, do := range []func(context.Context) error{d.Requeue, d.Delete} {
-			if err := do(t.Context()); !errors.Is(err, errNoLetter) {
-				t.Errorf("%+v: %v", d, err)
-			}
-		}
 	}
 }

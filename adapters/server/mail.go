@@ -58,18 +58,6 @@ func (p *parts) openMail(c *rooms.Config) error {
 	return nil
 }
 
-// CheckSMTPURL returns an error if text is not valid as SMTP.URL.
-func CheckSMTPURL(text string) error {
-	_, err := smtpmail.ParseURL(text)
-	return err
-}
-
-// CheckResolver returns an error if address is not valid as Options.DNSResolver.
-func CheckResolver(address string) error {
-	_, err := dnstxt.New(address)
-	return err
-}
-
 // mailPoll is the interval of checks of the outbox without a signal: another server with the same
 // database may have added a mail.
 const mailPoll = time.Minute

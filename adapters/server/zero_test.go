@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -20,7 +18,7 @@ import (
 // A Server that Open did not create, such as the nil that is returned with an error, does not
 // panic.
 func TestZero(t *testing.T) {
-	for name, handle := range map[string]any{"nil": (*server.Server)(nil), "zero": &server.Server{}, "no dead letter": (*server.DeadLetter)(nil), "a zero dead letter": &server.DeadLetter{}} {
+	for name, handle := range map[string]any{"nil": (*server.Server)(nil), "zero": &server.Server{}} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {
 			callZero(t, name+" "+v.Type().Method(i).Name, v.Method(i))
@@ -59,34 +57,6 @@ func TestServer_NoContext(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("Run ended without an error, and nobody has asked it to")
 	}
-	if err := server.DeadLetters(noContext, server.Stream{URL: refusingBroker(t)}, nil); err == nil {
-		t.Error("there are dead letters without a stream")
-	}
-}
-
-// refusingBroker returns the address of a NATS broker that rejects every connection immediately.
-func refusingBroker(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(c, "INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"proto\":1,\"max_payload\":1048576}\r\n")
-			_, _ = c.Read(make([]byte, 4096))
-			_, _ = io.WriteString(c, "-ERR 'Authorization Violation'\r\n")
-			_ = c.Close()
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
-	return "nats://" + l.Addr().String()
 }
 
 // callZero calls a function with zero values, with a context that soon ends and with nil.

@@ -3,8 +3,8 @@
 //
 // There is one implementation of each: [AppendQuoted] and [AppendFloat] write strings and numbers;
 // [Encode] and [Decode] are encoding/json without the escapes for HTML and with numbers as
-// json.Number; [Special] and [Unescape] are the parts that scanners of JSON share; [ParseUUID],
-// [NewUUID7] and related functions handle ids.
+// json.Number; [Special] and [Unescape] are the parts that scanners of JSON share; [ParseUUID]
+// and [NewUUID7] handle ids.
 //
 // The package is a leaf: it imports no other package of this repository, does no I/O, and contains
 // no logic of flags or events. It is in the module of flags because that module needs it and must

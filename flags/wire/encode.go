@@ -5,8 +5,17 @@ import (
 	"encoding/json"
 )
 
-// Encode is like json.Marshal without the escapes for HTML.
-func Encode(v any) (json.RawMessage, error) { return encode(v, "") }
+// Encode is like json.Marshal without the escapes for HTML. It writes v with an encoder, since
+// json.Marshal cannot disable them, and removes the encoder's line break.
+func Encode(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
 
 // MustEncode is like [Encode] for values that always have a form in JSON. It panics if v has no
 // such form.
@@ -16,29 +25,6 @@ func MustEncode(v any) json.RawMessage {
 		panic(err)
 	}
 	return text
-}
-
-// Indent is like [Encode] for output that people read: indented by two spaces, with a line break at
-// the end.
-func Indent(v any) (string, error) {
-	text, err := encode(v, "  ")
-	if err != nil {
-		return "", err
-	}
-	return string(append(text, '\n')), nil
-}
-
-// encode writes v with an encoder, since json.Marshal cannot disable the escapes for HTML, and
-// removes the encoder's line break.
-func encode(v any, indent string) (json.RawMessage, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // Decode reads the JSON value at the beginning of text into v like json.Unmarshal, but decodes

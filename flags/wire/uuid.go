@@ -2,7 +2,6 @@ package wire
 
 import (
 	"crypto/rand"
-	"crypto/sha1"
 	"encoding/hex"
 	"time"
 )
@@ -69,13 +68,6 @@ func ParseUUID(s string) (UUID, bool) {
 	return u, err == nil
 }
 
-// RandomUUID returns a random UUID of version 4.
-func RandomUUID() string {
-	var u UUID
-	_, _ = rand.Read(u[:]) // never fails
-	return u.version(4).String()
-}
-
 // NewUUID7 returns a random UUID of version 7 with the time t.
 func NewUUID7(t time.Time) UUID {
 	var random [10]byte
@@ -91,18 +83,6 @@ func UUID7(t time.Time, random [10]byte) (u UUID) {
 		u[i] = byte(ms >> (40 - 8*i))
 	}
 	copy(u[6:], random[:])
-	return u.version(7)
-}
-
-// UUID5 returns the UUID of version 5 of a name in a namespace. It is deterministic.
-func UUID5(namespace UUID, name []byte) UUID {
-	of := make([]byte, 0, 128)
-	sum := sha1.Sum(append(append(of, namespace[:]...), name...))
-	return UUID(sum[:16]).version(5)
-}
-
-// version returns u with the version n and the variant of RFC 9562.
-func (u UUID) version(n byte) UUID {
-	u[6], u[8] = u[6]&0x0f|n<<4, u[8]&0x3f|0x80
+	u[6], u[8] = u[6]&0x0f|0x70, u[8]&0x3f|0x80 // the version and the variant of RFC 9562
 	return u
 }

@@ -5,7 +5,7 @@ package main
 const (
 	mostFiles      = 55
 	leastTests     = 0.75
-	mostStable     = 731
+	mostStable     = 700
 	mostOthers     = 885
 	mostBackwards  = 10
 	mostExceptions = 0

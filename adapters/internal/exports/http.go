@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
@@ -321,7 +322,7 @@ func (e *endpoint) steps() []func(context.Context) error {
 		},
 		func(ctx context.Context) error {
 			var event bytes.Buffer
-			row := []any{wire.RandomUUID(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
+			row := []any{ids.Random(), testName, testName, time.Now().UTC(), json.RawMessage(`{"$process_person_profile":false}`)}
 			if _, err := appendEvent(&event, row, []int{0, 1, 2, 3, 4, -1}); err != nil {
 				return err
 			}

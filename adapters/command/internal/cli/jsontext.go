@@ -9,6 +9,19 @@ import (
 	"strings"
 )
 
+// Indent encodes a value as JSON that people read: indented by two spaces, without the escapes for
+// HTML, with a line break at the end.
+func Indent(v any) (string, error) {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
 // NextText returns the offset of the next token of a JSON document, at or after from, that is
 // neither a comma nor a colon.
 func NextText(data []byte, from int64) int64 {

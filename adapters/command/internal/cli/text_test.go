@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -91,5 +92,14 @@ func TestJSONError(t *testing.T) {
 		if got := JSONError("f.json", []byte(text), err).Error(); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
+	}
+}
+
+func TestIndent(t *testing.T) {
+	if got, err := Indent(map[string]any{"a": []string{"<&>"}}); err != nil || got != "{\n  \"a\": [\n    \"<&>\"\n  ]\n}\n" {
+		t.Errorf("%q (%v)", got, err)
+	}
+	if got, err := Indent(math.Inf(1)); err == nil || got != "" {
+		t.Errorf("%q", got)
 	}
 }

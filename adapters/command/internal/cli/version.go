@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // Version prints the version and the build information of the binary.
@@ -62,7 +60,7 @@ func version(_ context.Context, p *Program, args []string) error {
 	}
 	b := ReadBuild()
 	if *asJSON {
-		text, err := wire.Indent(b)
+		text, err := Indent(b)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 // importKind selects the endpoint for a record of an import.
@@ -24,7 +25,7 @@ var lineNamespace = capture.UUID{0x5b, 0x0e, 0x43, 0xd7, 0x71, 0x1c, 0x4b, 0x9f,
 // lineUUID returns the uuid of an event that has none: a UUID of version 5 (RFC 9562 §5.5) of its
 // text, so that importing it again creates no second event.
 func lineUUID(text []byte) capture.UUID {
-	return wire.UUID5(lineNamespace, text)
+	return ids.OfName(lineNamespace, text)
 }
 
 // readRecord returns the kind of a record, and converts an event into an item of a batch. err is

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const loginHelp = `Usage: bunting login [OPTIONS]
@@ -89,7 +88,7 @@ func writeSignIns(p *cli.Program, s *signIns) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	text, err := wire.Indent(s)
+	text, err := cli.Indent(s)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // defaultServer is the address on which a server listens by default.
@@ -206,7 +205,7 @@ func printAll[T any](ctx context.Context, m *manager, path string, show func(lis
 
 // printJSON prints a value as JSON.
 func (m *manager) printJSON(v any) error {
-	text, err := wire.Indent(v)
+	text, err := cli.Indent(v)
 	if err != nil {
 		return err
 	}

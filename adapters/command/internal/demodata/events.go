@@ -12,7 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 const (
@@ -243,7 +243,7 @@ func (p *person) add(name, more string, at time.Time, properties map[string]any)
 	}
 	of := strings.Join([]string{p.id, name, more}, " ")
 	p.counts[of]++
-	uuid := wire.UUID5(namespace, []byte(of+" "+strconv.Itoa(p.counts[of])))
+	uuid := ids.OfName(namespace, []byte(of+" "+strconv.Itoa(p.counts[of])))
 	p.events = append(p.events, Event{uuid.String(), name, p.id, Stamp(at), all})
 }
 

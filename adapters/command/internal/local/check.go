@@ -14,7 +14,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/sdklint"
-	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
@@ -91,7 +90,7 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 	}
 	var out string
 	if *asJSON {
-		out, err = wire.Indent(results)
+		out, err = cli.Indent(results)
 	} else {
 		out = checkText(results)
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
-	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 )
 
 const deadLettersHelp = `Usage: bunting deadletters --stream URL [--stream-creds FILE] [--id ID] list|requeue|drop
@@ -47,21 +48,26 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	if err := settings.CheckStream(*url); err != nil {
 		return cli.BadUsage("deadletters", "--stream: %v", err)
 	}
-	act, ok := map[string]func(*server.DeadLetter) error{
-		"list":    func(d *server.DeadLetter) error { return p.Print(deadLetterLine(d)) },
-		"requeue": func(d *server.DeadLetter) error { return d.Requeue(ctx) },
-		"drop":    func(d *server.DeadLetter) error { return d.Delete(ctx) },
+	act, ok := map[string]func(*natsstream.Stream, *natsstream.DeadLetter) error{
+		"list":    func(_ *natsstream.Stream, d *natsstream.DeadLetter) error { return p.Print(deadLetterLine(d)) },
+		"requeue": func(s *natsstream.Stream, d *natsstream.DeadLetter) error { return s.Requeue(ctx, d) },
+		"drop":    func(s *natsstream.Stream, d *natsstream.DeadLetter) error { return s.Delete(ctx, d) },
 	}[remaining[0]]
 	if !ok {
 		return cli.BadUsage("deadletters", "unknown action %q, must be list, requeue or drop", remaining[0])
 	}
+	stream, err := natsstream.Connect(ctx, natsstream.Config{URL: *url, Creds: *creds})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
 	n := 0
-	err = server.DeadLetters(ctx, server.Stream{URL: *url, Creds: *creds}, func(d *server.DeadLetter) error {
-		if *only != "" && d.ID != *only {
+	err = stream.DeadLetters(ctx, func(d *natsstream.DeadLetter) error {
+		if *only != "" && d.ID.String() != *only {
 			return nil
 		}
 		n++
-		return act(d)
+		return act(stream, d)
 	})
 	switch {
 	case err != nil:
@@ -74,13 +80,20 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	return p.Print(fmt.Sprintf("%d dead letters\n", n))
 }
 
-func deadLetterLine(d *server.DeadLetter) string {
-	timestamp := d.At.UTC().Format(time.RFC3339)
+// deadLetterLine describes a dead letter: its events and their projects, or why it cannot be parsed.
+func deadLetterLine(d *natsstream.DeadLetter) string {
+	start := fmt.Sprintf("%s  %s  ", d.ID, d.At.UTC().Format(time.RFC3339))
 	if d.Fault != nil {
-		return fmt.Sprintf("%s  %s  unreadable: %v\n", d.ID, timestamp, d.Fault)
+		return start + fmt.Sprintf("unreadable: %v\n", d.Fault)
 	}
-	line := fmt.Sprintf("%s  %s  %d events  project", d.ID, timestamp, d.Events)
-	for _, id := range d.Projects { // a few at most: they share a message
+	events, projects := 0, []int64{} // a few at most: they share a message
+	for _, b := range d.Batches {
+		events += len(b.Events)
+		projects = append(projects, b.ProjectID)
+	}
+	slices.Sort(projects)
+	line := start + fmt.Sprintf("%d events  project", events)
+	for _, id := range slices.Compact(projects) {
 		line += fmt.Sprintf(" %d", id)
 	}
 	return line + "\n"

@@ -13,7 +13,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/command/internal/flagsdiff"
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const diffHelp = `Usage: bunting diff [OPTIONS] A B
@@ -241,5 +240,5 @@ func (d *diffCommand) json() (string, error) {
 	for _, t := range d.diff.Totals() {
 		out.Changes = append(out.Changes, total{t, d.examples[t.Key]})
 	}
-	return wire.Indent(out)
+	return cli.Indent(out)
 }

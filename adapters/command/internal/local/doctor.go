@@ -11,7 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
@@ -70,7 +69,7 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	out := ""
 	if asJSON {
-		out, err = wire.Indent(found)
+		out, err = cli.Indent(found)
 	} else {
 		for _, f := range found {
 			out += fmt.Sprintf("%-8s %-9s %s\n", f.Level, f.Check, f.Text)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // evalResult is the result that eval prints.
@@ -91,7 +90,7 @@ func (r *evalResult) tracesJSON() (string, error) {
 	for i := range r.list {
 		traces[i] = r.trace(r.list[i].Key)
 	}
-	return wire.Indent(traces)
+	return cli.Indent(traces)
 }
 
 // answer is the v2 response of §9.6, with the flags that are undecided.
@@ -149,5 +148,5 @@ func (r *evalResult) answerJSON() (string, error) {
 		}
 		a.Flags[d.Key] = f
 	}
-	return wire.Indent(a)
+	return cli.Indent(a)
 }

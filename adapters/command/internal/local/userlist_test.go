@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
-	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // listedUsers returns the distinct ids of a list, and the error at its end.
@@ -86,13 +87,16 @@ func TestUserList_Errors(t *testing.T) {
 // be read.
 func TestDeadLetters_Lines(t *testing.T) {
 	t.Parallel()
+	const id = "00000000-0000-0000-0000-000000000000"
 	at := time.Date(2026, 3, 31, 14, 0, 0, 0, time.FixedZone("", 7200))
 	for _, c := range []struct {
-		letter server.DeadLetter
+		letter natsstream.DeadLetter
 		want   string
 	}{
-		{server.DeadLetter{ID: "x", At: at, Events: 3, Projects: []int64{1, 20}}, "x  2026-03-31T12:00:00Z  3 events  project 1 20\n"},
-		{server.DeadLetter{ID: "x", At: at, Fault: errors.New("damaged")}, "x  2026-03-31T12:00:00Z  unreadable: damaged\n"},
+		{natsstream.DeadLetter{At: at, Batches: []*capture.Batch{
+			{ProjectID: 20, Events: make([]capture.Event, 1)}, {ProjectID: 1, Events: make([]capture.Event, 2)}, {ProjectID: 20},
+		}}, id + "  2026-03-31T12:00:00Z  3 events  project 1 20\n"},
+		{natsstream.DeadLetter{At: at, Fault: errors.New("damaged")}, id + "  2026-03-31T12:00:00Z  unreadable: damaged\n"},
 	} {
 		if got := deadLetterLine(&c.letter); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

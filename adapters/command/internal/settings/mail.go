@@ -5,7 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/adapters/internal/dnstxt"
+	"github.com/bunting-flags/bunting/adapters/internal/smtpmail"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -25,7 +26,8 @@ var mailSettings = []setting{
 			if c.SMTP.URL = v[0]; v[0] == "" {
 				return nil
 			}
-			return server.CheckSMTPURL(v[0])
+			_, err := smtpmail.ParseURL(v[0])
+			return err
 		}},
 	{"smtp-password-file", text, "FILE", []string{""}, "file with the password of the user of --smtp-url, so that the URL does not contain it",
 		func(c *Config, v []string) error { c.SMTP.PasswordFile = v[0]; return nil }},
@@ -36,7 +38,8 @@ var mailSettings = []setting{
 			if c.DNSResolver = v[0]; v[0] == "" {
 				return nil
 			}
-			return server.CheckResolver(v[0])
+			_, err := dnstxt.New(v[0])
+			return err
 		}},
 	{"domain-challenge-host", text, "NAME", []string{organizations.DefaultChallengeHost}, "prefix of a domain in the name of its TXT record",
 		func(c *Config, v []string) error { c.ChallengeHost = v[0]; return nil }},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 	"github.com/bunting-flags/bunting/management"
 )
 
@@ -145,7 +145,7 @@ func (s *Server) nameRequest(r *http.Request) string {
 			return id
 		}
 	}
-	return wire.RandomUUID()
+	return ids.Random()
 }
 
 func isRequestID(s string) bool {

@@ -63,5 +63,13 @@ func pretty(raw json.RawMessage) (string, error) {
 	if err := wire.Decode(raw, &value); err != nil {
 		return "", err
 	}
-	return wire.Indent(value)
+	text, err := wire.Encode(value)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return "", err
+	}
+	return out.String() + "\n", nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/internal/ids"
 	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
@@ -239,7 +239,7 @@ func (s *Service) requestID(r *http.Request) string {
 	if x := frame.ExchangeOf(r.Context()); x != nil && frame.IsUUID(x.ID) {
 		return x.ID
 	}
-	return wire.RandomUUID()
+	return ids.Random()
 }
 
 // minimal responds without authentication and without flags (§9.1).
