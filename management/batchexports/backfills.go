@@ -19,8 +19,8 @@ const maxBackfillRuns = 10_000
 // maxBackfills is the greatest number of backfills of an export that have not ended.
 const maxBackfills = 100
 
-// BackfillFields are the fields of a new backfill.
-var BackfillFields = management.Fields{
+// backfillFields are the fields of a new backfill.
+var backfillFields = management.Fields{
 	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a time zone, or a date without time for daily and weekly exports; null: from the beginning"},
 	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a time zone, or a date without time for daily and weekly exports; null: until now"},
 }
@@ -105,7 +105,7 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 // time, persons by the time when they were first seen, sessions by the time of their last event.
 // Without start_at, the whole range is one run.
 func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id string, body management.Body) (*exportBackfillID, error) {
-	v, err := BackfillFields.Change(body)
+	v, err := backfillFields.Change(body)
 	if err != nil {
 		return nil, err
 	}

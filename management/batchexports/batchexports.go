@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// Fields are the writable fields of an export.
-var Fields = management.Fields{
+// exportFields are the writable fields of an export.
+var exportFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 1000},
 	{Name: "model", Type: management.Choice, Null: true, Choices: []string{modelEvents, modelPersons, modelSessions}, Custom: true, Help: "type of data to export, events by default"},
 	{Name: "destination", Type: management.Any, Required: true, Custom: true, Help: "object with type (S3, Postgres, HTTP or Files) and config with its settings"},
@@ -32,8 +32,8 @@ var exportProjectFields = management.Fields{
 	{Name: "project_id", Type: management.Int, Null: true},
 }
 
-// UnpauseFields are the fields of Unpause.
-var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "true: also export data from while the export was paused"}}
+// unpauseFields are the fields of Unpause.
+var unpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "true: also export data from while the export was paused"}}
 
 // New returns a Service.
 func New(c Config) *Service {
@@ -46,7 +46,7 @@ func New(c Config) *Service {
 // only the organization. Deleted exports are hidden.
 func (s Service) resource() resource.Resource[management.Tx, exportRecord, batchExport] {
 	return resource.NewResource(&s.Env, resource.Spec[management.Tx, exportRecord, batchExport]{
-		Kind: kindBatchExport, ActivityScope: "BatchExport", Fields: Fields, NewestFirst: true,
+		Kind: kindBatchExport, ActivityScope: "BatchExport", Fields: exportFields, NewestFirst: true,
 		Header: func(_ *management.Scope, e *exportRecord) resource.RecordHeader {
 			return resource.RecordHeader{
 				Parent: management.ProjectParent(e.Team), ID: e.ID, Title: e.Name, Other: e.Organization, Unique: e.ID,

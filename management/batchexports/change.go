@@ -221,7 +221,7 @@ func (s Service) Pause(ctx context.Context, scope *management.Scope, id string) 
 // exports the data that have arrived since the last run. It covers them by ingestion time, so that
 // the backfill and the schedule together omit and repeat no event.
 func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string, b management.Body) (*pauseState, error) {
-	v, err := UnpauseFields.Change(b)
+	v, err := unpauseFields.Change(b)
 	if err != nil {
 		return nil, err
 	}

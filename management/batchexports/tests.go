@@ -11,8 +11,8 @@ import (
 // exportStepField is the index of the step to perform.
 var exportStepField = management.Field{Name: "step", Type: management.Int, MaxValue: 100, Help: "index of the step of the test, from 0"}
 
-// TestFields are the fields of a test: those of an export, and the step.
-var TestFields = append(append(management.Fields{}, Fields...), exportStepField)
+// testFields are the fields of a test: those of an export, and the step.
+var testFields = append(append(management.Fields{}, exportFields...), exportStepField)
 
 // ExportTest is a step of a test with its result.
 type ExportTest struct {
@@ -47,7 +47,7 @@ func (s Service) Tests(destinationType string) *ExportTests {
 // TestNew performs a step of the test of an export that does not exist yet.
 func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, error) {
 	e := newExport()
-	v, err := Fields.Create(b)
+	v, err := exportFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b
 	if err != nil {
 		return nil, err
 	}
-	v, err := Fields.Change(b)
+	v, err := exportFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b
 
 // test applies the values of a body to e and performs the step that the body selects.
 func (s Service) test(ctx context.Context, e *exportRecord, v management.Values, b management.Body) (*ExportTest, error) {
-	resource.Apply(Fields, v, e)
+	resource.Apply(exportFields, v, e)
 	if err := e.set(v); err != nil {
 		return nil, err
 	}

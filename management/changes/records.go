@@ -79,11 +79,11 @@ var RequestEdits = management.Fields{
 	{Name: "note", Type: management.Text, Blank: true, MaxLength: storedflags.MaxNote, Help: "reason for the change, stored with the version and in the activity log"},
 }
 
-// RequestFields are the fields of a new request.
-var RequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "id of the flag"}}, RequestEdits...)
+// requestFields are the fields of a new request.
+var requestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "id of the flag"}}, RequestEdits...)
 
-// VoteFields are the fields of an approval or a rejection.
-var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was reviewed"}}
+// voteFields are the fields of an approval or a rejection.
+var voteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was reviewed"}}
 
 // kindScheduled is the kind of the records of scheduled changes: Parent is the project, Sort the
 // time of the next execution, and Other is pendingChanges until the change has been executed for
@@ -140,8 +140,8 @@ var recurrences = map[string]struct{ months, days int }{
 	"daily": {0, 1}, "weekly": {0, 7}, "monthly": {1, 0}, "yearly": {12, 0},
 }
 
-// ScheduledFields are the writable fields of a scheduled change.
-var ScheduledFields = management.Fields{
+// scheduledFields are the writable fields of a scheduled change.
+var scheduledFields = management.Fields{
 	{Name: "record_id", Type: management.Int, Required: true, Custom: true, Help: "id of the flag"},
 	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
 	{Name: "payload", Type: management.Object, Required: true, Help: "object with operation (update_status, update_rollout, add_release_condition or update_variants) and value"},

@@ -29,7 +29,7 @@ const (
 func newRequests(c *core) (s Requests) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedRequest, ChangeRequest]{
-		Kind: kindChangeRequest, Fields: RequestFields, Changes: RequestEdits, NewestFirst: true,
+		Kind: kindChangeRequest, Fields: requestFields, Changes: RequestEdits, NewestFirst: true,
 		Header: func(scope *management.Scope, r *storedRequest) resource.RecordHeader {
 			p := resource.RecordHeader{ID: strconv.FormatInt(r.ID, 10), Sort: storage.SortNumber(r.ID)}
 			if r.State == requestOpen {

@@ -20,7 +20,7 @@ import (
 func newScheduled(c *core) (s Scheduled) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedChange, ScheduledChange]{
-		Kind: kindScheduled, Fields: ScheduledFields,
+		Kind: kindScheduled, Fields: scheduledFields,
 		Header: func(_ *management.Scope, x *storedChange) resource.RecordHeader {
 			return resource.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
 		},

@@ -1,6 +1,16 @@
 package changes
 
-import "github.com/bunting-flags/bunting/management/internal/storedflags"
+import (
+	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/storedflags"
+)
+
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Request, Scheduled, Vote management.Fields
+}{
+	Request: requestFields, Scheduled: scheduledFields, Vote: voteFields,
+}
 
 // Service manages changes of flags that wait: for their time, or for the approval of other users.
 type Service struct {

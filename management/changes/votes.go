@@ -12,7 +12,7 @@ import (
 )
 
 // Approve records the caller's approval of one revision of an open request. The body contains the
-// revision (VoteFields): the call fails with the code revision_changed if the request has been
+// revision (voteFields): the call fails with the code revision_changed if the request has been
 // edited since. Authors and editors of the request get the error own_change.
 func (s Requests) Approve(ctx context.Context, scope *management.Scope, id string, b management.Body) (*ChangeRequest, error) {
 	return s.vote(ctx, scope, id, b, voteApprove)
@@ -26,7 +26,7 @@ func (s Requests) Reject(ctx context.Context, scope *management.Scope, id string
 
 // vote replaces the caller's earlier vote on the request, if there is one.
 func (s Requests) vote(ctx context.Context, scope *management.Scope, id string, b management.Body, vote string) (*ChangeRequest, error) {
-	values, err := VoteFields.Create(b)
+	values, err := voteFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

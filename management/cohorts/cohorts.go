@@ -71,7 +71,7 @@ func (s Service) Get(ctx context.Context, scope *management.Scope, id string) (*
 // Create creates a cohort. list contains the first members of a static cohort and may be nil. The
 // persons of a dynamic cohort are counted before Create returns.
 func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body, list *MemberList) (*Cohort, error) {
-	v, err := Fields.Create(b)
+	v, err := storedcohorts.Fields.Create(b)
 	if err != nil {
 		return s.resource(nil, false).Create(ctx, scope, b) // reports the errors in the usual order
 	}

@@ -54,9 +54,6 @@ func ViewOf(c *storedcohorts.Cohort) *Cohort {
 	}
 }
 
-// Fields are the writable fields of a cohort. A CSV file with members is passed separately.
-var Fields = storedcohorts.Fields
-
 // storeTx is a transaction of the store.
 type storeTx = definitions.Tx
 

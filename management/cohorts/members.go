@@ -16,17 +16,17 @@ import (
 // maxAdded is the maximum number of persons that one call may add to a static cohort.
 const maxAdded = 1000
 
-// AddFields and RemoveFields are the request bodies that add persons to a static
+// addFields and removeFields are the request bodies that add persons to a static
 // cohort and remove one.
 var (
-	AddFields    = management.Fields{{Name: "person_ids", Type: management.Any, Help: "uuids of persons, at most 1000"}}
-	RemoveFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
+	addFields    = management.Fields{{Name: "person_ids", Type: management.Any, Help: "uuids of persons, at most 1000"}}
+	removeFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
 )
 
-// AddPersons adds persons to a static cohort. The body contains their UUIDs (AddFields), at
+// AddPersons adds persons to a static cohort. The body contains their UUIDs (addFields), at
 // least one and at most 1,000; unknown persons are ignored, but at least one must exist.
 func (s Service) AddPersons(ctx context.Context, scope *management.Scope, id string, b management.Body) (*definitions.SuccessResult, error) {
-	v, err := AddFields.Change(b)
+	v, err := addFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func (s Service) changeMembers(ctx context.Context, scope *management.Scope, id,
 }
 
 // RemovePerson removes a person, with all distinct ids, from a static cohort. The body contains
-// the person's UUID (RemoveFields). It returns a NotFound error if the person does not
+// the person's UUID (removeFields). It returns a NotFound error if the person does not
 // exist or is not in the cohort.
 func (s Service) RemovePerson(ctx context.Context, scope *management.Scope, id string, b management.Body) (*definitions.SuccessResult, error) {
-	v, err := RemoveFields.Change(b)
+	v, err := removeFields.Change(b)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ const (
 	previewTimeout = 5 * time.Second // for reading persons
 )
 
-// PreviewFields and MatchFields are the request bodies of Preview and Match.
+// previewFields and matchFields are the request bodies of Preview and Match.
 var (
-	PreviewFields = management.Fields{{Name: "filters", Type: management.Object, Required: true, Help: "filters of a cohort that is not saved"}}
-	MatchFields   = management.Fields{{Name: "lines", Type: management.TextList, Required: true, Blank: true, Help: "distinct ids, email addresses and UUIDs of persons, at most 1,000"}}
+	previewFields = management.Fields{{Name: "filters", Type: management.Object, Required: true, Help: "filters of a cohort that is not saved"}}
+	matchFields   = management.Fields{{Name: "lines", Type: management.TextList, Required: true, Blank: true, Help: "distinct ids, email addresses and UUIDs of persons, at most 1,000"}}
 )
 
 // cohortPreview is the result of evaluating an unsaved cohort.
@@ -39,7 +39,7 @@ type cohortPreview struct {
 // Preview evaluates the filters of an unsaved dynamic cohort. It reads at most the newest 100,000
 // persons, for at most 5 seconds.
 func (s Service) Preview(ctx context.Context, scope *management.Scope, b management.Body) (*cohortPreview, error) {
-	v, err := PreviewFields.Create(b)
+	v, err := previewFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ type MatchResult struct {
 // person or an e-mail address. At most 1,000 lines are accepted. E-mail addresses are searched
 // among the newest 100,000 persons, for at most 5 seconds.
 func (s Service) Match(ctx context.Context, scope *management.Scope, b management.Body) (*MatchResult, error) {
-	v, err := MatchFields.Create(b)
+	v, err := matchFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // to a dynamic cohort returns an error.
 func (s Service) resource(ids []string, fromFile bool) resource.Resource[storeTx, storedcohorts.Cohort, Cohort] {
 	return resource.NewResource(&s.Env, resource.Spec[storeTx, storedcohorts.Cohort, Cohort]{
-		ActivityScope: storedcohorts.ActivityScope, Fields: Fields, Object: (*storedcohorts.Cohort).AccessObject,
+		ActivityScope: storedcohorts.ActivityScope, Fields: storedcohorts.Fields, Object: (*storedcohorts.Cohort).AccessObject,
 		Body: func(b *management.Body) error { return storedflags.CheckBody(b, flags.CohortPart) },
 		Header: func(_ *management.Scope, c *storedcohorts.Cohort) resource.RecordHeader {
 			return resource.RecordHeader{ID: c.ItemID(), Title: c.Title()}

@@ -6,6 +6,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Add, Cohort, Match, Preview, Remove management.Fields
+}{
+	Add: addFields, Cohort: storedcohorts.Fields, Match: matchFields, Preview: previewFields, Remove: removeFields,
+}
+
 // New creates a Service.
 func New(c Config) *Service {
 	if c.Experiments == nil {

@@ -33,9 +33,9 @@ type Actions struct {
 	resource.Resource[management.Tx, storedAction, action]
 }
 
-// ActionFields are the writable fields of an action. post_to_slack and slack_message_format are
+// actionFields are the writable fields of an action. post_to_slack and slack_message_format are
 // stored and have no effect, because the server has no connection to Slack.
-var ActionFields = management.Fields{
+var actionFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, MaxLength: maxActionName, Help: "unique among the actions that are not deleted"},
 	{Name: "description", Type: management.Text, Blank: true},
 	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
@@ -89,7 +89,7 @@ type actionEdit = resource.Edit[management.Tx, storedAction]
 func newActions(c *core) (s Actions) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAction, action]{
-		Kind: kindAction, ActivityScope: "Action", Fields: ActionFields, Object: (*storedAction).accessObject,
+		Kind: kindAction, ActivityScope: "Action", Fields: actionFields, Object: (*storedAction).accessObject,
 		Header: func(scope *management.Scope, a *storedAction) resource.RecordHeader {
 			p := resource.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
 			// A deleted action does not reserve its name.

@@ -38,8 +38,8 @@ type Alerts struct {
 	resource.Resource[management.Tx, storedAlert, Alert]
 }
 
-// AlertFields are the writable fields of an alert.
-var AlertFields = management.Fields{
+// alertFields are the writable fields of an alert.
+var alertFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, Blank: true, MaxLength: maxAlertName},
 	{Name: "insight", Type: management.Any, Required: true, Custom: true, Help: "id of an insight with a trends query"},
 	{Name: "subscribed_users", Type: management.IntList, Required: true, Custom: true, Help: "ids of the users who are notified; they must be members"},
@@ -80,7 +80,7 @@ type alertEdit = resource.Edit[management.Tx, storedAlert]
 func newAlerts(c *core) (s Alerts) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAlert, Alert]{
-		Kind: kindAlert, ActivityScope: alertScope, Fields: AlertFields, NewestFirst: true,
+		Kind: kindAlert, ActivityScope: alertScope, Fields: alertFields, NewestFirst: true,
 		Header: func(scope *management.Scope, a *storedAlert) resource.RecordHeader {
 			return resource.RecordHeader{ID: a.ID, Title: a.Name, Other: alertsOf(scope.Project.ID, a.Insight), Sort: storage.SortTime(a.Created.Time)}
 		},

@@ -43,8 +43,8 @@ type Annotations struct {
 	resource.Resource[management.Tx, storedAnnotation, Annotation]
 }
 
-// AnnotationFields are the writable fields of an annotation.
-var AnnotationFields = management.Fields{
+// annotationFields are the writable fields of an annotation.
+var annotationFields = management.Fields{
 	{Name: "content", Type: management.Text, Null: true, Blank: true, MaxLength: maxAnnotation},
 	{Name: "date_marker", Type: management.Time, Null: true, Help: "time that the annotation marks"},
 	{Name: "creation_type", Type: management.Choice, Choices: []string{"USR", "GIT"}},
@@ -98,7 +98,7 @@ type Annotation struct {
 func newAnnotations(c *core) (s Annotations) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[management.Tx, storedAnnotation, Annotation]{
-		Kind: kindAnnotation, ActivityScope: "Annotation", Fields: AnnotationFields, NewestFirst: true,
+		Kind: kindAnnotation, ActivityScope: "Annotation", Fields: annotationFields, NewestFirst: true,
 		Header: func(scope *management.Scope, a *storedAnnotation) resource.RecordHeader {
 			id := strconv.FormatInt(a.ID, 10)
 			return resource.RecordHeader{Parent: management.ProjectParent(a.Project), ID: id, Unique: id, Other: scope.Organization.ID, Title: plain.ShortText(a.title()), Hidden: a.Deleted, Sort: a.sort()}

@@ -23,8 +23,8 @@ type collaborator struct {
 	Updated management.Stamp `json:"updated_at"`
 }
 
-// CollaboratorFields are the writable fields of a collaborator.
-var CollaboratorFields = management.Fields{
+// collaboratorFields are the writable fields of a collaborator.
+var collaboratorFields = management.Fields{
 	{Name: "user_uuid", Type: management.UUID, Required: true},
 	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{canView, canEdit}, Help: "must be 37: may edit"},
 }
@@ -82,7 +82,7 @@ func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope
 		if err := d.checkEdit(tx, scope); err != nil {
 			return nil, err
 		}
-		v, err := CollaboratorFields.Create(b)
+		v, err := collaboratorFields.Create(b)
 		switch {
 		case err != nil:
 			return nil, err

@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
-// Fields are the writable fields of a dashboard (§4.1.1), and the members of the body that control
+// dashboardFields are the writable fields of a dashboard (§4.1.1), and the members of the body that control
 // how its tiles are created, copied or deleted (§4.1.4).
-var Fields = management.Fields{
+var dashboardFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxDashboardText},
 	{Name: "pinned", Type: management.Bool},
@@ -79,7 +79,7 @@ func (f Filter) match() func(*management.Record) bool {
 // tiles that an operation has changed.
 func (s Dashboards) resource() resource.Resource[management.Tx, dashboardRecord, Dashboard] {
 	return resource.NewResource(&s.Env, resource.Spec[management.Tx, dashboardRecord, Dashboard]{
-		Kind: kindDashboard, ActivityScope: dashboardScope, Fields: Fields, ObjectName: "a dashboard", Body: bodyShape.Body, Object: (*dashboardRecord).accessObject,
+		Kind: kindDashboard, ActivityScope: dashboardScope, Fields: dashboardFields, ObjectName: "a dashboard", Body: bodyShape.Body, Object: (*dashboardRecord).accessObject,
 		Header: func(_ *management.Scope, d *dashboardRecord) resource.RecordHeader {
 			return resource.RecordHeader{ID: strconv.FormatInt(d.ID, 10), Title: d.title(), Sort: d.sort(), Hidden: d.Deleted}
 		},

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
-// InsightFields are the writable fields of an insight.
-var InsightFields = management.Fields{
+// insightFields are the writable fields of an insight.
+var insightFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName},
 	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName, Help: "name that clients derive from the query, shown if there is no name"},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDashboardText},
@@ -29,7 +29,7 @@ var InsightFields = management.Fields{
 // fit it. The dashboards that a body names are applied after the insight is stored.
 func (s Insights) resource() resource.Resource[management.Tx, insightRecord, Insight] {
 	return resource.NewResource(&s.Env, resource.Spec[management.Tx, insightRecord, Insight]{
-		Kind: kindInsight, ActivityScope: "Insight", Fields: InsightFields, ObjectName: "an insight", NewestFirst: true, Object: (*insightRecord).accessObject,
+		Kind: kindInsight, ActivityScope: "Insight", Fields: insightFields, ObjectName: "an insight", NewestFirst: true, Object: (*insightRecord).accessObject,
 		Header: func(_ *management.Scope, i *insightRecord) resource.RecordHeader {
 			return resource.RecordHeader{ID: i.id(), Title: i.title()}
 		},

@@ -9,11 +9,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MoveTileFields are the fields of MoveTile: its own and those of a dashboard (§4.1.6).
-var MoveTileFields = append(management.Fields{
+// moveTileFields are the fields of MoveTile: its own and those of a dashboard (§4.1.6).
+var moveTileFields = append(management.Fields{
 	{Name: "tile", Type: management.Object, Help: "object with the id of the tile"},
 	{Name: "toDashboard", Type: management.Int},
-}, Fields...)
+}, dashboardFields...)
 
 // MoveTile moves a tile to another dashboard and returns the dashboard from which it was moved. If
 // the body has neither tile nor toDashboard, it changes the dashboard like Update.

@@ -2,6 +2,13 @@ package dashboards
 
 import "github.com/bunting-flags/bunting/management"
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Action, Alert, Annotation, Collaborator, Dashboard, Insight, MoveTile, Reorder, SharePassword, Sharing, TemplateJSON management.Fields
+}{
+	Action: actionFields, Alert: alertFields, Annotation: annotationFields, Collaborator: collaboratorFields, Dashboard: dashboardFields, Insight: insightFields, MoveTile: moveTileFields, Reorder: reorderFields, SharePassword: sharePasswordFields, Sharing: sharingFields, TemplateJSON: templateJSONFields,
+}
+
 // Service is the entry point of the package. Its own methods are those of Dashboards, and its
 // fields have the methods of the remaining resources. It may be used concurrently. New creates one.
 type Service struct {

@@ -22,9 +22,9 @@ const (
 	maxNote        = 100 // characters
 )
 
-// SharePasswordFields are the fields of a new password of a link. Spaces around a password are
+// sharePasswordFields are the fields of a new password of a link. Spaces around a password are
 // ignored, here and when a visitor enters it.
-var SharePasswordFields = management.Fields{
+var sharePasswordFields = management.Fields{
 	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, MaxLength: maxPassword, Help: "password with at least 8 characters; by default one is generated"},
 	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: maxNote},
 }
@@ -46,7 +46,7 @@ func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, re
 	if err != nil {
 		return nil, err
 	}
-	v, err := SharePasswordFields.Create(b)
+	v, err := sharePasswordFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

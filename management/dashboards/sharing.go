@@ -35,8 +35,8 @@ type sharing struct {
 	Passwords        []sharePassword `json:"share_passwords"`
 }
 
-// SharingFields are the writable fields of a sharing configuration.
-var SharingFields = management.Fields{
+// sharingFields are the writable fields of a sharing configuration.
+var sharingFields = management.Fields{
 	{Name: "enabled", Type: management.Bool},
 	{Name: "settings", Type: management.Any, Help: "object with whitelabel, noHeader, showInspector, legend, detailed and hideExtraDetails, which are true or false"},
 	{Name: "password_required", Type: management.Bool},
@@ -197,7 +197,7 @@ func (c *sharingRecord) auditView() sharingAudit {
 // UpdateSharing enables or disables sharing, or changes the settings of the link.
 func (s Links) UpdateSharing(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*sharing, error) {
 	return s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
-		v, err := SharingFields.Change(b)
+		v, err := sharingFields.Change(b)
 		if err != nil {
 			return err
 		}

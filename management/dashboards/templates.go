@@ -244,16 +244,16 @@ func readPlannedTile(raw json.RawMessage, path string) (*plannedTile, error) {
 	return p, nil
 }
 
-// TemplateJSONFields are the fields of CreateFromTemplate: its own and those of a dashboard.
-var TemplateJSONFields = append(management.Fields{
+// templateJSONFields are the fields of CreateFromTemplate: its own and those of a dashboard.
+var templateJSONFields = append(management.Fields{
 	{Name: "template", Type: management.Object, Help: "a template with its tiles; without it the dashboard is created from the other fields and has no tiles"},
 	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "has no effect"},
-}, Fields...)
+}, dashboardFields...)
 
 // CreateFromTemplate creates a dashboard from a template in the body. If the body has fields of a
 // dashboard instead, it creates a dashboard without tiles (§4.1.6).
 func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Scope, b management.Body) (*Dashboard, error) {
-	v, err := TemplateJSONFields[1:].Create(b)
+	v, err := templateJSONFields[1:].Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -292,8 +292,8 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Sc
 // hasDashboardFields reports whether a body has a field of a dashboard. The folder does not count,
 // because it is a field of templates too.
 func hasDashboardFields(b management.Body) bool {
-	for i := range Fields {
-		if _, ok := b.Members[Fields[i].Name]; ok && Fields[i].Name != "_create_in_folder" {
+	for i := range dashboardFields {
+		if _, ok := b.Members[dashboardFields[i].Name]; ok && dashboardFields[i].Name != "_create_in_folder" {
 			return true
 		}
 	}

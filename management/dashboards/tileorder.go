@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// ReorderFields are the fields of ReorderTiles (spec/clients.md §4).
-var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles in their new order; tiles that are not listed follow"}}
+// reorderFields are the fields of ReorderTiles (spec/clients.md §4).
+var reorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles in their new order; tiles that are not listed follow"}}
 
 // The size of a tile whose layout does not have one, in columns and rows of the grid.
 const tileWidth, tileHeight = 6, 5
@@ -18,7 +18,7 @@ const tileWidth, tileHeight = 6, 5
 // ReorderTiles places the tiles of a dashboard below each other, in the order of the ids in the
 // body. The order is logged.
 func (s Dashboards) ReorderTiles(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
-	v, err := ReorderFields.Create(b)
+	v, err := reorderFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

@@ -47,15 +47,15 @@ type storedFeature struct {
 	Flag int64 `json:"flag"` // id
 }
 
-// ChangeFields are the fields that can be changed, and Fields are the fields of a new feature.
+// changeFields are the fields that can be changed, and Fields are the fields of a new feature.
 var (
-	ChangeFields = management.Fields{
+	changeFields = management.Fields{
 		{Name: "name", Type: management.Text, Required: true, MaxLength: 200},
 		{Name: "description", Type: management.Text, Blank: true},
 		{Name: "stage", Type: management.Choice, Required: true, Choices: featureStages},
 		{Name: "documentation_url", Type: management.URL, Blank: true, MaxLength: 800},
 	}
-	Fields = append(slices.Clone(ChangeFields), management.Fields{
+	featureFields = append(slices.Clone(changeFields), management.Fields{
 		{Name: "feature_flag_id", Type: management.Int, Null: true, Custom: true, Help: "id of the feature's flag; by default a flag named after the feature is created"},
 		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 	}...)

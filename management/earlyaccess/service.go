@@ -8,6 +8,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Change, Feature management.Fields
+}{
+	Change: changeFields, Feature: featureFields,
+}
+
 // Service manages early access features (§5.5). Each feature has a flag, to which it adds a
 // condition that is on for the persons who enroll themselves.
 type Service struct {
@@ -21,7 +28,7 @@ type featureEdit = resource.Edit[storeTx, storedFeature]
 func New(env management.Env[storeTx]) *Service {
 	s := &Service{stored: storedflags.Store{Env: &env}}
 	s.Resource = resource.NewResource(&env, resource.Spec[storeTx, storedFeature, feature]{
-		Kind: kindFeature, ActivityScope: "EarlyAccessFeature", Fields: Fields, Changes: ChangeFields, NewestFirst: true,
+		Kind: kindFeature, ActivityScope: "EarlyAccessFeature", Fields: featureFields, Changes: changeFields, NewestFirst: true,
 		Header: func(_ *management.Scope, f *storedFeature) resource.RecordHeader {
 			return resource.RecordHeader{ID: f.ID, Title: f.Name, Sort: storage.SortTime(f.Created.Time)}
 		},

@@ -58,8 +58,8 @@ const (
 	maxIssueDescription = 4000
 )
 
-// IssueFields are the writable fields of an issue.
-var IssueFields = management.Fields{
+// issueFields are the writable fields of an issue.
+var issueFields = management.Fields{
 	{Name: "name", Type: management.Text, Blank: true, MaxLength: maxIssueName},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxIssueDescription},
 	{Name: "status", Type: management.Choice, Choices: issueStates, Help: "active, resolved, suppressed or archived"},
@@ -95,7 +95,7 @@ func issueUnique(project int64, fingerprint string) string {
 // issueResource returns the resource of issues. Only Follow creates issues.
 func (c *Config) issueResource() resource.Resource[management.Tx, storedIssue, Issue] {
 	return resource.NewResource(&c.Env, resource.Spec[management.Tx, storedIssue, Issue]{
-		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: IssueFields, NewestFirst: true,
+		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: issueFields, NewestFirst: true,
 		Header: func(scope *management.Scope, i *storedIssue) resource.RecordHeader {
 			return resource.RecordHeader{
 				ID: i.ID, Title: i.Name, Other: issuesOf(scope.Project.ID, i.Status), Sort: storage.SortTime(i.LastSeen.Time), Unique: issueUnique(scope.Project.ID, i.Fingerprint),

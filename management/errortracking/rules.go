@@ -75,14 +75,14 @@ type storedRule struct {
 	Number int64 `json:"number"`
 }
 
-// RuleFields are the writable fields of a rule.
-var RuleFields = management.Fields{
+// ruleFields are the writable fields of a rule.
+var ruleFields = management.Fields{
 	{Name: "filters", Type: management.Object, Required: true, Custom: true, Help: "a property group with filters of type event, feature, person and error_tracking_issue"},
 	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null if unassigned`},
 }
 
-// RuleOrderFields are the fields of ReorderRules.
-var RuleOrderFields = management.Fields{
+// ruleOrderFields are the fields of ReorderRules.
+var ruleOrderFields = management.Fields{
 	{Name: "orders", Type: management.Object, Required: true, Help: "object with the new order_key of each rule, by rule id"},
 }
 
@@ -92,7 +92,7 @@ const ruleKeys = math.MaxInt32
 // ruleResource returns the resource of rules.
 func (c *Config) ruleResource() resource.Resource[management.Tx, storedRule, assignmentRule] {
 	return resource.NewResource(&c.Env, resource.Spec[management.Tx, storedRule, assignmentRule]{
-		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
+		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: ruleFields,
 		Header: func(_ *management.Scope, r *storedRule) resource.RecordHeader {
 			// The keys are shifted so that negative ones are sorted correctly as strings.
 			return resource.RecordHeader{ID: r.ID, Sort: storage.SortNumber(r.OrderKey+ruleKeys) + "/" + storage.SortNumber(r.Number)}
@@ -163,7 +163,7 @@ func (s Service) DeleteRule(ctx context.Context, scope *management.Scope, id str
 
 // ReorderRules sets the order_key of rules. Unknown ids are ignored.
 func (s Service) ReorderRules(ctx context.Context, scope *management.Scope, b management.Body) error {
-	v, err := RuleOrderFields.Create(b)
+	v, err := ruleOrderFields.Create(b)
 	if err != nil {
 		return err
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// DuplicateFields are the fields of the body of Duplicate, CopyFields those of
+// duplicateFields are the fields of the body of Duplicate, copyFields those of
 // CopyToProject (experiments.md §3.7).
 var (
-	DuplicateFields = management.Fields{
+	duplicateFields = management.Fields{
 		{Name: "feature_flag_key", Type: management.Text, Null: true, MaxLength: 400, Help: "key of the flag for the copy, which is created if it does not exist; the key of the experiment's flag by default"},
 		{Name: "name", Type: management.Text, Null: true, MaxLength: 400, Help: "name of the copy; the experiment's name followed by (Copy) by default"},
 	}
-	CopyFields = append(management.Fields{
+	copyFields = append(management.Fields{
 		{Name: "target_team_id", Type: management.Int, Required: true, Help: "id of a project in the organization"},
-	}, DuplicateFields...)
+	}, duplicateFields...)
 )
 
 // copiedExperiment is a copy in another project, with warnings about the parts that were left
@@ -37,7 +37,7 @@ type copiedExperiment struct {
 
 // Duplicate creates a draft with the settings of an experiment in the same project.
 func (s Service) Duplicate(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Experiment, error) {
-	v, err := DuplicateFields.Create(b)
+	v, err := duplicateFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s Service) Duplicate(ctx context.Context, scope *management.Scope, id stri
 // metrics of the copy, and filters on cohorts are removed, with a warning. It returns an error
 // for target_team_id if the organization has no such project or the caller has no access to it.
 func (s Service) CopyToProject(ctx context.Context, scope *management.Scope, id string, b management.Body) (*copiedExperiment, error) {
-	v, err := CopyFields.Create(b)
+	v, err := copyFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

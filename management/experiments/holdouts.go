@@ -17,8 +17,8 @@ import (
 // the time of creation.
 const kindHoldout = "experiment_holdout"
 
-// HoldoutFields are the writable fields of a holdout.
-var HoldoutFields = management.Fields{
+// holdoutFields are the writable fields of a holdout.
+var holdoutFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "filters", Type: management.Array, Help: "list of one object with rollout_percentage: the percentage of users to hold out, 0 to 100"},
@@ -29,7 +29,7 @@ var HoldoutFields = management.Fields{
 func newHoldouts(experiments *Service) (s Holdouts) {
 	s.experiments = experiments
 	s.Resource = resource.NewResource(experiments.env, resource.Spec[storeTx, storedHoldout, holdoutView]{
-		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: HoldoutFields, NewestFirst: true,
+		Kind: kindHoldout, ActivityScope: "ExperimentHoldout", Fields: holdoutFields, NewestFirst: true,
 		Object: func(*storedHoldout) management.AccessObject { return experimentsObject },
 		Header: func(_ *management.Scope, h *storedHoldout) resource.RecordHeader {
 			return resource.RecordHeader{ID: strconv.FormatInt(h.ID, 10), Title: h.Name, Sort: storage.SortTime(h.CreatedAt.Time)}

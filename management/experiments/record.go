@@ -83,8 +83,8 @@ func (x *storedExperiment) accessObject() management.AccessObject {
 // isDraft reports whether the experiment has not been launched.
 func (x *storedExperiment) isDraft() bool { return x.Start.IsZero() }
 
-// Fields are the writable fields of an experiment.
-var Fields = management.Fields{
+// experimentFields are the writable fields of an experiment.
+var experimentFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "start_date", Type: management.Time, Null: true, Help: "null while the experiment is a draft"},

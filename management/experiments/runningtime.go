@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// RunningTimeFields are the fields of the request for the running time of an experiment
+// runningTimeFields are the fields of the request for the running time of an experiment
 // (experiments.md §3.11).
-var RunningTimeFields = management.Fields{
+var runningTimeFields = management.Fields{
 	{Name: "metric_type", Type: management.Choice, Required: true, Choices: []string{"funnel", "mean_count", "mean_sum_or_avg", "ratio", "retention"}},
 	{Name: "minimum_detectable_effect", Type: management.Any, Required: true, Help: "number greater than 0, in percent of the baseline"},
 	{Name: "number_of_variants", Type: management.Int, MinValue: 2, MaxValue: maxPlannedVariants, Help: "number of variants including the baseline, 2 by default"},
@@ -55,7 +55,7 @@ type baselineStats struct {
 
 // RunningTime computes the running time of an experiment. It does not access the store.
 func (s Service) RunningTime(_ context.Context, _ *management.Scope, b management.Body) (*RunningTime, error) {
-	v, err := RunningTimeFields.Create(b)
+	v, err := runningTimeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

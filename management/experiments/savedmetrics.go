@@ -18,8 +18,8 @@ import (
 // number, Sort and Unique the name in lower case.
 const kindSavedMetric = "experiment_saved_metric"
 
-// SavedMetricFields are the writable fields of a saved metric.
-var SavedMetricFields = management.Fields{
+// savedMetricFields are the writable fields of a saved metric.
+var savedMetricFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project, ignoring case"},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "query", Type: management.Object, Required: true, Help: "a metric: kind ExperimentMetric, metric_type mean, funnel, ratio or retention"},
@@ -30,7 +30,7 @@ var SavedMetricFields = management.Fields{
 func newSavedMetrics(experiments *Service) (s SavedMetrics) {
 	s.experiments = experiments
 	s.Resource = resource.NewResource(experiments.env, resource.Spec[storeTx, storedSavedMetric, savedMetric]{
-		Kind: kindSavedMetric, ActivityScope: "ExperimentSavedMetric", Fields: SavedMetricFields, ObjectName: "a saved metric",
+		Kind: kindSavedMetric, ActivityScope: "ExperimentSavedMetric", Fields: savedMetricFields, ObjectName: "a saved metric",
 		Object: func(*storedSavedMetric) management.AccessObject { return experimentsObject },
 		Header: func(scope *management.Scope, m *storedSavedMetric) resource.RecordHeader {
 			name := strings.ToLower(m.Name)

@@ -11,6 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Copy, Duplicate, Experiment, Holdout, RunningTime, SavedMetric management.Fields
+}{
+	Copy: copyFields, Duplicate: duplicateFields, Experiment: experimentFields, Holdout: holdoutFields, RunningTime: runningTimeFields, SavedMetric: savedMetricFields,
+}
+
 // New creates a Service with its saved metrics and holdouts. The cohorts store the people who were
 // exposed to an experiment. measure runs the query for them; if it is nil, calls that need them
 // return an error of the kind Unavailable.
@@ -18,7 +25,7 @@ func New(environment management.Env[storeTx], flags featureflags.Flags, cohortSe
 	env := &environment
 	s := &Service{env: env, stored: storedflags.Store{Env: env}, flags: flags, cohorts: cohortService, measure: measure}
 	s.Resource = resource.NewResource(env, resource.Spec[storeTx, storedExperiment, Experiment]{
-		Kind: kindExperiment, ActivityScope: "Experiment", Fields: Fields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
+		Kind: kindExperiment, ActivityScope: "Experiment", Fields: experimentFields, ObjectName: "an experiment", Body: experimentShape.Body, NewestFirst: true, Object: (*storedExperiment).accessObject,
 		Header: func(scope *management.Scope, e *storedExperiment) resource.RecordHeader {
 			return resource.RecordHeader{ID: strconv.FormatInt(e.ID, 10), Title: e.Name, Other: experimentsKey(scope.Project.ID, e.Cohort), Sort: storage.SortTime(e.CreatedAt.Time), Hidden: e.Deleted}
 		},

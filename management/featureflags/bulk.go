@@ -36,9 +36,9 @@ func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQ
 	})
 }
 
-// BulkDeleteFields are the fields of the request that deletes flags. Exactly one of them is
+// bulkDeleteFields are the fields of the request that deletes flags. Exactly one of them is
 // required.
-var BulkDeleteFields = management.Fields{
+var bulkDeleteFields = management.Fields{
 	{Name: "ids", Type: management.Array, Null: true, Help: "ids of flags, at most 1,000"},
 	{Name: "filters", Type: management.Object, Null: true, Help: "parameters of the list of flags; all matching flags are deleted"},
 }
@@ -81,7 +81,7 @@ type skippedFlag struct {
 // prevent the deletion of the rest. Flags that depend on other flags of the request are deleted
 // before these. parse converts the member filters of the body to a query.
 func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b management.Body, parse func(json.RawMessage) (FlagQuery, error)) (*BulkDeleteResult, error) {
-	v, err := BulkDeleteFields.Change(b)
+	v, err := bulkDeleteFields.Change(b)
 	if err != nil {
 		return nil, err
 	}

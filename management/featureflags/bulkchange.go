@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
-// BulkChangeFields are the fields of the request that applies one patch to several flags
+// bulkChangeFields are the fields of the request that applies one patch to several flags
 // (console.md N13).
-var BulkChangeFields = management.Fields{
+var bulkChangeFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 200"},
 	{Name: "patch", Type: management.Object, Required: true, Help: "exactly one of active, archived, deleted (booleans), add_tags, remove_tags (lists of strings)"},
 }
@@ -44,11 +44,11 @@ type changedFlag struct {
 // BulkChange applies a patch to flags, each in its own transaction. A flag that cannot be changed
 // does not prevent the change of the rest.
 func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b management.Body) (*bulkChangeResult, error) {
-	v, err := BulkChangeFields.Create(b)
+	v, err := bulkChangeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := management.Items(&BulkChangeFields[0], v.Raw("ids"), "list")
+	ids, err := management.Items(&bulkChangeFields[0], v.Raw("ids"), "list")
 	if err != nil {
 		return nil, err
 	}

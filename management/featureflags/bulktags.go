@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// BulkTagsFields are the fields of the request that changes the tags of several flags.
-var BulkTagsFields = management.Fields{
+// bulkTagsFields are the fields of the request that changes the tags of several flags.
+var bulkTagsFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 1,000"},
 	{Name: "action", Type: management.Choice, Required: true, Choices: []string{"add", "remove", "set"}},
 	{Name: "tags", Type: management.TextList, Required: true, MaxLength: 255, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
@@ -44,11 +44,11 @@ var tagActions = map[string]func(has, sent []string) []string{
 // BulkTags changes the tags of flags, each in its own transaction (spec/clients.md §7.3). A flag
 // that cannot be changed does not prevent the change of the rest.
 func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b management.Body) (*bulkTagResult, error) {
-	v, err := BulkTagsFields.Create(b)
+	v, err := bulkTagsFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := management.Items(&BulkTagsFields[0], v.Raw("ids"), "list")
+	ids, err := management.Items(&bulkTagsFields[0], v.Raw("ids"), "list")
 	if err != nil {
 		return nil, err
 	}

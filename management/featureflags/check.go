@@ -16,14 +16,14 @@ type flagCheck struct {
 	Faults []storedflags.FlagFault `json:"faults"`
 }
 
-// CheckFields are the fields of a flag and the id of the flag that the body would change.
-var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "id of the flag that the body would change; absent for a new flag"}}, FlagFields...)
+// checkFields are the fields of a flag and the id of the flag that the body would change.
+var checkFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "id of the flag that the body would change; absent for a new flag"}}, flagFields...)
 
 // Check validates the body of a flag that would be created, or changed if the body has an id, and
 // returns all faults with their paths. It writes nothing to the store (spec/console.md N9).
 func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.Body) (*flagCheck, error) {
 	// Fields with faults are absent from values, so the remaining ones can still be checked.
-	values, faults := CheckFields.ReadAll(b, management.EmptyJSON(b.Members["id"]))
+	values, faults := checkFields.ReadAll(b, management.EmptyJSON(b.Members["id"]))
 	if values == nil { // the body is not an object
 		return nil, faults[0]
 	}
@@ -40,7 +40,7 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 				return nil, err
 			}
 		}
-		resource.Apply(FlagFields, values, f)
+		resource.Apply(flagFields, values, f)
 		if err := l.Add("", s.apply(tx, scope, f, values)); err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// CopyFields are the fields of the request that copies a flag.
-var CopyFields = management.Fields{
+// copyFields are the fields of the request that copies a flag.
+var copyFields = management.Fields{
 	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "from_project", Type: management.Int, Required: true},
 	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "ids of at most 50 projects in the organization"},
@@ -52,7 +52,7 @@ var (
 // are matched by name. A failure in one target project does not prevent the copies to the rest.
 func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.Body) (*CopyResult, error) {
 	// All faults of the body have the same error.
-	v, err := CopyFields.Create(b)
+	v, err := copyFields.Create(b)
 	if err != nil || v.Text("feature_flag_key") == "" || len(v.Ints("target_project_ids")) == 0 {
 		return nil, ErrMissingFields
 	}

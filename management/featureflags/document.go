@@ -24,8 +24,8 @@ import (
 // project, by key and name, without ids, versions and times. An exported document can be applied to
 // an empty project, and the export of that project is then the same document.
 
-// DocumentFields are the members of a document.
-var DocumentFields = management.Fields{
+// documentFields are the members of a document.
+var documentFields = management.Fields{
 	{Name: "cohorts", Type: management.ObjectList, MaxItems: definitions.MaxCohorts, Help: "cohorts, identified by name"},
 	{Name: "flags", Type: management.ObjectList, Required: true, MaxItems: definitions.MaxFlags, Help: "flags, identified by key"},
 	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index; they must be the same in the project"},

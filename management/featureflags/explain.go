@@ -16,9 +16,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// ExplainFields are the fields of a request that explains a flag's value for a person: the person
+// explainFields are the fields of a request that explains a flag's value for a person: the person
 // or distinct id, and values that override stored ones.
-var ExplainFields = management.Fields{
+var explainFields = management.Fields{
 	{Name: "distinct_id", Type: management.Any, Help: "a distinct id; it need not belong to a person"},
 	{Name: "person_id", Type: management.UUID, Null: true, Help: "uuid of the person, instead of a distinct id"},
 	{Name: "person_properties", Type: management.Object, Null: true, Help: "properties of the person, which override stored properties as in a flag request"},
@@ -60,7 +60,7 @@ type ExplainedFlag struct {
 // flag has that key. If assumeActive is true, a flag that is off is evaluated as if it were on.
 // It returns a NotFound error if there is no such flag.
 func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey string, b management.Body, assumeActive bool) (*Question, error) {
-	v, err := ExplainFields.Create(b)
+	v, err := explainFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

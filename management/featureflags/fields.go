@@ -5,8 +5,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// FlagFields are the writable fields of a flag.
-var FlagFields = management.Fields{
+// flagFields are the writable fields of a flag.
+var flagFields = management.Fields{
 	{Name: "key", Type: management.Text, Required: true, MaxLength: storedflags.MaxKey, Help: "letters, digits, - and _; unique in the project"},
 	{Name: "name", Type: management.Text, Null: true, Blank: true, Help: "description of the flag"},
 	{Name: "filters", Type: management.Object, Custom: true, Help: "conditions, variants and payloads"},

@@ -18,7 +18,7 @@ import (
 // resource returns the generic operations on flags, with the rules of flags as hooks.
 func (s Flags) resource() resource.Resource[storeTx, storedflags.Flag, Flag] {
 	return resource.NewResource(&s.Env, resource.Spec[storeTx, storedflags.Flag, Flag]{
-		Fields: FlagFields, Object: (*storedflags.Flag).AccessObject,
+		Fields: flagFields, Object: (*storedflags.Flag).AccessObject,
 		// Unknown members of the body are refused or cause a warning (decision 30).
 		Body: func(b *management.Body) error { return storedflags.CheckBody(b, flags.FlagPart) },
 		Load: func(v *view, id string, _ *management.Body) (*storedflags.Flag, error) {
@@ -163,8 +163,8 @@ func (s Flags) checkConflict(e *resource.Edit[storeTx, storedflags.Flag]) error 
 		editor, err := lastEditor(e)
 		return cmp.Or(err, error(management.Clash("The feature flag was deleted by %s since you started editing it.", editor)))
 	}
-	for i := range FlagFields {
-		name := FlagFields[i].Name
+	for i := range flagFields {
+		name := flagFields[i].Name
 		sent, loaded, current := e.Body.Members[name], original[name], stored[name]
 		if sent == nil || loaded == nil || current == nil || slices.Contains(editingFields, name) {
 			continue

@@ -31,7 +31,7 @@ type parsedDocument struct {
 // readDocument reads a document and converts its flags and cohorts to the canonical form, which
 // document uses too.
 func readDocument(b management.Body) (*parsedDocument, error) {
-	v, err := DocumentFields.Create(b)
+	v, err := documentFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

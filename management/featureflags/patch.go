@@ -21,7 +21,7 @@ func (s Flags) ApplyPatch(tx storeTx, scope *management.Scope, f *storedflags.Fl
 		return management.Fault("", "The patch is empty.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
-		if slices.Contains(editingFields, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
+		if slices.Contains(editingFields, name) || !slices.ContainsFunc(flagFields, func(f management.Field) bool { return f.Name == name }) {
 			return management.Fault(name, "A change request cannot change this field.")
 		}
 	}
@@ -31,11 +31,11 @@ func (s Flags) ApplyPatch(tx storeTx, scope *management.Scope, f *storedflags.Fl
 	if err := storedflags.CheckBody(&b, flags.FlagPart); err != nil {
 		return err
 	}
-	v, err := FlagFields.Change(b)
+	v, err := flagFields.Change(b)
 	if err != nil {
 		return err
 	}
-	resource.Apply(FlagFields, v, f)
+	resource.Apply(flagFields, v, f)
 	note := f.Note
 	if err := s.apply(tx, scope, f, v); err != nil {
 		return err

@@ -23,9 +23,9 @@ const (
 	maxPinTarget = 400
 )
 
-// PinFields are the fields of the request that pins a value (spec/console.md N11). Exactly one of
+// pinFields are the fields of the request that pins a value (spec/console.md N11). Exactly one of
 // person_id, distinct_id and group is required.
-var PinFields = management.Fields{
+var pinFields = management.Fields{
 	{Name: "person_id", Type: management.UUID, Null: true, Help: "uuid of the person"},
 	{Name: "distinct_id", Type: management.Any, Help: "a distinct id; it need not belong to a person yet"},
 	{Name: "group", Type: management.Object, Null: true, Help: "a group: an object with type and key"},
@@ -92,7 +92,7 @@ func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *flagP
 
 // Pin pins a value. It replaces an existing pin for the same person or group.
 func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*flagPin, error) {
-	v, err := PinFields.Create(b)
+	v, err := pinFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

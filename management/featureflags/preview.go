@@ -22,8 +22,8 @@ const maxCounted = 100_000
 // maxMembers limits the members of static cohorts that a preview reads into memory.
 const maxMembers = 1_000_000
 
-// BlastRadiusFields are the fields of the request that counts who meets a condition.
-var BlastRadiusFields = management.Fields{
+// blastRadiusFields are the fields of the request that counts who meets a condition.
+var blastRadiusFields = management.Fields{
 	{Name: "condition", Type: management.Object, Null: true, Help: "one of the groups in a flag's filters; its rollout percentage is ignored"},
 	{Name: "group_type_index", Type: management.Int, Null: true, Help: "count groups of the type with this index instead of persons"},
 }
@@ -58,7 +58,7 @@ type preview struct {
 // BlastRadius counts the persons or groups that meet a condition (§5.1.3). The rollout percentage
 // and the variant of the condition are ignored.
 func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b management.Body) (*blastRadius, error) {
-	v, err := BlastRadiusFields.Change(b)
+	v, err := blastRadiusFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +239,8 @@ func (s Flags) ListAll(ctx context.Context, scope *management.Scope) ([]listedFl
 	})
 }
 
-// BulkKeysFields are the fields of the request for the keys of several flags.
-var BulkKeysFields = management.Fields{{Name: "ids", Type: management.Any, Help: "ids of flags, as numbers or strings"}}
+// bulkKeysFields are the fields of the request for the keys of several flags.
+var bulkKeysFields = management.Fields{{Name: "ids", Type: management.Any, Help: "ids of flags, as numbers or strings"}}
 
 // BulkKeys are the keys of flags by id. Warning lists the values of the request that are not ids;
 // it is empty if all are.
@@ -255,7 +255,7 @@ var ErrNoFlagIDs = management.Fault("", "Invalid flag IDs provided")
 // BulkKeys returns the keys of the flags with given ids. Unknown ids, and the ids of flags that the
 // caller may not see, are omitted.
 func (s Flags) BulkKeys(ctx context.Context, scope *management.Scope, b management.Body) (*BulkKeys, error) {
-	v, err := BulkKeysFields.Change(b)
+	v, err := bulkKeysFields.Change(b)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (r *refusals) checkCohort(id int64) string {
 	if c.Deleted {
 		return ""
 	}
-	_, err := cohorts.Fields.Change(management.Body{Members: map[string]json.RawMessage{"name": wire.MustEncode(c.Name)}})
+	_, err := cohorts.Bodies.Cohort.Change(management.Body{Members: map[string]json.RawMessage{"name": wire.MustEncode(c.Name)}})
 	if err == nil && !c.Static && c.Tree != nil {
 		err = storedcohorts.CheckFilters(wire.MustEncode(map[string]any{"properties": c.Tree}))
 	}

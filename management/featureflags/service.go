@@ -5,6 +5,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	BlastRadius, BulkChange, BulkDelete, BulkKeys, BulkTags, Check, Copy, Document, Explain, Flag, Pin, Restore, Who management.Fields
+}{
+	BlastRadius: blastRadiusFields, BulkChange: bulkChangeFields, BulkDelete: bulkDeleteFields, BulkKeys: bulkKeysFields, BulkTags: bulkTagsFields, Check: checkFields, Copy: copyFields, Document: documentFields, Explain: explainFields, Flag: flagFields, Pin: pinFields, Restore: restoreFields, Who: whoFields,
+}
+
 // New creates a Flags.
 func New(c Config) *Flags {
 	if c.HasDashboard == nil {

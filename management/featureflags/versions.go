@@ -40,8 +40,8 @@ type FlagVersion struct {
 	Note string `json:"change_note"`
 }
 
-// RestoreFields are the fields of the request that restores a version.
-var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "number of an earlier version of the flag"}, storedflags.NoteField}
+// restoreFields are the fields of the request that restores a version.
+var restoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "number of an earlier version of the flag"}, storedflags.NoteField}
 
 // showVersion returns a version as the API returns it.
 func showVersion(v *storedflags.Version, reader *view, f *storedflags.Flag) (*FlagVersion, error) {
@@ -92,7 +92,7 @@ func (s Flags) Versions(ctx context.Context, scope *management.Scope, id int64, 
 // Restore creates a new version with the contents of an earlier version (decision 27). The links of
 // the flag to experiments, surveys and features, its creation and its dashboard do not change.
 func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*Flag, error) {
-	values, err := RestoreFields.Create(b)
+	values, err := restoreFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

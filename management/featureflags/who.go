@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
-// WhoFields are the fields of the request that lists the values of persons, and their values after
+// whoFields are the fields of the request that lists the values of persons, and their values after
 // a change that is not saved (console.md N6).
-var WhoFields = management.Fields{
+var whoFields = management.Fields{
 	{Name: "filters", Type: management.Object, Null: true, Help: "filters of the flag after the change; by default those of the flag"},
 	{Name: "active", Type: management.Bool, Null: true, Help: "whether the flag is enabled after the change; by default as before, or true for a new flag"},
 	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "hash of the flag after the change, null for that of the project; by default as before"},
@@ -107,7 +107,7 @@ type whoSearch struct {
 // values. If id is 0, the flag is not saved yet. It evaluates all persons if there are at most
 // 100,000, and a random sample otherwise. After whoTimeout it returns a partial result.
 func (s Flags) Who(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*Who, error) {
-	v, err := WhoFields.Change(b)
+	v, err := whoFields.Change(b)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // call is an action of a user on a rollout (experiments.md §4.9).
 type call struct {
 	Title string
-	// Fields are the fields of the body, in addition to state_version.
+	// Fields are the fields of the body.
 	Fields management.Fields
 	// isAllowed reports whether the action is allowed in a status.
 	isAllowed func(s rolloutStatus) bool
@@ -26,17 +26,23 @@ var (
 	rolloutVersion = management.Field{Name: "state_version", Type: management.Int, Null: true, Help: "state_version that the caller has read; the response is 409 if the rollout has changed since"}
 )
 
+// callFields returns the fields of the body of an action: state_version, and its own.
+func callFields(own ...management.Field) management.Fields {
+	return append(management.Fields{rolloutVersion}, own...)
+}
+
 // Calls are the actions by their names in paths.
 var Calls = map[string]call{
 	"start": {
 		Title:     "Start a guarded rollout and apply its first step",
+		Fields:    callFields(),
 		isAllowed: func(s rolloutStatus) bool { return s == rolloutDraft },
 		do: func(s Service, v *view, x *storedRollout, _ management.Values) error {
 			return s.start(v, x)
 		},
 	},
 	"pause": {
-		Title: "Pause a guarded rollout: the flag keeps its share, and metrics are not checked", Fields: management.Fields{rolloutReason},
+		Title: "Pause a guarded rollout: the flag keeps its share, and metrics are not checked", Fields: callFields(rolloutReason),
 		isAllowed: rolloutStatus.isLive,
 		do: func(s Service, v *view, x *storedRollout, values management.Values) error {
 			x.setStatus(rolloutPaused)
@@ -45,16 +51,16 @@ var Calls = map[string]call{
 	},
 	"resume": {
 		Title:     "Resume a paused guarded rollout: the dwell time and the tests of the step restart",
-		Fields:    management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true: continue with the flag as it is, if it was changed during the rollout"}},
+		Fields:    callFields(management.Field{Name: "accept_flag", Type: management.Bool, Help: "true: continue with the flag as it is, if it was changed during the rollout"}),
 		isAllowed: func(s rolloutStatus) bool { return s == rolloutPaused },
 		do:        Service.resume,
 	},
 	"advance": {
-		Title: "Apply the next step of a guarded rollout now", Fields: management.Fields{rolloutReason},
+		Title: "Apply the next step of a guarded rollout now", Fields: callFields(rolloutReason),
 		isAllowed: rolloutStatus.isLive, do: Service.advance,
 	},
 	"rollback": {
-		Title: "Roll back a guarded rollout", Fields: management.Fields{rolloutReason},
+		Title: "Roll back a guarded rollout", Fields: callFields(rolloutReason),
 		isAllowed: func(s rolloutStatus) bool { return s.isLive() || s == rolloutPaused },
 		do: func(s Service, v *view, x *storedRollout, values management.Values) error {
 			return s.rollBack(v, x, rolloutRolledBack, "rollback", values.Text("reason"))
@@ -62,7 +68,7 @@ var Calls = map[string]call{
 	},
 	"abort": {
 		Title:     "Abort a guarded rollout",
-		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false: leave the flag's share as it is; by default the share from before the rollout is restored"}},
+		Fields:    callFields(rolloutReason, management.Field{Name: "restore", Type: management.Bool, Null: true, Help: "false: leave the flag's share as it is; by default the share from before the rollout is restored"}),
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Service, v *view, x *storedRollout, values management.Values) error {
 			if values.Has("restore") && !values.IsNull("restore") && !values.Bool("restore") {
@@ -79,16 +85,11 @@ var Calls = map[string]call{
 	},
 }
 
-// CallFields returns the fields of the body of an action.
-func CallFields(name string) management.Fields {
-	return append(management.Fields{rolloutVersion}, Calls[name].Fields...)
-}
-
 // Call runs the action with a name in Calls. It returns an error of the kind Clash (409) if
 // the request has a state_version that is not the current one.
 func (s Service) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Rollout, error) {
 	call := Calls[name]
-	values, err := CallFields(name).Create(b)
+	values, err := call.Fields.Create(b)
 	if err != nil {
 		return nil, err
 	}

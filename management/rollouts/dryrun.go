@@ -19,11 +19,11 @@ var dryFields = management.Fields{
 	{Name: "as_of", Type: management.Time, Help: "time of the evaluation, now by default"},
 }
 
-// DryRunFields are the fields of the request for a dry run (experiments.md §4.10): dryFields, and
+// dryRunFields are the fields of the request for a dry run (experiments.md §4.10): dryFields, and
 // the fields of a rollout, none of which is required.
-var DryRunFields = func() management.Fields {
+var dryRunFields = func() management.Fields {
 	out := dryFields
-	for _, f := range Fields {
+	for _, f := range rolloutFields {
 		f.Required = false
 		out = append(out, f)
 	}
@@ -127,13 +127,13 @@ func (s Service) dryRollout(v *view, values management.Values, b management.Body
 	for _, f := range dryFields {
 		delete(definition.Members, f.Name)
 	}
-	defined, err := Fields.Create(definition)
+	defined, err := rolloutFields.Create(definition)
 	if err != nil {
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
 	// In a dry run, the settling time is 0 by default.
 	x.Settle = 0
-	resource.Apply(Fields, defined, x)
+	resource.Apply(rolloutFields, defined, x)
 	return x, nil
 }

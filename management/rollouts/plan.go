@@ -212,7 +212,7 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 	}
 	// A request with only the descriptive fields is allowed in all open statuses.
 	onlyTexts := v.Has("name") || v.Has("description") || v.Has("notify")
-	for _, f := range Fields {
+	for _, f := range rolloutFields {
 		if v.Has(f.Name) && !slices.Contains([]string{"name", "description", "notify"}, f.Name) {
 			onlyTexts = false
 			break

@@ -39,8 +39,8 @@ func (x *storedRollout) touch(now time.Time) {
 // Other the flag (rolloutsKey), Sort the time of creation.
 const kindRollout = "guarded_rollout"
 
-// Fields are the writable fields of a guarded rollout (experiments.md §4.2).
-var Fields = management.Fields{
+// rolloutFields are the writable fields of a guarded rollout (experiments.md §4.2).
+var rolloutFields = management.Fields{
 	{Name: "feature_flag", Type: management.Int, Required: true, MinValue: 1, MaxValue: 1 << 53, Help: "id of the flag"},
 	{Name: "name", Type: management.Text, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: 4000},

@@ -10,11 +10,18 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storedflags"
 )
 
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	DryRun, Rollout, Simulate management.Fields
+}{
+	DryRun: dryRunFields, Rollout: rolloutFields, Simulate: simulateFields,
+}
+
 // New creates a Service.
 func New(c Config) *Service {
 	s := &Service{Config: &c, stored: storedflags.Store{Env: &c.Env}, simulating: make(chan struct{}, simulationsAtOnce), counts: newCounts()}
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[storeTx, storedRollout, Rollout]{
-		Kind: kindRollout, Fields: Fields, NewestFirst: true,
+		Kind: kindRollout, Fields: rolloutFields, NewestFirst: true,
 		Object: (*storedRollout).accessObject,
 		Header: func(scope *management.Scope, x *storedRollout) resource.RecordHeader {
 			return resource.RecordHeader{

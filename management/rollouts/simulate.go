@@ -29,8 +29,8 @@ const (
 	maxDistributionValue = 1e9 // limit of means and standard deviations
 )
 
-// SimulateFields are the fields of the request for a simulation (experiments.md §4.10).
-var SimulateFields = management.Fields{
+// simulateFields are the fields of the request for a simulation (experiments.md §4.10).
+var simulateFields = management.Fields{
 	{Name: "definition", Type: management.Object, Required: true, Help: "definition of the rollout, as for creating one"},
 	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "distribution of the values of each guardrail: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
 	{Name: "entities_per_day", Type: management.Int, Required: true, MinValue: 1, MaxValue: maxPerDay, Help: "number of entities per day in both arms together"},
@@ -67,17 +67,17 @@ func (s Service) Simulate(ctx context.Context, b management.Body) (*guarded.Simu
 
 // simulationOf decodes and checks the request for a simulation.
 func simulationOf(b management.Body) (*guarded.Simulation, error) {
-	values, err := SimulateFields.Create(b)
+	values, err := simulateFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
-	// Fields.Change instead of Create, since a simulation needs no flag.
-	defined, err := Fields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
+	// rolloutFields.Change instead of Create, since a simulation needs no flag.
+	defined, err := rolloutFields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
 	if err != nil {
 		return nil, prefixDefinition(err)
 	}
-	resource.Apply(Fields, defined, x)
+	resource.Apply(rolloutFields, defined, x)
 	plan, err := x.plan()
 	if err != nil {
 		return nil, prefixDefinition(err)

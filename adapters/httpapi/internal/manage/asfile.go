@@ -15,13 +15,13 @@ var pruneParameter = frame.Param("prune", "boolean", "delete flags that are not 
 // flagsCodeEndpoints are the endpoints for flags as code (decision 27).
 var flagsCodeEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, withDocumentTimeout([]frame.Row[flagService]{
 	frame.Handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).WithResponse(frame.Object{}),
-	frame.Handle(http.MethodPost, "/feature_flags/plan", "Preview the changes that a document of flags and cohorts would make", planFlags).WithScope(readFlags).WithBody(featureflags.DocumentFields).WithQuery(pruneParameter),
-	frame.Handle(http.MethodPost, "/feature_flags/apply", "Apply a document of flags and cohorts", applyFlags).WithBody(featureflags.DocumentFields).WithQuery(pruneParameter),
+	frame.Handle(http.MethodPost, "/feature_flags/plan", "Preview the changes that a document of flags and cohorts would make", planFlags).WithScope(readFlags).WithBody(featureflags.Bodies.Document).WithQuery(pruneParameter),
+	frame.Handle(http.MethodPost, "/feature_flags/apply", "Apply a document of flags and cohorts", applyFlags).WithBody(featureflags.Bodies.Document).WithQuery(pruneParameter),
 }))
 
 // flagCopyEndpoints are the endpoints for the same flag in several projects (§5.1.3).
 var flagCopyEndpoints = frame.Resource(frame.InOrganization, "feature_flag", flagServiceOf, []frame.Row[flagService]{
-	frame.Handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).WithBody(featureflags.CopyFields).WithResponse(featureflags.CopyResult{}),
+	frame.Handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).WithBody(featureflags.Bodies.Copy).WithResponse(featureflags.CopyResult{}),
 	frame.Get("/feature_flags/{key}", "List the projects that have a flag", flagService.ListByProject),
 })
 

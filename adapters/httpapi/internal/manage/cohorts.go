@@ -24,19 +24,19 @@ type cohortService struct {
 // cohortEndpoints are the endpoints of §5.2.
 var cohortEndpoints = slices.Concat(frame.Resource(frame.InProject, "cohort", cohortsOf, []frame.Row[cohortService]{
 	frame.Handle(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
-	frame.Handle(http.MethodPost, "/cohorts", "Create a cohort", createCohort).WithBody(cohorts.Fields).Created(),
+	frame.Handle(http.MethodPost, "/cohorts", "Create a cohort", createCohort).WithBody(cohorts.Bodies.Cohort).Created(),
 	frame.Get("/cohorts/{id}", "Read a cohort", cohortService.Get),
-	frame.Handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).WithPut("Replace a cohort").WithBody(cohorts.Fields),
+	frame.Handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).WithPut("Replace a cohort").WithBody(cohorts.Bodies.Cohort),
 	frame.Handle(http.MethodDelete, "/cohorts/{id}", "Not allowed: use PATCH with deleted: true to delete a cohort", frame.NoBody[cohortService]).WithStatus(http.StatusMethodNotAllowed),
 	personsOfCohort("/cohorts/{id}/persons", "List the persons of a cohort"),
-	frame.Change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Add persons to a static cohort", cohorts.AddFields, cohortService.AddPersons),
-	frame.Change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", cohorts.RemoveFields, cohortService.RemovePerson),
+	frame.Change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Add persons to a static cohort", cohorts.Bodies.Add, cohortService.AddPersons),
+	frame.Change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", cohorts.Bodies.Remove, cohortService.RemovePerson),
 	frame.Handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).WithScope("cohort:write"),
 	frame.Handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).Created(),
-	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).WithBody(cohorts.PreviewFields)),
+	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).WithBody(cohorts.Bodies.Preview)),
 	readPersonsRow(frame.Handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(svc cohortService, c *frame.Call) (*cohorts.MatchResult, error) {
 		return svc.Match(c.Ctx, c.Scope, c.Body)
-	}).WithBody(cohorts.MatchFields)),
+	}).WithBody(cohorts.Bodies.Match)),
 	frame.PagedOf("/cohorts/{id}/calculation_history", "List the latest calculations of a cohort's size", cohortService.Calculations),
 }), frame.Resource(frame.InCurrent, "cohort", cohortsOf, []frame.Row[cohortService]{
 	// Spec/clients.md §16.

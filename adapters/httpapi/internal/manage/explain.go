@@ -17,10 +17,10 @@ import (
 var flagExplainEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, []frame.Row[flagService]{{Do: explainFlag, Endpoint: frame.Endpoint{
 	Method: http.MethodPost, Path: "/feature_flags/{key}/explain", KeyScope: readFlags, SecondScope: "person:read",
 	Summary:    "Explain the evaluation of a feature flag for a person; with Accept: text/plain as text",
-	BodyFields: featureflags.ExplainFields, Response: explained{}, Reads: true,
+	BodyFields: featureflags.Bodies.Explain, Response: explained{}, Reads: true,
 }}, {Do: testEvaluation, Endpoint: frame.Endpoint{
 	Method: http.MethodPost, Path: "/feature_flags/{id}/test_evaluation", KeyScope: readFlags, SecondScope: "person:read",
-	Summary: "Evaluate a feature flag for a person, without an explanation", BodyFields: featureflags.ExplainFields, Response: testedFlag{}, Reads: true,
+	Summary: "Evaluate a feature flag for a person, without an explanation", BodyFields: featureflags.Bodies.Explain, Response: testedFlag{}, Reads: true,
 }}})
 
 // testedFlag is the value of a flag for a person, in short. Value is null if the flag cannot be

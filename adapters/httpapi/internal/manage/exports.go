@@ -20,17 +20,17 @@ func batchExportsIn(a *frame.Area) []frame.Endpoint {
 
 var batchExportRows = []frame.Row[batchexports.Service]{
 	frame.Paged("/batch_exports", "List batch exports", batchexports.Service.List),
-	frame.Create("/batch_exports", "Create a batch export", batchexports.Fields, batchexports.Service.Create),
+	frame.Create("/batch_exports", "Create a batch export", batchexports.Bodies.BatchExport, batchexports.Service.Create),
 	frame.Get("/batch_exports/{id}", "Read a batch export", batchexports.Service.Get),
-	frame.Update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", batchexports.Fields, batchexports.Service.Update),
+	frame.Update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", batchexports.Bodies.BatchExport, batchexports.Service.Update),
 	frame.Remove("/batch_exports/{id}", "Delete a batch export", batchexports.Service.Delete),
 	frame.Act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).WithoutBody(),
-	frame.Change(http.MethodPost, "/batch_exports/{id}/unpause", "Resume a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).WithoutBody(),
+	frame.Change(http.MethodPost, "/batch_exports/{id}/unpause", "Resume a batch export", batchexports.Bodies.Unpause, batchexports.Service.Unpause).WithoutBody(),
 	frame.Handle(http.MethodGet, "/batch_exports/test", "List the steps of the connection test for a type of destination", batchExportTests).WithScope(management.InternalScope).
 		WithQuery(frame.Param("destination", "string", "type of destination")).WithResponse(batchexports.ExportTests{}).WithoutBody(),
 	frame.Handle(http.MethodPost, "/batch_exports/run_test_step_new", "Run one step of the connection test for a new destination", testNewExport).WithScope(management.InternalScope).
-		WithBody(batchexports.TestFields).WithoutBody(),
-	frame.Change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Run one step of the connection test for a batch export's destination", batchexports.TestFields, batchexports.Service.Test).
+		WithBody(batchexports.Bodies.Test).WithoutBody(),
+	frame.Change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Run one step of the connection test for a batch export's destination", batchexports.Bodies.Test, batchexports.Service.Test).
 		WithScope(management.InternalScope).WithoutBody(),
 }
 
@@ -96,8 +96,8 @@ const backfillsPath = "/batch_exports/{id}/backfills"
 
 var batchExportBackfillRows = []frame.Row[batchexports.Service]{
 	frame.Handle(http.MethodGet, backfillsPath, "List the backfills of a batch export", batchExportBackfills).WithQuery(frame.Param("cursor", "string", "cursor from the next or previous link")),
-	frame.Change(http.MethodPost, backfillsPath, "Create a backfill, which exports a time range again", batchexports.BackfillFields, batchexports.Service.AddBackfill),
-	frame.Change(http.MethodPost, "/batch_exports/{id}/backfill", "Create a backfill, which exports a time range again, by an older path", batchexports.BackfillFields, batchexports.Service.AddBackfill),
+	frame.Change(http.MethodPost, backfillsPath, "Create a backfill, which exports a time range again", batchexports.Bodies.Backfill, batchexports.Service.AddBackfill),
+	frame.Change(http.MethodPost, "/batch_exports/{id}/backfill", "Create a backfill, which exports a time range again, by an older path", batchexports.Bodies.Backfill, batchexports.Service.AddBackfill),
 	frame.GetOf(backfillsPath+"/{backfill}", "Read a backfill", batchexports.Service.Backfill),
 	frame.ActOf(http.MethodPost, backfillsPath+"/{backfill}/cancel", "Cancel a backfill", batchexports.Service.CancelBackfill),
 }

@@ -41,9 +41,9 @@ func flagServiceOf(s *frame.Server) flagService {
 var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagServiceOf, withFlagHint([]frame.Row[flagService]{
 	frame.Handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).WithResponse(management.List[featureflags.Flag]{}).
 		WithQuery(frame.Param("view", "string", "list: short rows with counts and the reason for the status instead of filters")),
-	frame.Create("/feature_flags", "Create a feature flag", featureflags.FlagFields, flagService.Create),
+	frame.Create("/feature_flags", "Create a feature flag", featureflags.Bodies.Flag, flagService.Create),
 	frame.Get("/feature_flags/{id}", "Read a feature flag, including a deleted one", withNumericID(flagService.Get)),
-	frame.Handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).WithPut("Replace a feature flag").WithBody(featureflags.FlagFields),
+	frame.Handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).WithPut("Replace a feature flag").WithBody(featureflags.Bodies.Flag),
 	frame.Handle(http.MethodDelete, "/feature_flags/{id}", "Not allowed: use PATCH with deleted: true to delete a feature flag", frame.NoBody[flagService]).WithStatus(http.StatusMethodNotAllowed),
 	frame.Handle(http.MethodGet, "/feature_flags/{id}/status", "Read the status of a feature flag, such as active or stale, and the reason", flagStatus).WithResponse(featureflags.FlagStatus{}),
 	frame.Handle(http.MethodGet, "/feature_flags/{id}/versions", "List the versions of a feature flag", flagVersions),
@@ -52,7 +52,7 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 	toggleRow("/feature_flags/{id}/disable", "Disable a feature flag", flagService.Enable, false),
 	toggleRow("/feature_flags/{id}/archive", "Archive a feature flag, which also disables it", flagService.Archive, true),
 	toggleRow("/feature_flags/{id}/unarchive", "Unarchive a feature flag", flagService.Archive, false),
-	frame.Handle(http.MethodPost, "/feature_flags/{id}/restore", "Restore an earlier version of a feature flag", restoreFlag).WithBody(featureflags.RestoreFields),
+	frame.Handle(http.MethodPost, "/feature_flags/{id}/restore", "Restore an earlier version of a feature flag", restoreFlag).WithBody(featureflags.Bodies.Restore),
 	staticCohortRow,
 	usageDashboardRow("/feature_flags/{id}/dashboard", "Create the usage dashboard of a feature flag", flagService.MakeUsageDashboard),
 	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add insights about feature views and interactions to the usage dashboard of a feature flag", flagService.EnrichUsageDashboard),
@@ -60,7 +60,7 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 	followRow("/feature_flags/{id}/follow", "Follow a feature flag: get the notices about its guarded rollouts", true),
 	followRow("/feature_flags/{id}/unfollow", "Do not follow a feature flag any more", false),
 	frame.PagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
-	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, withIDAndBody(flagService.Pin)),
+	frame.Add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.Bodies.Pin, withIDAndBody(flagService.Pin)),
 	frame.RemoveOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
 	frame.Get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", dependentsOf(flagService.Dependents, false)),
 	frame.Get("/feature_flags/{id}/dependent_flags", "List the active feature flags that depend on this flag", dependentsOf(flagService.Dependents, true)),
@@ -68,17 +68,17 @@ var featureFlagEndpoints = frame.Resource(frame.InProject, "feature_flag", flagS
 		WithQuery(frame.Param("groups", "string", "JSON object of group keys by group type")),
 	frame.Handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
 		WithQuery(frame.Param("distinct_id", "string", "distinct id of the person; required"), frame.Param("groups", "string", "JSON object of group keys by group type")),
-	frame.Create("/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", featureflags.BlastRadiusFields, flagService.BlastRadius).WithScope(readFlags).WithStatus(http.StatusOK),
+	frame.Create("/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", featureflags.Bodies.BlastRadius, flagService.BlastRadius).WithScope(readFlags).WithStatus(http.StatusOK),
 	flagHoldersRow,
-	frame.Handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).WithScope(readFlags).WithBody(featureflags.BulkKeysFields).WithResponse(featureflags.BulkKeys{}),
+	frame.Handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).WithScope(readFlags).WithBody(featureflags.Bodies.BulkKeys).WithResponse(featureflags.BulkKeys{}),
 	frame.Handle(http.MethodGet, "/feature_flags/tags", "List the tags of feature flags", func(svc flagService, c *frame.Call) (management.List[string], error) {
 		return svc.Tags(c.Ctx, c.Scope, c.Page())
 	}),
 	frame.Handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of matching feature flags that the caller may edit", matchingFlags),
-	frame.Handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).WithBody(featureflags.BulkDeleteFields).WithResponse(featureflags.BulkDeleteResult{}),
-	frame.Create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.CheckFields, flagService.Check).WithScope(readFlags).WithStatus(http.StatusOK),
-	frame.Create("/feature_flags/bulk", "Apply the same change to several feature flags; one that fails does not affect the others", featureflags.BulkChangeFields, flagService.BulkChange).WithStatus(http.StatusOK),
-	frame.Create("/feature_flags/bulk_update_tags", "Add, remove or replace the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).WithStatus(http.StatusOK),
+	frame.Handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).WithBody(featureflags.Bodies.BulkDelete).WithResponse(featureflags.BulkDeleteResult{}),
+	frame.Create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.Bodies.Check, flagService.Check).WithScope(readFlags).WithStatus(http.StatusOK),
+	frame.Create("/feature_flags/bulk", "Apply the same change to several feature flags; one that fails does not affect the others", featureflags.Bodies.BulkChange, flagService.BulkChange).WithStatus(http.StatusOK),
+	frame.Create("/feature_flags/bulk_update_tags", "Add, remove or replace the tags of feature flags", featureflags.Bodies.BulkTags, flagService.BulkTags).WithStatus(http.StatusOK),
 }))
 
 // flagID parses an ID in a path. It returns 0 if text is not a valid ID.
@@ -301,7 +301,7 @@ var flagHoldersRow = func() frame.Row[flagService] {
 			}
 		}
 		return svc.Who(c.Ctx, c.Scope, id, c.Body)
-	}).WithScope(readFlags).WithBody(featureflags.WhoFields)
+	}).WithScope(readFlags).WithBody(featureflags.Bodies.Who)
 	r.SecondScope, r.Reads = "person:read", true
 	return r
 }()

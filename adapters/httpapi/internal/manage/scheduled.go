@@ -11,9 +11,9 @@ import (
 // scheduledChangeEndpoints are the endpoints of scheduled changes of flags (§5.1.3).
 var scheduledChangeEndpoints = frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) changes.Scheduled { return s.Management.Changes.Scheduled }, []frame.Row[changes.Scheduled]{
 	frame.Handle(http.MethodGet, "/scheduled_changes", "List scheduled changes of flags", listScheduledChanges),
-	frame.Create("/scheduled_changes", "Schedule a change of a flag", changes.ScheduledFields, changes.Scheduled.Create),
+	frame.Create("/scheduled_changes", "Schedule a change of a flag", changes.Bodies.Scheduled, changes.Scheduled.Create),
 	frame.Get("/scheduled_changes/{id}", "Read a scheduled change", changes.Scheduled.Get),
-	frame.Update("/scheduled_changes/{id}", "Change a scheduled change", "Replace a scheduled change", changes.ScheduledFields, changes.Scheduled.Update),
+	frame.Update("/scheduled_changes/{id}", "Change a scheduled change", "Replace a scheduled change", changes.Bodies.Scheduled, changes.Scheduled.Update),
 	frame.Remove("/scheduled_changes/{id}", "Cancel a scheduled change", changes.Scheduled.Delete),
 })
 

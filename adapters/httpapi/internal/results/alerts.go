@@ -12,12 +12,12 @@ import (
 // alertEndpoints are the endpoints for alerts (clients.md §9).
 var alertEndpoints = frame.Resource(frame.InProject, "alert", func(s *frame.Server) dashboards.Alerts { return s.Management.Dashboards.Alerts }, []frame.Row[dashboards.Alerts]{
 	frame.Handle(http.MethodGet, "/alerts", "List alerts", listAlerts),
-	frame.Create("/alerts", "Create an alert", dashboards.AlertFields, dashboards.Alerts.Create),
+	frame.Create("/alerts", "Create an alert", dashboards.Bodies.Alert, dashboards.Alerts.Create),
 	frame.Handle(http.MethodGet, "/alerts/{id}", "Read an alert with its latest checks", getAlert).WithQuery(
 		frame.Param("checks_limit", "integer", "maximum number of checks in the response, 5 by default"),
 		frame.Param("checks_date_from", "string", "only checks at or after this time"), frame.Param("checks_date_to", "string", "only checks before this time"),
 	),
-	frame.Update("/alerts/{id}", "Change, snooze or unsnooze an alert", "Replace an alert", dashboards.AlertFields, dashboards.Alerts.Update),
+	frame.Update("/alerts/{id}", "Change, snooze or unsnooze an alert", "Replace an alert", dashboards.Bodies.Alert, dashboards.Alerts.Update),
 	frame.Remove("/alerts/{id}", "Delete an alert", dashboards.Alerts.Delete),
 	frame.Handle(http.MethodPost, "/alerts/simulate", "Not supported: there is no anomaly detection", func(dashboards.Alerts, *frame.Call) (any, error) {
 		return nil, frame.UnsupportedProduct.With("", "")

@@ -16,14 +16,14 @@ func dashboardsOf(s *frame.Server) dashboards.Dashboards { return s.Management.D
 // collaborators of restricted dashboards (§4.1.7).
 var dashboardEndpoints = frame.Resource(frame.InProject, "dashboard", dashboardsOf, []frame.Row[dashboards.Dashboards]{
 	frame.Handle(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
-	frame.Create("/dashboards", "Create a dashboard", dashboards.Fields, dashboards.Dashboards.Create).WithCheck(checksOf(dashboardQuestions)),
-	frame.Handle(http.MethodPost, "/dashboards/create_from_template_json", "Create a dashboard from a template in the request body", createFromTemplate).WithBody(dashboards.TemplateJSONFields).WithCheck(checksOf(templateQuestions)).WithoutBody(),
-	frame.Patch("/dashboards/{id}", "Change, soft-delete or restore a dashboard", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).WithCheck(checksOf(dashboardQuestions)),
+	frame.Create("/dashboards", "Create a dashboard", dashboards.Bodies.Dashboard, dashboards.Dashboards.Create).WithCheck(checksOf(dashboardQuestions)),
+	frame.Handle(http.MethodPost, "/dashboards/create_from_template_json", "Create a dashboard from a template in the request body", createFromTemplate).WithBody(dashboards.Bodies.TemplateJSON).WithCheck(checksOf(templateQuestions)).WithoutBody(),
+	frame.Patch("/dashboards/{id}", "Change, soft-delete or restore a dashboard", "Change a dashboard", dashboards.Bodies.Dashboard, dashboards.Dashboards.Update).WithCheck(checksOf(dashboardQuestions)),
 	frame.Handle(http.MethodDelete, "/dashboards/{id}", "Not allowed: use PATCH with deleted: true to delete a dashboard", frame.RefuseDeletion[dashboards.Dashboards]).WithStatus(http.StatusMethodNotAllowed),
-	frame.Change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).WithoutBody(),
-	frame.Change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Reorder the tiles of a dashboard", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),
+	frame.Change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.Bodies.MoveTile, dashboards.Dashboards.MoveTile).WithoutBody(),
+	frame.Change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Reorder the tiles of a dashboard", dashboards.Bodies.Reorder, dashboards.Dashboards.ReorderTiles),
 	frame.Get("/dashboards/{id}/collaborators", "List the collaborators of a dashboard", dashboards.Dashboards.Collaborators),
-	frame.Add("/dashboards/{id}/collaborators", "Add a collaborator, who may edit a restricted dashboard", dashboards.CollaboratorFields, dashboards.Dashboards.AddCollaborator),
+	frame.Add("/dashboards/{id}/collaborators", "Add a collaborator, who may edit a restricted dashboard", dashboards.Bodies.Collaborator, dashboards.Dashboards.AddCollaborator),
 	frame.RemoveOf("/dashboards/{id}/collaborators/{user}", "Remove a collaborator", dashboards.Dashboards.RemoveCollaborator),
 })
 
@@ -37,9 +37,9 @@ var sharingEndpoints = slices.Concat(
 func sharingOf(path, what string, links func(*frame.Server) dashboards.Links) []frame.Endpoint {
 	return frame.Resource(frame.InProject, "sharing_configuration", links, []frame.Row[dashboards.Links]{
 		frame.Get(path+"/sharing", "Read the sharing settings of "+what, dashboards.Links.Sharing),
-		frame.Change(http.MethodPatch, path+"/sharing", "Change the sharing settings of "+what, dashboards.SharingFields, dashboards.Links.UpdateSharing).Uncompressed(),
+		frame.Change(http.MethodPatch, path+"/sharing", "Change the sharing settings of "+what, dashboards.Bodies.Sharing, dashboards.Links.UpdateSharing).Uncompressed(),
 		frame.Act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing).Uncompressed(),
-		frame.Add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.SharePasswordFields, dashboards.Links.AddSharePassword).Uncompressed(),
+		frame.Add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.Bodies.SharePassword, dashboards.Links.AddSharePassword).Uncompressed(),
 		frame.RemoveOf(path+"/sharing/passwords/{password}", "Remove a password from the link to "+what, dashboards.Links.DeleteSharePassword),
 	})
 }

@@ -17,16 +17,16 @@ import (
 // experimentEndpoints are the endpoints of §5.7, and the counts of exposures.
 var experimentEndpoints = frame.Resource(frame.InProject, "experiment", experimentsOf, []frame.Row[experiments.Service]{
 	frame.Handle(http.MethodGet, "/experiments", "List experiments", listExperiments),
-	frame.Create("/experiments", "Create an experiment and its flag", experiments.Fields, experiments.Service.Create).WithCheck(checksOf(experimentQuestions)),
-	frame.Handle(http.MethodPost, "/experiments/calculate_running_time", "Calculate the recommended sample size and running time of an experiment", runningTime).WithScope("experiment:read").WithBody(experiments.RunningTimeFields),
+	frame.Create("/experiments", "Create an experiment and its flag", experiments.Bodies.Experiment, experiments.Service.Create).WithCheck(checksOf(experimentQuestions)),
+	frame.Handle(http.MethodPost, "/experiments/calculate_running_time", "Calculate the recommended sample size and running time of an experiment", runningTime).WithScope("experiment:read").WithBody(experiments.Bodies.RunningTime),
 	frame.Handle(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can use", eligibleFlags),
 	frame.Paged("/experiments/requires_flag_implementation", "List running experiments whose flags have not been called", experiments.Service.ListWithoutCalls),
 	frame.Read("/experiments/stats", "Count the experiments of the last 60 days", experiments.Service.Stats),
 	frame.Get("/experiments/{id}", "Read an experiment", experiments.Service.Get),
-	frame.Update("/experiments/{id}", "Change an experiment", "Replace an experiment", experiments.Fields, experiments.Service.Update).WithCheck(checksOf(experimentQuestions)),
+	frame.Update("/experiments/{id}", "Change an experiment", "Replace an experiment", experiments.Bodies.Experiment, experiments.Service.Update).WithCheck(checksOf(experimentQuestions)),
 	frame.Handle(http.MethodDelete, "/experiments/{id}", "Not allowed: use PATCH with deleted: true to delete an experiment", frame.RefuseDeletion[experiments.Service]).WithStatus(http.StatusMethodNotAllowed),
-	frame.Add("/experiments/{id}/duplicate", "Duplicate an experiment as a draft", experiments.DuplicateFields, experiments.Service.Duplicate),
-	frame.Add("/experiments/{id}/copy_to_project", "Duplicate an experiment as a draft in another project", experiments.CopyFields, experiments.Service.CopyToProject),
+	frame.Add("/experiments/{id}/duplicate", "Duplicate an experiment as a draft", experiments.Bodies.Duplicate, experiments.Service.Duplicate),
+	frame.Add("/experiments/{id}/copy_to_project", "Duplicate an experiment as a draft in another project", experiments.Bodies.Copy, experiments.Service.CopyToProject),
 	frame.Act(http.MethodPost, "/experiments/{id}/create_exposure_cohort_for_experiment", "Create a static cohort of the people who have been exposed to an experiment", experiments.Service.CreateExposureCohort).Created().WithoutTimeout(),
 	frame.Get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", experiments.Service.Exposures),
 })
@@ -34,9 +34,9 @@ var experimentEndpoints = frame.Resource(frame.InProject, "experiment", experime
 // savedMetricEndpoints are the endpoints for metrics that experiments share (experiments.md §3.9).
 var savedMetricEndpoints = frame.Resource(frame.InProject, "experiment_saved_metric", func(s *frame.Server) experiments.SavedMetrics { return s.Management.Experiments.SavedMetrics }, []frame.Row[experiments.SavedMetrics]{
 	frame.Paged("/experiment_saved_metrics", "List shared metrics of experiments", experiments.SavedMetrics.List),
-	frame.Create("/experiment_saved_metrics", "Create a shared metric of experiments", experiments.SavedMetricFields, experiments.SavedMetrics.Create).WithCheck(checksOf(savedMetricQuestions)),
+	frame.Create("/experiment_saved_metrics", "Create a shared metric of experiments", experiments.Bodies.SavedMetric, experiments.SavedMetrics.Create).WithCheck(checksOf(savedMetricQuestions)),
 	frame.Get("/experiment_saved_metrics/{id}", "Read a shared metric of experiments", experiments.SavedMetrics.Get),
-	frame.Update("/experiment_saved_metrics/{id}", "Change a shared metric of experiments", "Replace a shared metric of experiments", experiments.SavedMetricFields, experiments.SavedMetrics.Update).WithCheck(checksOf(savedMetricQuestions)),
+	frame.Update("/experiment_saved_metrics/{id}", "Change a shared metric of experiments", "Replace a shared metric of experiments", experiments.Bodies.SavedMetric, experiments.SavedMetrics.Update).WithCheck(checksOf(savedMetricQuestions)),
 	frame.Remove("/experiment_saved_metrics/{id}", "Delete a shared metric and remove it from its experiments", experiments.SavedMetrics.Delete),
 })
 
@@ -44,9 +44,9 @@ var savedMetricEndpoints = frame.Resource(frame.InProject, "experiment_saved_met
 // experiments (experiments.md §3.10).
 var holdoutEndpoints = frame.Resource(frame.InProject, "experiment", func(s *frame.Server) experiments.Holdouts { return s.Management.Experiments.Holdouts }, []frame.Row[experiments.Holdouts]{
 	frame.Paged("/experiment_holdouts", "List holdouts", experiments.Holdouts.List),
-	frame.Create("/experiment_holdouts", "Create a holdout", experiments.HoldoutFields, experiments.Holdouts.Create),
+	frame.Create("/experiment_holdouts", "Create a holdout", experiments.Bodies.Holdout, experiments.Holdouts.Create),
 	frame.Get("/experiment_holdouts/{id}", "Read a holdout", experiments.Holdouts.Get),
-	frame.Update("/experiment_holdouts/{id}", "Change a holdout and the flags of its experiments", "Replace a holdout and change the flags of its experiments", experiments.HoldoutFields, experiments.Holdouts.Update),
+	frame.Update("/experiment_holdouts/{id}", "Change a holdout and the flags of its experiments", "Replace a holdout and change the flags of its experiments", experiments.Bodies.Holdout, experiments.Holdouts.Update),
 	frame.Remove("/experiment_holdouts/{id}", "Delete a holdout and remove it from its experiments and their flags", experiments.Holdouts.Delete),
 })
 

@@ -12,8 +12,8 @@ import (
 // insightEndpoints are the endpoints for insights: stored queries. The endpoints that also return
 // results are in results.go.
 var insightEndpoints = frame.Resource(frame.InProject, "insight", func(s *frame.Server) dashboards.Insights { return s.Management.Dashboards.Insights }, []frame.Row[dashboards.Insights]{
-	frame.Create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).WithCheck(checksOf(insightQuestions)),
-	frame.Patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).WithCheck(checksOf(insightQuestions)),
+	frame.Create("/insights", "Create an insight", dashboards.Bodies.Insight, dashboards.Insights.Create).WithCheck(checksOf(insightQuestions)),
+	frame.Patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.Bodies.Insight, dashboards.Insights.Update).WithCheck(checksOf(insightQuestions)),
 	frame.Handle(http.MethodDelete, "/insights/{id}", "Not allowed: use PATCH with deleted: true to delete an insight", frame.RefuseDeletion[dashboards.Insights]).WithStatus(http.StatusMethodNotAllowed),
 	frame.Read("/insights/my_last_viewed", "List the insights that the calling user viewed most recently", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),

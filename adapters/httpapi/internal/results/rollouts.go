@@ -22,27 +22,27 @@ var rolloutEndpoints = func() []frame.Endpoint {
 	const path = "/guarded_rollouts"
 	rows := []frame.Row[rollouts.Service]{
 		frame.Handle(http.MethodGet, path, "List guarded rollouts", listRollouts),
-		frame.Create(path, "Create a guarded rollout", rollouts.Fields, rollouts.Service.Create).WithCheck(checksOf(rolloutQuestions)),
+		frame.Create(path, "Create a guarded rollout", rollouts.Bodies.Rollout, rollouts.Service.Create).WithCheck(checksOf(rolloutQuestions)),
 		frame.Get(path+"/{id}", "Read a guarded rollout", rollouts.Service.Get),
-		frame.Update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", rollouts.Fields, rollouts.Service.Update).WithCheck(checksOf(rolloutQuestions)),
+		frame.Update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", rollouts.Bodies.Rollout, rollouts.Service.Update).WithCheck(checksOf(rolloutQuestions)),
 		frame.Remove(path+"/{id}", "Delete a guarded rollout that is a draft or has ended", rollouts.Service.Delete),
 		frame.Handle(http.MethodGet, path+"/{id}/evaluations", "List the decisions of a guarded rollout, newest first", func(svc rollouts.Service, c *frame.Call) (management.List[rollouts.Evaluation], error) {
 			return svc.Evaluations(c.Ctx, c.Scope, c.Part("id"), c.Page())
 		}),
 		frame.Row[rollouts.Service]{Do: func(svc rollouts.Service, c *frame.Call) (any, error) { return svc.DryRun(c.Ctx, c.Scope, c.Body) }, Endpoint: frame.Endpoint{
 			Method: http.MethodPost, Path: path + "/dry_run", KeyScope: "feature_flag:read", SecondScope: "query:read", NoTimeout: true,
-			Summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", BodyFields: rollouts.DryRunFields, Response: guarded.Evaluation{},
+			Summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", BodyFields: rollouts.Bodies.DryRun, Response: guarded.Evaluation{},
 		}}.WithCheck(checksOf(rolloutQuestions)),
 		{Do: func(svc rollouts.Service, c *frame.Call) (any, error) { return svc.Simulate(c.Ctx, c.Body) }, Endpoint: frame.Endpoint{
 			Method: http.MethodPost, Path: path + "/simulate", KeyScope: "feature_flag:read", NoTimeout: true,
-			Summary: "Simulate how a guarded rollout would respond to harms of different sizes", BodyFields: rollouts.SimulateFields, Response: guarded.SimulationResult{},
+			Summary: "Simulate how a guarded rollout would respond to harms of different sizes", BodyFields: rollouts.Bodies.Simulate, Response: guarded.SimulationResult{},
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(rollouts.Calls)) {
 		step := rollouts.Calls[name]
 		rows = append(rows, frame.Handle(http.MethodPost, path+"/{id}/"+name, step.Title, func(svc rollouts.Service, c *frame.Call) (*rollouts.Rollout, error) {
 			return svc.Call(c.Ctx, c.Scope, c.Part("id"), name, c.Body)
-		}).WithBody(rollouts.CallFields(name)))
+		}).WithBody(step.Fields))
 	}
 	return frame.Resource(frame.InProject, "feature_flag", func(s *frame.Server) rollouts.Service { return *s.Management.Rollouts }, rows)
 }()
