@@ -34,13 +34,13 @@ func newAccessWorld(t *testing.T) *accessWorld {
 		t.Fatal(err)
 	}
 	for role, members := range map[string][]string{"builders": {"bob"}, "testers": {"bob", "cyd"}} {
-		r, err := w.Organizations.CreateRole(t.Context(), ann, ruletest.Body(t, fmt.Sprintf(`{"name":%q}`, role)))
+		r, err := w.Organizations.Roles.Create(t.Context(), ann, ruletest.Body(t, fmt.Sprintf(`{"name":%q}`, role)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.subjects[role] = fmt.Sprintf(`,"role":%q`, r.ID)
 		for _, name := range members {
-			if _, err := w.Organizations.AddRoleMember(t.Context(), ann, r.ID, ruletest.Body(t, fmt.Sprintf(`{"user_uuid":%q}`, ruletest.UUID(name)))); err != nil {
+			if _, err := w.Organizations.Roles.Members(r.ID).Create(t.Context(), ann, ruletest.Body(t, fmt.Sprintf(`{"user_uuid":%q}`, ruletest.UUID(name)))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,9 +4,9 @@ package management
 const (
 	JobScheduledChange = "scheduled_change"
 	JobBatchExport     = "batch_export"
-	JobMail            = "mail"    // only mails that will not be sent; DeliverMail reports the sent mails
+	JobMail            = "mail"    // only mails that will not be sent; the outbox reports the sent mails
 	JobSurvey          = "survey"  // a recurring survey starts its next iteration
-	JobWebhook         = "webhook" // only webhooks that will not be sent; DeliverWebhooks reports the others
+	JobWebhook         = "webhook" // only webhooks that will not be sent; the outbox reports the others
 )
 
 // JobDone reports the result of one piece of a job, after the result is durable.

@@ -45,7 +45,7 @@ func controlCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			return nil, w.Permit(ctx, scope, kind, id, management.AccessLevel(need))
 		},
 		"role": func(scope callScope, _, b string) (any, error) {
-			return w.Organizations.CreateRole(ctx, scope, ruletest.Body(t, b))
+			return w.Organizations.Roles.Create(ctx, scope, ruletest.Body(t, b))
 		},
 	}
 }

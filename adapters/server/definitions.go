@@ -87,9 +87,9 @@ func (p *parts) applyFiles(ctx context.Context) error {
 // adopt assigns an owner to the organizations of the files. At the first start it creates the
 // owner's key and shows it.
 func (p *parts) adopt(ctx context.Context) error {
-	return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail, Key: func() (organizations.FirstKey, error) {
+	return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail, Key: func() (string, func(string) error, error) {
 		key, err := p.firstKey()
-		return organizations.FirstKey{Text: key.Text, Show: key.Show}, err
+		return key.Text, key.Show, err
 	}})
 }
 

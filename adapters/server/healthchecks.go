@@ -208,7 +208,7 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 	if v.mailQueued == nil {
 		return finding{"", "No mails are sent: there is no mail server.", ""}
 	}
-	waiting, oldest, err := v.rooms.Organizations.MailBacklog(ctx)
+	waiting, oldest, err := v.rooms.Organizations.Mails.Backlog(ctx)
 	switch {
 	case err != nil:
 		return storeProblem(err)
@@ -276,7 +276,7 @@ func rolloutsHealth(ctx context.Context, v *healthView) finding {
 
 // webhooksHealth checks how long webhooks wait.
 func webhooksHealth(ctx context.Context, v *healthView) finding {
-	waiting, oldest, err := v.rooms.Organizations.WebhookBacklog(ctx)
+	waiting, oldest, err := v.rooms.Organizations.Webhooks.Backlog(ctx)
 	switch {
 	case err != nil:
 		return storeProblem(err)

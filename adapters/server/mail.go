@@ -64,7 +64,7 @@ const mailPoll = time.Minute
 
 // deliverMail sends the mails of the outbox until the context ends.
 func (p *parts) deliverMail(ctx context.Context) {
-	p.deliver(ctx, jobMails, mailPoll, p.mailQueued, p.manager.Organizations.DeliverMail, p.logMailFailures)
+	p.deliver(ctx, jobMails, mailPoll, p.mailQueued, p.manager.Organizations.Mails.Deliver, p.logMailFailures)
 }
 
 // logMailFailures logs each mail that was not sent.

@@ -124,7 +124,7 @@ func (p *parts) watchedRollouts() *metrics.WatchedRollouts {
 		return nil
 	}
 	out := &metrics.WatchedRollouts{Live: w.Live, Lag: w.Lag, Failing: w.FailingCount}
-	for _, backlog := range []func(context.Context) (int, time.Time, error){p.rooms.Organizations.MailBacklog, p.rooms.Organizations.WebhookBacklog} {
+	for _, backlog := range []func(context.Context) (int, time.Time, error){p.rooms.Organizations.Mails.Backlog, p.rooms.Organizations.Webhooks.Backlog} {
 		n, _, err := backlog(ctx)
 		if err != nil {
 			return nil

@@ -42,7 +42,7 @@ func (p *parts) sendWebhooks(ctx context.Context) {
 	var senders sync.WaitGroup
 	for range webhookSenders {
 		senders.Go(func() {
-			p.deliver(ctx, jobWebhooks, webhookPoll, nil, p.manager.Organizations.DeliverWebhooks, func(err error) {
+			p.deliver(ctx, jobWebhooks, webhookPoll, nil, p.manager.Organizations.Webhooks.Deliver, func(err error) {
 				if err != nil {
 					say(err)
 				}

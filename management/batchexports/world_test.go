@@ -264,10 +264,10 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			return w.Organizations.Projects.Create(ctx, scope, body(b))
 		},
 		"dropproject": func(scope callScope, _, _ string) (any, error) {
-			return nil, w.Organizations.Projects.Delete(ctx, scope)
+			return nil, w.Organizations.Projects.Delete(ctx, scope, "")
 		},
 		"choose": func(scope callScope, _, b string) (any, error) {
-			return w.Organizations.Account.Update(ctx, scope, body(b))
+			return w.Organizations.Account.Update(ctx, scope, "", body(b), false)
 		},
 		"steps": func(_ callScope, path, _ string) (any, error) { return s.Tests(path), nil },
 		"try":   func(_ callScope, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },

@@ -140,7 +140,7 @@ func TestAlerts_DeletedDuringCheck(t *testing.T) {
 			return w.Dashboards.Alerts.Delete(t.Context(), bob, w.id)
 		},
 		"its project": func(w *checked, _ *management.Scope) error {
-			return w.Organizations.Projects.Delete(t.Context(), w.Scope(t, "gus"))
+			return w.Organizations.Projects.Delete(t.Context(), w.Scope(t, "gus"), "")
 		},
 		"the trend": func(w *checked, bob *management.Scope) error {
 			_, err := w.Dashboards.Insights.Update(t.Context(), bob, "1", ruletest.Body(t, `{"query":{"kind":"FunnelsQuery"}}`))

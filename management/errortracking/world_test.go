@@ -101,7 +101,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 		"issue":       func(scope callScope, path, _ string) (any, error) { return s.Issue(ctx, scope, path) },
 		"changeissue": func(scope callScope, path, b string) (any, error) { return s.UpdateIssue(ctx, scope, path, body(b)) },
 		"role": func(scope callScope, _, b string) (any, error) {
-			return w.Organizations.CreateRole(ctx, scope, body(b))
+			return w.Organizations.Roles.Create(ctx, scope, body(b))
 		},
 		// threw adds an exception with properties and calls Follow. issueof returns the issue that
 		// was last seen.

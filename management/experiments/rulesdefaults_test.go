@@ -12,14 +12,14 @@ func TestExperiments_DefaultsOfTheProject(t *testing.T) {
 	w := flagtest.New(t)
 	calls := flagtest.RoomCalls(t, w)
 	calls["defaults"] = func(scope flagtest.Scope, _, b string) (any, error) {
-		p, err := w.Organizations.Projects.Update(t.Context(), scope, ruletest.Body(t, `{"experiments_config":`+b+`}`))
+		p, err := w.Organizations.Projects.Update(t.Context(), scope, "", ruletest.Body(t, `{"experiments_config":`+b+`}`), false)
 		if err != nil {
 			return nil, err
 		}
 		return p.Experiments, nil
 	}
 	calls["method"] = func(scope flagtest.Scope, _, b string) (any, error) {
-		return w.Organizations.Update(t.Context(), scope, ruletest.Body(t, `{"default_experiment_stats_method":`+b+`}`), false)
+		return w.Organizations.Update(t.Context(), scope, "", ruletest.Body(t, `{"default_experiment_stats_method":`+b+`}`), false)
 	}
 	const (
 		all = `{"default_experiment_stats_method":"frequentist","default_experiment_confidence_level":0.99,"default_only_count_matured_users":true,"default_cuped_enabled":true,

@@ -152,7 +152,7 @@ func TestExperiments_MethodOfTheOrganization(t *testing.T) {
 	w := flagtest.New(t)
 	calls := flagtest.RoomCalls(t, w)
 	calls["method"] = func(scope flagtest.Scope, _, b string) (any, error) {
-		return w.Organizations.Update(t.Context(), scope, ruletest.Body(t, `{"default_experiment_stats_method":`+b+`}`), false)
+		return w.Organizations.Update(t.Context(), scope, "", ruletest.Body(t, `{"default_experiment_stats_method":`+b+`}`), false)
 	}
 	w.Run(t, calls, []ruletest.Row{
 		{"experiments.md §2.1 the default", "bob", "experiment", `{"name":"E","feature_flag_key":"e","metrics":[` + metricOf("m", "a") + `]}`, `{"stats_config":{"method":"bayesian"}}`},

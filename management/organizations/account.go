@@ -3,22 +3,46 @@ package organizations
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// Account manages the caller's own user, /api/users/@me (§1.9), and personal keys (§1.10).
-type Account struct{ *core }
+// Account manages the caller's own user, /api/users/@me (§1.9): there is one, so its methods ignore
+// ids. A new e-mail address is pending until it is confirmed with the link that is mailed to it;
+// without a Mailer it replaces the old address immediately and is unverified. Delete deletes the user
+// with keys, sessions, passkeys and linked accounts, and is a Conflict if the user is still a member
+// of an organization or has a key of a definitions file.
+type Account struct {
+	*core
+	resource.Resource[Tx, management.Caller, ownUser]
+}
 
-// Me is the response with a user's own data (§1.9). The fields about passwords, second factors,
+func newAccount(c *core) (s Account) {
+	s.core = c
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, management.Caller, ownUser]{
+		Kind: storage.KindUser, Changes: accountFields,
+		Load: func(v *view, _ string, _ *management.Body) (*management.Caller, error) {
+			return c.reloadCaller(v.Tx, v.Caller)
+		},
+		Rules:        s.rules,
+		BeforeDelete: deleteSignIns,
+		Put:          func(v *view, x *management.Caller) error { return records.PutUser(v.Tx, x.User) },
+		Delete:       func(v *view, x *management.Caller) error { return v.Tx.Delete(storage.KindUser, "", x.User.UUID) },
+		OnDuplicate:  func(bool) error { return errDuplicateEmail() },
+		Show:         func(v *view, x *management.Caller) (*ownUser, error) { return c.me(v.Tx, x) },
+	})
+	return s
+}
+
+// ownUser is the response with a user's own data (§1.9). The fields about passwords, second factors,
 // staff and impersonation are constant, since there is no such sign-in (decision 19).
-type Me struct {
+type ownUser struct {
 	Joined     management.Stamp `json:"date_joined"`
 	UUID       string           `json:"uuid"`
 	DistinctID string           `json:"distinct_id"`
@@ -42,7 +66,7 @@ type Me struct {
 	// Team is the current project and Organization the current organization, null if the user has
 	// no access to any. Organizations are all organizations of the user.
 	Team              *ProjectBasic       `json:"team"`
-	Organization      *Organization       `json:"organization"`
+	Organization      *organizationView   `json:"organization"`
 	Organizations     []organizationBasic `json:"organizations"`
 	EventsColumns     json.RawMessage     `json:"events_column_config"`
 	Has2FA            bool                `json:"is_2fa_enabled"`
@@ -58,7 +82,7 @@ type Me struct {
 	Role     *string         `json:"role_at_organization"`
 }
 
-// organizationBasic is the short form of an organization inside Me.
+// organizationBasic is the short form of an organization inside ownUser.
 type organizationBasic struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
@@ -68,11 +92,11 @@ type organizationBasic struct {
 	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
 }
 
-// RolesAtOrganization are the values of a user's role_at_organization (§B).
-var RolesAtOrganization = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
+// rolesAtOrganization are the values of a user's role_at_organization (§B).
+var rolesAtOrganization = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
 
-// AccountFields are the writable fields of a user.
-var AccountFields = management.Fields{
+// accountFields are the writable fields of a user.
+var accountFields = custom(management.Fields{
 	{Name: "first_name", Type: management.Text, MaxLength: 150},
 	{Name: "last_name", Type: management.Text, Blank: true, MaxLength: 150},
 	{Name: "email", Type: management.Email, MaxLength: plain.MaxEmail},
@@ -84,10 +108,10 @@ var AccountFields = management.Fields{
 	{Name: "theme_mode", Type: management.Choice, Choices: []string{"light", "dark", "system"}, Null: true},
 	{Name: "language", Type: management.Choice, Choices: []string{"en", "de"}, Null: true, Help: "of the console's pages; null: that of the browser"},
 	{Name: "hedgehog_config", Type: management.Object, Null: true},
-	{Name: "role_at_organization", Type: management.Choice, Choices: RolesAtOrganization, Null: true},
+	{Name: "role_at_organization", Type: management.Choice, Choices: rolesAtOrganization, Null: true},
 	{Name: "set_current_organization", Type: management.Text, Help: "id of an organization of the user"},
 	{Name: "set_current_team", Type: management.Text, Help: "id of a project that the user can access"},
-}
+})
 
 // userSettings are the fields that are stored by name in User.Settings, with their defaults as
 // JSON.
@@ -149,16 +173,10 @@ func firstProject(tx Tx, c *management.Caller, organization string) (*management
 	return nil, err
 }
 
-// Me returns the caller's own data.
-func (s Account) Me(ctx context.Context, scope *management.Scope) (*Me, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*Me, error) { return s.me(tx, scope.Caller) })
-}
-
-// me builds the response of Me in a transaction. It skips memberships of organizations that do not
-// exist any more.
-func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
+// me returns a user's own data. It skips memberships of organizations that do not exist any more.
+func (s *core) me(tx Tx, c *management.Caller) (*ownUser, error) {
 	u := c.User
-	out := &Me{
+	out := &ownUser{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
 		PendingEmail: pendingAddress(u, s.Env.Now()), EmailVerified: u.EmailVerified, Notifications: setting(u, "notification_settings"), AnonymizeData: setting(u, "anonymize_data"),
 		ToolbarMode: setting(u, "toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting(u, "events_column_config"),
@@ -192,7 +210,7 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	if err != nil || o == nil {
 		return out, err
 	}
-	if out.Organization, err = s.organization(tx, &management.Scope{Caller: c, Organization: o, Level: c.Level(o.ID)}); err != nil || p == nil {
+	if out.Organization, err = s.organization(tx, c, o); err != nil || p == nil {
 		return out, err
 	}
 	ingested, err := s.ingestedIn(tx, o.ID)
@@ -204,41 +222,26 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	return out, err
 }
 
-// Update changes the caller's user. A new e-mail address is pending until it is confirmed with the
-// link that is mailed to it (§1.9). Without a Mailer it replaces the old address immediately and is
-// unverified.
-func (s Account) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Me, error) {
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Me, error) {
-		c, err := s.reloadCaller(tx, scope.Caller)
-		if err != nil {
-			return nil, err
-		}
-		v, err := AccountFields.Change(b)
-		if err != nil {
-			return nil, err
-		}
-		u := c.User
-		management.Set(v, "first_name", &u.FirstName)
-		management.Set(v, "last_name", &u.LastName)
-		management.SetNull(v, "role_at_organization", &u.Role)
-		// The mail that setEmail may queue is sent only if this transaction commits.
-		if err := s.setEmail(tx, scope, u, v.Text("email")); err != nil {
-			return nil, err
-		}
-		if err := setUserSettings(u, v); err != nil {
-			return nil, err
-		}
-		if err := setCurrent(tx, c, v); err != nil {
-			return nil, err
-		}
-		if err := records.PutUser(tx, u); errors.Is(err, management.ErrDuplicate) {
-			return nil, management.CodedFault(management.CodeUnique, "email", "user with this email address already exists.")
-		} else if err != nil {
-			return nil, err
-		}
-		return s.me(tx, c)
-	})
+// Update changes the caller's user.
+func (s Account) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*ownUser, error) {
+	out, err := s.Resource.Update(ctx, scope, id, b, put)
 	return out, s.notifyQueued(err)
+}
+
+// rules apply a body to the user. The mail that setEmail may queue is sent only if the transaction
+// commits.
+func (s Account) rules(e *resource.Edit[Tx, management.Caller]) error {
+	u, v := e.After.User, e.Values
+	management.Set(v, "first_name", &u.FirstName)
+	management.Set(v, "last_name", &u.LastName)
+	management.SetNull(v, "role_at_organization", &u.Role)
+	if err := s.setEmail(e.Tx, e.Scope, u, v.Text("email")); err != nil {
+		return err
+	}
+	if err := setUserSettings(u, v); err != nil {
+		return err
+	}
+	return setCurrent(e.Tx, e.After, v)
 }
 
 // setEmail changes the e-mail address, which requires a recent proof of identity. The present
@@ -330,39 +333,32 @@ func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 	return nil
 }
 
-// Delete deletes the caller's user with keys, sessions, passkeys and linked accounts. It is a
-// Conflict if the user is still a member of an organization or has a key of a definitions file.
-func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
-	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		c, err := s.reloadCaller(tx, scope.Caller)
-		if err != nil {
+// deleteSignIns checks that a user may be deleted, and deletes everything that signs the user in.
+func deleteSignIns(e *resource.Edit[Tx, management.Caller]) error {
+	// Organizations would otherwise lose a member, or their last owner, without a check.
+	if len(e.After.Memberships) > 0 {
+		return management.Clash("Cannot delete user with organization memberships.")
+	}
+	keys, err := e.Tx.Keys(e.After.User.ID)
+	if err != nil {
+		return err
+	}
+	for i := range keys {
+		// The file would recreate the key at the next start.
+		if keys[i].Origin != "" {
+			return errFromFile("key", keys[i].Origin)
+		}
+		if err := e.Tx.DeleteKey(keys[i].ID); err != nil {
 			return err
 		}
-		// Organizations would otherwise lose a member, or their last owner, without a check.
-		if len(c.Memberships) > 0 {
-			return management.Clash("Cannot delete user with organization memberships.")
-		}
-		keys, err := tx.Keys(c.User.ID)
-		if err != nil {
+	}
+	// If a linked account stayed, the person could not sign in with it after a new invitation.
+	for _, kind := range signInKinds {
+		if err := e.Tx.DeleteUnder(kind, e.After.User.UUID); err != nil {
 			return err
 		}
-		for i := range keys {
-			// The file would recreate the key at the next start.
-			if keys[i].Origin != "" {
-				return errFromFile("key", keys[i].Origin)
-			}
-			if err := tx.DeleteKey(keys[i].ID); err != nil {
-				return err
-			}
-		}
-		// If a linked account stayed, the person could not sign in with it after a new invitation.
-		for _, kind := range signInKinds {
-			if err := tx.DeleteUnder(kind, c.User.UUID); err != nil {
-				return err
-			}
-		}
-		return tx.Delete(storage.KindUser, "", c.User.UUID)
-	})
+	}
+	return nil
 }
 
 // newUser returns a new user with the next number, without storing it.

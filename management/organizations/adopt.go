@@ -14,18 +14,11 @@ import (
 // Adoption describes the owner of organizations without members.
 type Adoption struct {
 	Email string
-	// Key returns the owner's first key. It is called only if a key is created. If nil, the owner
-	// gets no key.
-	Key func() (FirstKey, error)
-}
-
-// FirstKey is the first key of an owner.
-type FirstKey struct {
-	// Text is the key; if empty, a random key is generated.
-	Text string
-	// Show displays the key to the owner before the transaction commits. If it returns an error,
-	// nothing is stored, so the next start of the server tries again.
-	Show func(key string) error
+	// Key returns the owner's first key; if text is empty, a random key is generated. It is called
+	// only if a key is created. If nil, the owner gets no key. show displays the key to the owner
+	// before the transaction commits. If it returns an error, nothing is stored, so the next start of
+	// the server tries again.
+	Key func() (text string, show func(key string) error, err error)
 }
 
 // Adopt makes the user with an e-mail address the owner of every organization without members, and
@@ -71,7 +64,7 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 
 // addFirstKey creates and shows the key of a new owner, unless the owner already has an
 // unrestricted key that is not from a definitions file.
-func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey, error)) error {
+func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (string, func(string) error, error)) error {
 	keys, err := tx.Keys(owner.ID)
 	if err != nil {
 		return err
@@ -82,11 +75,10 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 			return nil
 		}
 	}
-	first, err := key()
+	value, show, err := key()
 	if err != nil {
 		return err
 	}
-	value := first.Text
 	if value == "" {
 		value = NewPersonalKey()
 	}
@@ -106,8 +98,8 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 	if err := tx.PutKey(k); err != nil {
 		return err
 	}
-	// Show is called last: its error rolls back everything in this transaction.
-	return first.Show(value)
+	// show is called last: its error rolls back everything in this transaction.
+	return show(value)
 }
 
 // organizationsWithoutMembers returns the organizations without members.

@@ -65,8 +65,8 @@ const maxKeys = 10
 // maxKeyLabel is the greatest length of a key's label, in characters (§1.3).
 const maxKeyLabel = 40
 
-// APIKeyFields are the writable fields of a personal key.
-var APIKeyFields = management.Fields{
+// keyFields are the writable fields of a personal key.
+var keyFields = management.Fields{
 	{Name: "label", Type: management.Text, Required: true, MaxLength: maxKeyLabel, Custom: true},
 	{Name: "scopes", Type: management.TextList, Required: true, MaxLength: 100, Custom: true, Help: "scopes such as feature_flag:read, or * for all; at most those of the calling key"},
 	{Name: "scoped_teams", Type: management.IntList, Required: true, Custom: true, Help: "ids of the only projects that the key can access; empty: all projects of the user"},
@@ -75,8 +75,8 @@ var APIKeyFields = management.Fields{
 
 // viewKey returns the form of a key in responses, without its value. Lists are never null, and a
 // key without scopes, which has all, lists "*".
-func viewKey(k *management.KeyRecord) *APIKey {
-	out := &APIKey{
+func viewKey(k *management.KeyRecord) *apiKey {
+	out := &apiKey{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.NewStamp(k.CreatedAt), LastUsedAt: management.NewStamp(k.LastUsedAt), User: k.User,
 		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.NewStamp(k.LastRolledAt),
 	}
@@ -92,30 +92,39 @@ func viewKey(k *management.KeyRecord) *APIKey {
 	return out
 }
 
-// Keys returns the caller's keys, newest first.
-func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) ([]*APIKey, error) {
-		keys, err := tx.Keys(scope.User.ID)
-		out := make([]*APIKey, len(keys))
-		for i := range keys {
-			out[i] = viewKey(&keys[i])
-		}
-		return out, err
-	})
+// PersonalKeys manages the caller's personal keys (§1.10). A new key has at most the rights of the
+// calling key. Only the responses that create and roll a key have the key itself.
+type PersonalKeys struct {
+	resource.Resource[Tx, ownKey, apiKey]
+	env *management.Env[Tx]
 }
 
 // keyResource returns the resource of the caller's personal keys. The log has them under the
 // caller's current organization, since keys belong to no organization.
-func (s *core) keyResource() resource.Resource[Tx, ownKey, APIKey] {
-	return resource.NewResource(&s.Env, resource.Spec[Tx, ownKey, APIKey]{
-		ActivityScope: keyActivityScope, Fields: APIKeyFields,
+func (s *core) keyResource() resource.Resource[Tx, ownKey, apiKey] {
+	return resource.NewResource(&s.Env, resource.Spec[Tx, ownKey, apiKey]{
+		ActivityScope: keyActivityScope, Fields: keyFields,
 		Header: func(scope *management.Scope, k *ownKey) resource.RecordHeader {
 			return resource.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
+		},
+		All: func(v *view) ([]ownKey, error) {
+			keys, err := v.Tx.Keys(v.User.ID)
+			out := make([]ownKey, len(keys))
+			for i := range keys {
+				out[i].KeyRecord = keys[i]
+			}
+			return out, err
 		},
 		Load: func(v *view, id string, _ *management.Body) (*ownKey, error) {
 			// The key of a session may have no id; then no key is found.
 			if id == management.CurrentRef {
 				id = v.Key.ID
+			}
+			// A key may read its own record to find out its rights.
+			if id != v.Key.ID {
+				if err := v.Require("user:read"); err != nil {
+					return nil, err
+				}
 			}
 			k, err := v.Tx.KeyByID(id)
 			// Secret keys and keys of other users are treated as not existing.
@@ -131,7 +140,7 @@ func (s *core) keyResource() resource.Resource[Tx, ownKey, APIKey] {
 		Rules:  keyRules,
 		Put:    func(v *view, k *ownKey) error { return v.Tx.PutKey(&k.KeyRecord) },
 		Delete: func(v *view, k *ownKey) error { return v.Tx.DeleteKey(k.ID) },
-		Show: func(_ *view, k *ownKey) (*APIKey, error) {
+		Show: func(_ *view, k *ownKey) (*apiKey, error) {
 			out := viewKey(&k.KeyRecord)
 			if k.value != "" {
 				out.Value = &k.value
@@ -191,42 +200,14 @@ func (k *ownKey) renew() {
 	k.Hash, k.Mask = management.HashKey(k.value), management.MaskKey(k.value)
 }
 
-// Key returns one of the caller's keys. A key may always read itself; reading other keys requires
-// the scope user:read.
-func (s Account) Key(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
-	// A key may read its own record to find out its rights.
-	if id != management.CurrentRef && id != scope.Key.ID {
-		if err := scope.Require("user:read"); err != nil {
-			return nil, err
-		}
-	}
-	return s.keys.Get(ctx, scope, id)
-}
-
-// CreateKey creates a key that has at most the rights of the calling key. Only this response has
-// the key itself.
-func (s Account) CreateKey(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
-	return s.keys.Create(ctx, scope, b)
-}
-
-// UpdateKey changes a key. If put is true, all required fields must be present.
-func (s Account) UpdateKey(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*APIKey, error) {
-	return s.keys.Update(ctx, scope, id, b, put)
-}
-
-// RollKey replaces the value of a key. The old value is invalid from then on.
-func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
-	return resource.RunAction(ctx, s.keys, scope, id, func(e *resource.Edit[Tx, ownKey]) error {
+// Roll replaces the value of a key. The old value is invalid from then on.
+func (s PersonalKeys) Roll(ctx context.Context, scope *management.Scope, id string) (*apiKey, error) {
+	return resource.RunAction(ctx, s.Resource, scope, id, func(e *resource.Edit[Tx, ownKey]) error {
 		// Sessions that were created from the key end, since they refer to the old hash.
-		e.After.LastRolledAt = s.Env.Now()
+		e.After.LastRolledAt = s.env.Now()
 		e.After.renew()
 		return nil
 	})
-}
-
-// DeleteKey deletes a key.
-func (s Account) DeleteKey(ctx context.Context, scope *management.Scope, id string) error {
-	return s.keys.Delete(ctx, scope, id)
 }
 
 // NewPersonalKey returns a random personal key (§1.1).

@@ -32,7 +32,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 	}{
 		"§4.6 the last owner cannot vanish": {
 			before: func(w *world) string {
-				if _, err := w.Organizations.Members.Update(t.Context(), w.Scope(t, "ann"), uuid("gus"), ruletest.Body(t, `{"level":15}`)); err != nil {
+				if _, err := w.Organizations.Members.Update(t.Context(), w.Scope(t, "ann"), uuid("gus"), ruletest.Body(t, `{"level":15}`), false); err != nil {
 					t.Fatal(err)
 				}
 				return ""
@@ -51,7 +51,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			user: func(int) string { return "bob" }, call: "newkey", body: func(n int) string { return newKey(fmt.Sprintf(`,"label":"%d"`, n)) },
 			before: func(w *world) string {
 				for range 6 {
-					if _, err := w.Organizations.Account.CreateKey(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, newKey(``))); err != nil {
+					if _, err := w.Organizations.Keys.Create(t.Context(), w.Scope(t, "bob"), ruletest.Body(t, newKey(``))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -89,11 +89,11 @@ func TestOrganizations_AtOnce(t *testing.T) {
 		},
 		"clients §14.2 one poll in an interval": {
 			before: func(w *world) string {
-				device, _, err := w.Organizations.Programs.Begin(t.Context(), management.Body{}, "192.0.2.1")
+				codes, err := w.Organizations.Programs.Begin(t.Context(), management.Body{}, "192.0.2.1")
 				if err != nil {
 					t.Fatal(err)
 				}
-				return device
+				return codes.Device
 			},
 			user: func(int) string { return "-" }, call: "poll", body: func(int) string { return "" },
 			work: many, after: ruletest.Row{"clients §14.2 seven were too soon", "-", "answers pending", ``, `1`},
@@ -114,11 +114,10 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			w := newWorld(t, memstore.ExternalData{}, false)
 			calls := w.calls(t)
 			var polled sync.Map // the number of polls by their state
-			poll := calls["poll"]
-			calls["poll"] = func(scope callScope, path, b string) (any, error) {
-				out, err := poll(scope, path, b)
+			calls["poll"] = func(_ callScope, path, _ string) (any, error) {
+				out, err := w.Organizations.Programs.Poll(t.Context(), ruletest.Body(t, `{"device_code":"`+path+`"}`))
 				if err == nil {
-					n, _ := polled.LoadOrStore(out.(organizations.Poll).State, new(atomic.Int64))
+					n, _ := polled.LoadOrStore(out.State, new(atomic.Int64))
 					n.(*atomic.Int64).Add(1)
 				}
 				return out, err
@@ -128,7 +127,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 				return n.(*atomic.Int64).Load(), nil
 			}
 			calls["signinby"] = func(_ callScope, link, _ string) (any, error) {
-				_, _, err := w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, `{"link":"`+link+`"}`), organizations.ClientInfo{})
+				_, _, err := w.Organizations.Sessions.Begin(t.Context(), organizations.SignIn{Body: ruletest.Body(t, `{"link":"`+link+`"}`)})
 				return nil, err
 			}
 			calls["demote"] = func(scope callScope, _, b string) (any, error) {
@@ -136,7 +135,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 				if scope.User.UUID == other {
 					other = uuid("gus")
 				}
-				return w.Organizations.Members.Update(t.Context(), scope, other, ruletest.Body(t, b))
+				return w.Organizations.Members.Update(t.Context(), scope, other, ruletest.Body(t, b), false)
 			}
 			calls["owners"] = func(scope callScope, _, _ string) (any, error) {
 				list, err := w.Organizations.Members.List(t.Context(), scope, organizations.MemberQuery{Page: management.Page{Limit: 100}})

@@ -58,7 +58,7 @@ func confirmLink(site, user, secret string) string {
 // composeConfirmation writes the mail that confirms a pending address, with a new secret. It
 // returns false if the address is not pending any more or was set anew since, which has queued
 // another mail.
-func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByUUID(tx, m.Confirms)
 	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
 		return false, err

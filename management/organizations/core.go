@@ -29,7 +29,7 @@ type Config struct {
 	// Mailer hands mails to a mail server. If nil, no mails are sent.
 	Mailer Mailer
 	// MailQueued is called when there may be new mails in the outbox, so that the program calls
-	// Service.DeliverMail. It must not block. It may be nil.
+	// Service.Mails.Deliver. It must not block. It may be nil.
 	MailQueued func()
 	// Poster sends webhooks. If nil, no webhooks are sent.
 	Poster Poster
@@ -48,16 +48,23 @@ type Config struct {
 	SurveysRun func(tx management.Tx, project int64) (bool, error)
 }
 
-// core is the state that all services of this package share: the configuration and the resources
+// core is the state that all services of this package share: the configuration, and the resource
 // that several of them use.
 type core struct {
 	Config
-	roles resource.Resource[Tx, storedRole, role]
-	keys  resource.Resource[Tx, ownKey, APIKey]
+	keys resource.Resource[Tx, ownKey, apiKey]
 }
 
 // organizationParent is the Spec.Parent of resources that belong to organizations.
 func organizationParent(scope *management.Scope) string { return scope.Organization.ID }
+
+// custom marks fields as Custom: the rules of their resource apply all of them.
+func custom(fields management.Fields) management.Fields {
+	for i := range fields {
+		fields[i].Custom = true
+	}
+	return fields
+}
 
 // view is a View with a transaction of this package.
 type view = resource.View[Tx]

@@ -15,9 +15,9 @@ import (
 // nameCalls returns the calls of descriptions of names. A path is a name; seen are the times when
 // events used names last, which the call see sets.
 func (w *world) nameCalls(t *testing.T) ruletest.Calls {
-	ctx, o, seen := t.Context(), w.Organizations, map[string]time.Time{}
-	vocabularies := map[string]*organizations.Vocabulary{"event": &organizations.EventNames, "property": &organizations.PropertyNames}
-	defined := func(path string) (*organizations.Vocabulary, organizations.DefinedName) {
+	ctx, seen := t.Context(), map[string]time.Time{}
+	vocabularies := map[string]organizations.Vocabulary{"event": w.Organizations.EventNames, "property": w.Organizations.PropertyNames}
+	defined := func(path string) (organizations.Vocabulary, organizations.DefinedName) {
 		kind, name, _ := strings.Cut(path, " ")
 		return vocabularies[kind], organizations.DefinedName{ID: "id of " + name, Name: name, SeenAt: seen[name]}
 	}
@@ -25,16 +25,16 @@ func (w *world) nameCalls(t *testing.T) ruletest.Calls {
 	calls["see"] = func(_ callScope, path, _ string) (any, error) { seen[path] = w.Clock; return nil, nil }
 	calls["describename"] = func(scope callScope, path, b string) (any, error) {
 		vocabulary, d := defined(path)
-		return nil, o.Describe(ctx, scope, vocabulary, d, ruletest.Body(t, b))
+		return nil, vocabulary.Describe(ctx, scope, d, ruletest.Body(t, b))
 	}
 	calls["forget"] = func(scope callScope, path, _ string) (any, error) {
 		vocabulary, d := defined(path)
-		return nil, o.Forget(ctx, scope, vocabulary, d)
+		return nil, vocabulary.Forget(ctx, scope, d)
 	}
 	// name returns the description of a name, null without one.
 	calls["name"] = func(scope callScope, path, _ string) (any, error) {
 		vocabulary, d := defined(path)
-		list, err := o.Details(ctx, scope.Project.ID, vocabulary)
+		list, err := vocabulary.Details(ctx, scope.Project.ID)
 		details, ok := list[d.ID]
 		if err != nil || !ok {
 			return nil, err
@@ -151,7 +151,7 @@ var namePlaceRows = []ruletest.Row{
 func TestDefinitionDetails_IsForgotten(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Run(t, w.nameCalls(t), []ruletest.Row{{"deleted at 12:00:01", "bob", "forget event buy", ``, `null`}})
-	list, err := w.Organizations.Details(t.Context(), ruletest.Project, &organizations.EventNames)
+	list, err := w.Organizations.EventNames.Details(t.Context(), ruletest.Project)
 	if err != nil {
 		t.Fatal(err)
 	}

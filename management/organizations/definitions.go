@@ -14,26 +14,21 @@ import (
 // Vocabulary is a kind of names that events use, such as event names, for which users can store
 // descriptions (clients.md §10).
 type Vocabulary struct {
+	*core
 	// kind is the Record.Kind: Parent is the project, ID the id of the definition. activityScope is
 	// the Activity.Scope. conflictMessage is the error for a name that is both hidden and verified.
 	kind, activityScope, conflictMessage string
-	// Fields are the writable fields of a description.
-	Fields management.Fields
+	// fields are the writable fields of a description.
+	fields management.Fields
 }
 
-// The vocabularies of a project.
-var (
-	EventNames = Vocabulary{
-		"event_definition", "EventDefinition", "An event cannot be both hidden and verified", detailFields,
-	}
-	PropertyNames = Vocabulary{
-		"property_definition", "PropertyDefinition", "A property cannot be both hidden and verified",
-		append(slices.Clone(detailFields), management.Field{
-			Name: "property_type", Type: management.Choice, Null: true, Choices: []string{"DateTime", "String", "Numeric", "Boolean"},
-			Help: "type of the values; null: derived from captured values",
-		}),
-	}
-)
+func newEventNames(c *core) Vocabulary {
+	return Vocabulary{c, "event_definition", "EventDefinition", "An event cannot be both hidden and verified", detailFields}
+}
+
+func newPropertyNames(c *core) Vocabulary {
+	return Vocabulary{c, "property_definition", "PropertyDefinition", "A property cannot be both hidden and verified", propertyDetailFields}
+}
 
 // The limits of descriptions: their length in characters, and the number and length of tags.
 const (
@@ -44,7 +39,13 @@ const (
 	maxDescribed = 20_000
 )
 
-// detailFields are the writable fields of all vocabularies.
+// propertyDetailFields are the writable fields of the description of a property.
+var propertyDetailFields = append(slices.Clone(detailFields), management.Field{
+	Name: "property_type", Type: management.Choice, Null: true, Choices: []string{"DateTime", "String", "Numeric", "Boolean"},
+	Help: "type of the values; null: derived from captured values",
+})
+
+// detailFields are the writable fields of all descriptions.
 var detailFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDescription},
 	{Name: "tags", Type: management.TextList, MaxLength: maxTag, Blank: true},
@@ -101,9 +102,9 @@ func (r *DefinitionDetails) IsForgotten(seenAt time.Time) bool {
 }
 
 // Details returns the descriptions of a project's names, by the ids of the definitions.
-func (s Service) Details(ctx context.Context, project int64, vocabulary *Vocabulary) (map[string]DefinitionDetails, error) {
+func (s Vocabulary) Details(ctx context.Context, project int64) (map[string]DefinitionDetails, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (map[string]DefinitionDetails, error) {
-		list, _, err := tx.List(management.Query{Kind: vocabulary.kind, Parent: management.ProjectParent(project)})
+		list, _, err := tx.List(management.Query{Kind: s.kind, Parent: management.ProjectParent(project)})
 		if err != nil {
 			return nil, err
 		}
@@ -138,14 +139,14 @@ func (r *storedDetails) show(v *resource.View[Tx]) (out DefinitionDetails, err e
 
 // Describe changes the description of a name. Setting verified clears hidden, and setting hidden
 // clears verified; both at the same time are an error.
-func (s Service) Describe(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, b management.Body) error {
-	return s.changeDetails(ctx, scope, vocabulary, d, func(before *storedDetails, now management.Stamp) (*storedDetails, error) {
-		values, err := vocabulary.Fields.Change(b)
+func (s Vocabulary) Describe(ctx context.Context, scope *management.Scope, d DefinedName, b management.Body) error {
+	return s.change(ctx, scope, d, func(before *storedDetails, now management.Stamp) (*storedDetails, error) {
+		values, err := s.fields.Change(b)
 		if err != nil {
 			return nil, err
 		}
 		if values.Bool("verified") && values.Bool("hidden") {
-			return nil, management.Fault("", "%s", vocabulary.conflictMessage)
+			return nil, management.Fault("", "%s", s.conflictMessage)
 		}
 		// Slices and pointers of before are replaced and not changed.
 		after := *before
@@ -181,33 +182,32 @@ func (r *storedDetails) resolveVerified(values management.Values, userID int64, 
 }
 
 // Forget removes a name and its description from the list until an event uses it again.
-func (s Service) Forget(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName) error {
-	return s.changeDetails(ctx, scope, vocabulary, d, func(_ *storedDetails, now management.Stamp) (*storedDetails, error) {
+func (s Vocabulary) Forget(ctx context.Context, scope *management.Scope, d DefinedName) error {
+	return s.change(ctx, scope, d, func(_ *storedDetails, now management.Stamp) (*storedDetails, error) {
 		// The record stays, in order to remember when the name was removed.
 		return &storedDetails{Tags: []string{}, Forgotten: &now}, nil
 	})
 }
 
-// changeDetails stores and logs the description that change returns. change must not modify before.
-func (s Service) changeDetails(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, change func(before *storedDetails, now management.Stamp) (*storedDetails, error)) error {
-	_, err := management.Write(ctx, &s.Env, func(tx Tx) (struct{}, error) {
-		before, err := s.loadDetails(tx, scope, vocabulary, d)
+// change stores and logs the description that change returns. change must not modify before.
+func (s Vocabulary) change(ctx context.Context, scope *management.Scope, d DefinedName, change func(before *storedDetails, now management.Stamp) (*storedDetails, error)) error {
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		before, err := s.load(tx, scope, d)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		after, err := change(before, management.NewStamp(s.Env.Now()))
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, s.putDetails(tx, scope, vocabulary, d, before, after)
+		return s.put(tx, scope, d, before, after)
 	})
-	return err
 }
 
-// loadDetails returns the description of a name. It is empty for a name without one, and for a name
+// load returns the description of a name. It is empty for a name without one, and for a name
 // that was forgotten and used again; for a name that is still forgotten it returns ErrNotFound.
-func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName) (*storedDetails, error) {
-	stored, err := management.Found[storedDetails](tx.Get(vocabulary.kind, management.ProjectParent(scope.Project.ID), d.ID))
+func (s Vocabulary) load(tx Tx, scope *management.Scope, d DefinedName) (*storedDetails, error) {
+	stored, err := management.Found[storedDetails](tx.Get(s.kind, management.ProjectParent(scope.Project.ID), d.ID))
 	switch {
 	case err != nil:
 		return nil, err
@@ -222,11 +222,11 @@ func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabul
 	return &storedDetails{Tags: []string{}}, nil
 }
 
-// putDetails stores and logs a description, and checks maxDescribed for new names.
-func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, old, details *storedDetails) error {
+// put stores and logs a description, and checks maxDescribed for new names.
+func (s Vocabulary) put(tx Tx, scope *management.Scope, d DefinedName, old, details *storedDetails) error {
 	parent := management.ProjectParent(scope.Project.ID)
 	if old.Updated == nil { // may be the first description of this name
-		_, n, err := tx.List(management.Query{Kind: vocabulary.kind, Parent: parent, Limit: 1})
+		_, n, err := tx.List(management.Query{Kind: s.kind, Parent: parent, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabula
 		}
 	}
 	// The record has no Sort, since Details reads all records of a project.
-	if err := tx.Put(&management.Record{Kind: vocabulary.kind, Parent: parent, ID: d.ID, Data: storage.Encode(details)}); err != nil {
+	if err := tx.Put(&management.Record{Kind: s.kind, Parent: parent, ID: d.ID, Data: storage.Encode(details)}); err != nil {
 		return err
 	}
 	after := any(auditDetails(details))
@@ -243,7 +243,7 @@ func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabula
 	if details.Forgotten != nil {
 		after = nil
 	}
-	return s.Env.LogActivity(tx, scope.Caller, parent, vocabulary.activityScope, d.ID, d.Name, auditDetails(old), after)
+	return s.Env.LogActivity(tx, scope.Caller, parent, s.activityScope, d.ID, d.Name, auditDetails(old), after)
 }
 
 // auditDetails returns the fields that the log compares.

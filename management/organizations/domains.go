@@ -48,8 +48,8 @@ type storedDomain struct {
 	Claimed management.Stamp `json:"claimed_at"`
 }
 
-// DomainFields are the writable fields of a domain.
-var DomainFields = management.Fields{
+// domainFields are the writable fields of a domain.
+var domainFields = management.Fields{
 	{Name: "domain", Type: management.Text, Required: true, MaxLength: 128, Custom: true, Help: "domain name in lower case; cannot be changed after verification"},
 	{Name: "jit_provisioning_enabled", Type: management.Bool, Custom: true, Help: "requires a verified domain"},
 	{Name: "sso_enforcement", Type: management.Text, Blank: true, MaxLength: 28, Custom: true, Help: "requires a verified domain; empty, saml, google-oauth2, github or gitlab"},
@@ -69,7 +69,7 @@ type Domains struct {
 func newDomains(c *core) (s Domains) {
 	s.core = c
 	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, storedDomain, domain]{
-		Kind: kindDomain, ActivityScope: "OrganizationDomain", Fields: DomainFields, AdminsOnly: true, Parent: organizationParent,
+		Kind: kindDomain, ActivityScope: "OrganizationDomain", Fields: domainFields, AdminsOnly: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, d *storedDomain) resource.RecordHeader {
 			return resource.RecordHeader{ID: d.ID, Title: d.domain.Domain, Sort: d.domain.Domain, Unique: d.domain.Domain}
 		},

@@ -83,7 +83,7 @@ func TestFaults_Mails(t *testing.T) {
 		{"console §5.2", "-", "maillink cyd@example.com", ``, `null`},
 	}, memstore.ErrDisk, failing(faulty))
 	// Three invitations, five mails about the new member, a confirmation and a link.
-	if n, _, err := w.Organizations.MailBacklog(t.Context()); n != 10 || err != nil {
+	if n, _, err := w.Organizations.Mails.Backlog(t.Context()); n != 10 || err != nil {
 		t.Errorf("%d mails, %v, want 10", n, err)
 	}
 	w.Run(t, calls, []ruletest.Row{{"§4.5", "-", "deliver => mail", ``, `{"failed":"","next":null}`}})
@@ -94,17 +94,17 @@ func TestFaults_Mails(t *testing.T) {
 
 // A failure of the store while mails are sent is reported, and no mail is lost.
 func TestFaults_Delivery(t *testing.T) {
-	for after := range 12 {
+	for after := range 14 {
 		faulty := &memstore.Faulty{Store: memstore.New(memstore.ExternalData{}), After: -1}
 		w := newWorldOn(t, faulty, true)
 		calls := w.calls(t)
 		w.Run(t, calls, []ruletest.Row{{"§4.5", "bob", "invite", `{"target_email":"a@example.com"}`, `{"emailing_attempt_made":true}`}})
 		faulty.After = after
-		next, err := w.Organizations.DeliverMail(t.Context())
+		next, err := w.Organizations.Mails.Deliver(t.Context())
 		failed := faulty.Failed
 		faulty.After, faulty.Failed = -1, false
 		if failed != errors.Is(err, memstore.ErrDisk) || failed && !next.After(w.Clock) {
-			t.Fatalf("after %d calls the store has failed: %v, but DeliverMail returns %v, %v", after, failed, next, err)
+			t.Fatalf("after %d calls the store has failed: %v, but Deliver returns %v, %v", after, failed, next, err)
 		}
 		if !failed {
 			return // each call has failed in an earlier iteration
@@ -118,18 +118,18 @@ func TestFaults_Delivery(t *testing.T) {
 		last := sent[len(sent)-1]
 		_, secret, _ := strings.Cut(last.Text, "?secret=")
 		secret, _, _ = strings.Cut(secret, "\n")
-		if valid, err := w.Organizations.Invites.HasSecret(t.Context(), last.ID, secret); !valid || err != nil || sent[0].ID != last.ID {
-			t.Errorf("after %d calls: the link of the last mail is valid: %v, %v", after, valid, err)
+		if _, err := w.Organizations.Invites.Form(t.Context(), last.ID, secret); err != nil || sent[0].ID != last.ID {
+			t.Errorf("after %d calls: the link of the last mail: %v", after, err)
 		}
 	}
-	t.Error("DeliverMail uses more than 12 calls of the store")
+	t.Error("Deliver uses more than 14 calls of the store")
 }
 
 // If the store fails while a server starts, the next start has the full result.
 func TestFaults_Start(t *testing.T) {
 	var displayed []string
-	adoption := organizations.Adoption{Email: "o@example.com", Key: func() (organizations.FirstKey, error) {
-		return organizations.FirstKey{Show: func(key string) error { displayed = append(displayed, key); return nil }}, nil
+	adoption := organizations.Adoption{Email: "o@example.com", Key: func() (string, func(string) error, error) {
+		return "", func(key string) error { displayed = append(displayed, key); return nil }, nil
 	}}
 	for after := 0; ; after++ {
 		faulty := &memstore.Faulty{Store: memstore.New(memstore.ExternalData{}), After: -1}

@@ -23,8 +23,8 @@ type GroupTypeLabels struct {
 	Plural   *string `json:"name_plural"`
 }
 
-// GroupTypeFields are the fields of a change of labels.
-var GroupTypeFields = management.Fields{
+// groupTypeFields are the fields of a change of labels.
+var groupTypeFields = management.Fields{
 	{Name: "group_type_index", Type: management.Int, Required: true},
 	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, MaxLength: maxGroupTypeLabel},
 	{Name: "name_plural", Type: management.Text, Null: true, Blank: true, MaxLength: maxGroupTypeLabel},
@@ -98,7 +98,7 @@ func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw js
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
 		return 0, GroupTypeLabels{}, management.Fault("", "Invalid data. Expected a dictionary.")
 	}
-	v, err := GroupTypeFields.Create(b)
+	v, err := groupTypeFields.Create(b)
 	if err != nil {
 		return 0, GroupTypeLabels{}, err
 	}

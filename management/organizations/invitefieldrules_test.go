@@ -39,7 +39,7 @@ var closedInviteRows = []ruletest.Row{
 	{"§1.1 an id in any form", "-", "look {<in>}", ``, `{"organization_name":"Theirs"}`},
 	{"§5.9 DELETE", "dan", "close", ``, `null`},
 	{"§5.9 DELETE", "-", "look <in>", ``, invalidID},
-	{"§5.9 DELETE", "-", "opens <in> <in.accept_url>", ``, `false`},
+	{"§5.9 DELETE", "-", "form <in> <in.accept_url>", ``, invalidID},
 }
 
 // §4.4: sso_enforcement also applies to people with an account.

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// InviteFields are the writable fields of an invitation (§4.5).
-var InviteFields = management.Fields{
+// inviteFields are the writable fields of an invitation (§4.5).
+var inviteFields = management.Fields{
 	{Name: "target_email", Type: management.Email, Required: true, Help: "email address of the invited person"},
 	{Name: "first_name", Type: management.Text, Blank: true, MaxLength: 30},
 	{Name: "level", Type: management.IntChoice, Numbers: levels, Help: "membership level: 1 member (default), 8 administrator, 15 owner; at most the caller's own level"},
@@ -22,11 +22,11 @@ var InviteFields = management.Fields{
 	{Name: "combine_pending_invites", Type: management.Bool, Help: "true: use the highest level and access of all pending invitations for the address; false by default"},
 }
 
-// AcceptFields are the fields of a person without an account who accepts an invitation. A caller
+// acceptFields are the fields of a person without an account who accepts an invitation. A caller
 // with a key needs only the secret.
-var AcceptFields = management.Fields{
+var acceptFields = management.Fields{
 	{Name: "first_name", Type: management.Text, Required: true, MaxLength: 128, Help: "first name for the new account"},
-	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: RolesAtOrganization},
+	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: rolesAtOrganization},
 	{Name: "secret", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "secret of the link; may be in the query string instead"},
 }
 

@@ -39,8 +39,8 @@ type inviteSettings struct {
 	Access    []projectGrant   `json:"private_project_access"`
 }
 
-// Invite is an invitation to an organization in responses (§2.8 of the interface).
-type Invite struct {
+// invitation is an invitation to an organization in responses (§2.8 of the interface).
+type invitation struct {
 	inviteSettings
 	// Expired is also true if the inviter may not grant the level any more.
 	Expired   bool                 `json:"is_expired"`
@@ -74,21 +74,20 @@ type inviteSecret struct {
 // maxSecrets is the greatest number of secrets of an invitation; older secrets are dropped.
 const maxSecrets = 32
 
-// Invites manages invitations and their acceptance (§4.5, decision 22).
+// Invites manages invitations and their acceptance (§4.5, decision 22). List returns them newest first,
+// including expired ones, and Delete cancels one.
 type Invites struct {
 	*core
-	invites resource.Resource[Tx, storedInvite, Invite]
+	resource.Resource[Tx, storedInvite, invitation]
 }
 
 // newInvites returns the service. Invitations are created by invite instead of Resource.Create, so
 // their Spec has no Fields.
 func newInvites(c *core) Invites {
-	return Invites{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedInvite, Invite]{
+	return Invites{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedInvite, invitation]{
 		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, i *storedInvite) resource.RecordHeader {
-			return resource.RecordHeader{
-				Parent: i.Organization, ID: i.ID, Title: i.Email, Other: invitesOf(i.Organization, i.Email), Sort: storage.SortNumber(i.Number), Unique: i.ID,
-			}
+			return resource.RecordHeader{Parent: i.Organization, ID: i.ID, Title: i.Email}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedInvite, error) {
 			invite, err := inviteByID(v.Tx, id)
@@ -98,17 +97,25 @@ func newInvites(c *core) Invites {
 			}
 			return invite, err
 		},
+		Put:    func(v *view, i *storedInvite) error { return i.put(v.Tx) },
 		Delete: func(v *view, i *storedInvite) error { return deleteInvite(v.Tx, i) },
-		Show: func(v *view, i *storedInvite) (*Invite, error) {
+		Show: func(v *view, i *storedInvite) (*invitation, error) {
 			creator, err := v.Author(i.CreatorID)
 			if err != nil {
 				return nil, err
 			}
 			level, err := inviterLevel(v.Tx, i)
 			isExpired := i.isExpired(c.Env.Now()) || level < i.Level
-			return &Invite{inviteSettings: i.inviteSettings, Expired: isExpired, CreatedBy: creator, Updated: i.Created}, err
+			return &invitation{inviteSettings: i.inviteSettings, Expired: isExpired, CreatedBy: creator, Updated: i.Created}, err
 		},
 	})}
+}
+
+// put stores the invitation.
+func (i *storedInvite) put(tx Tx) error {
+	return tx.Put(&management.Record{
+		Kind: kindInvite, Parent: i.Organization, ID: i.ID, Other: invitesOf(i.Organization, i.Email), Sort: storage.SortNumber(i.Number), Unique: i.ID, Data: storage.Encode(i),
+	})
 }
 
 // invitesOf returns the Record.Other of the invitations of an address to an organization.
@@ -159,24 +166,19 @@ func (i *storedInvite) findSecret(secret string) (found *inviteSecret) {
 // inviteLink returns the link that accepts an invitation.
 func inviteLink(site, id, secret string) string { return site + "/signup/" + id + "?secret=" + secret }
 
-// List returns a page of invitations, newest first, including expired invitations.
-func (s Invites) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Invite], error) {
-	return s.invites.List(ctx, scope, p)
-}
-
 // Create invites a person. site is the address at which the caller has reached the server; links
 // use it if Config.SiteURL is empty.
-func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*Invite, error) {
+func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*invitation, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Invite, error) { return s.invite(tx, scope, site, b) })
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*invitation, error) { return s.invite(tx, scope, site, b) })
 	return out, s.notifyQueued(err)
 }
 
 // CreateBulk creates all invitations of an array, or none. A single object counts as an array with
 // one item. site is as for Create.
-func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]Invite, error) {
+func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]invitation, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
@@ -186,15 +188,15 @@ func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site s
 	case len(b.Array) > maxBulkInvites:
 		return nil, management.CodedFault(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", maxBulkInvites)
 	}
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]Invite, error) {
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]invitation, error) {
 		if !b.IsArray {
 			one, err := s.invite(tx, scope, site, b)
 			if err != nil {
 				return nil, err
 			}
-			return []Invite{*one}, nil
+			return []invitation{*one}, nil
 		}
-		list := []Invite{}
+		list := []invitation{}
 		for i, item := range invitesIn(b) {
 			one, err := s.invite(tx, scope, site, item)
 			if err != nil {
@@ -224,8 +226,8 @@ func checkInvite(scope *management.Scope) error {
 
 // invite creates one invitation: it checks the rights of the caller, replaces earlier invitations
 // of the address, and queues the mail or returns a link.
-func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*Invite, error) {
-	v, err := InviteFields.Create(b)
+func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*invitation, error) {
+	v, err := inviteFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +265,7 @@ func (s Invites) invite(tx Tx, scope *management.Scope, site string, b managemen
 	if invite.Emailed = s.Mailer != nil && sendMail; !invite.Emailed {
 		secret = invite.newSecret(false)
 	}
-	txView := &view{Tx: tx, Scope: scope}
-	out, err := s.invites.Add(txView, invite)
+	out, err := s.Add(&view{Tx: tx, Scope: scope}, invite)
 	if err != nil {
 		return nil, err
 	}
@@ -337,11 +338,6 @@ func deleteInvite(tx Tx, invite *storedInvite) error {
 		return err
 	}
 	return tx.Delete(kindInvite, invite.Organization, invite.ID)
-}
-
-// Delete cancels an invitation.
-func (s Invites) Delete(ctx context.Context, scope *management.Scope, id string) error {
-	return s.invites.Delete(ctx, scope, id)
 }
 
 // inviteByID returns an invitation of any organization, or nil if it does not exist.

@@ -40,7 +40,7 @@ const (
 	codeRecipient     = "invalid_recipient"
 	codeAlreadyMember = "user_already_member"
 	codeEmailExists   = "existing_email_address"
-	CodeAccountExists = "account_exists"
+	codeAccountExists = "account_exists"
 	codeSSO           = "sso_enforced"
 )
 
@@ -71,29 +71,47 @@ func (s Invites) Inspect(ctx context.Context, c *management.Caller, id, secret s
 	})
 }
 
-// Describe is like Inspect but checks only the invitation itself and not the account of its
-// address: the page of a link also offers the steps for an existing account.
-func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*Invitation, error) {
+// invitationForm is what the page of an invitation's link offers.
+type invitationForm struct {
+	*Invitation
+	// Account reports whether an account with the address exists, so that only a key of it accepts
+	// the invitation. Displace reports whether the secret allows replacing that account, because it
+	// has never verified its address.
+	Account, Displace bool
+	// Roles are the values of role_at_organization.
+	Roles []string
+}
+
+// Form returns what the page of an invitation's link offers, or an error if the invitation cannot be
+// accepted. Unless there is an account, the secret of the link is required.
+func (s Invites) Form(ctx context.Context, id, secret string) (*invitationForm, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*invitationForm, error) {
 		invite, org, err := s.findPending(tx, id)
 		if err != nil {
 			return nil, err
 		}
-		return invite.describe(org), nil
+		out := &invitationForm{Invitation: invite.describe(org), Roles: rolesAtOrganization}
+		_, _, err = s.findAcceptable(tx, nil, id, "")
+		var fault *management.Error
+		switch {
+		case errors.As(err, &fault) && fault.Code == codeAccountExists:
+			_, _, err = s.findAcceptable(tx, nil, id, secret)
+			out.Account, out.Displace = true, err == nil
+			if err != nil && !errors.As(err, &fault) {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		case invite.findSecret(secret) == nil:
+			return nil, management.Fault("", "This link is incomplete: use the complete link from the email.")
+		}
+		return out, nil
 	})
 }
 
 // describe returns the public part of the invitation.
 func (i *storedInvite) describe(org *management.OrganizationRecord) *Invitation {
 	return &Invitation{ID: i.ID, Email: i.Email, FirstName: i.FirstName, Organization: org.Name}
-}
-
-// HasSecret reports whether a secret is valid for an invitation.
-func (s Invites) HasSecret(ctx context.Context, id, secret string) (bool, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
-		invite, err := inviteByID(tx, id)
-		return invite != nil && invite.findSecret(secret) != nil, err
-	})
 }
 
 // findPending returns an invitation with its organization. It is an error if the invitation does
@@ -152,7 +170,7 @@ func (s Invites) findAcceptable(tx Tx, c *management.Caller, id, secret string) 
 	account, err := management.UserByEmail(tx, invite.Email)
 	proof := invite.findSecret(secret)
 	if err == nil && account != nil && (account.IsVerified() || proof == nil || !proof.Mailed) {
-		err = management.CodedFault(CodeAccountExists, "", "%s", s.SiteURL+"/signup/"+invite.ID)
+		err = management.CodedFault(codeAccountExists, "", "%s", s.SiteURL+"/signup/"+invite.ID)
 	}
 	return invite, org, err
 }
@@ -250,7 +268,7 @@ func enforcedDomainOf(tx Tx, email string) (*enforcedDomain, error) {
 // signUp creates an account for the invited address, and its first key. verified reports whether
 // the secret proves access to the address.
 func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
-	v, err := AcceptFields.Create(b)
+	v, err := acceptFields.Create(b)
 	if err != nil {
 		return nil, "", err
 	}

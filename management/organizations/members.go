@@ -10,19 +10,59 @@ import (
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/lists"
 	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// Members manages the members of organizations (§4.6).
-type Members struct{ *core }
+// Members manages the members of organizations (§4.6). The id of a member is the uuid of the user, or
+// @me. Update changes the level; demoting an owner requires a recent proof of identity. Delete ends a
+// membership, the caller's own or that of another member; owners cannot be removed.
+type Members struct {
+	*core
+	resource.Resource[Tx, member, organizationMember]
+}
+
+// member is a membership with its user, and the caller's own membership.
+type member struct {
+	management.Membership
+	user *management.User
+	own  *management.Membership
+}
+
+func newMembers(c *core) (s Members) {
+	s.core = c
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, member, organizationMember]{
+		ActivityScope: scopeMember, Changes: memberFields, Parent: organizationParent,
+		Header: func(_ *management.Scope, m *member) resource.RecordHeader {
+			return resource.RecordHeader{ID: m.ID, Title: m.user.Email}
+		},
+		Load:            func(v *view, id string, _ *management.Body) (*member, error) { return loadMember(v, id) },
+		AuthorizeChange: checkMemberEdit,
+		Rules:           s.changeLevel,
+		BeforeDelete: func(e *resource.Edit[Tx, member]) error {
+			if e.After.Level == management.Owner {
+				return management.Fault("", "Cannot leave the organization as its owner!")
+			}
+			return nil
+		},
+		Put:    func(v *view, m *member) error { return records.PutMembership(v.Tx, &m.Membership) },
+		Delete: func(v *view, m *member) error { return c.removeMember(v.Tx, m.Organization, m.User) },
+		Show: func(v *view, m *member) (*organizationMember, error) {
+			out := viewMember(&m.Membership, m.user)
+			return out, out.setSocialAuth(v.Tx)
+		},
+		Audit: func(m *member) any { return viewMember(&m.Membership, m.user) },
+	})
+	return s
+}
 
 // scopeMember is the Activity.Scope of members.
 const scopeMember = "OrganizationMembership"
 
-// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA is
+// organizationMember is a member in responses (§2.9 of the interface). Has2FA is
 // constant. SocialAuth reports whether an account at a provider is linked; it is always false in the
 // log. LastLogin is the time of the last sign-in with a browser, null if there was none.
-type OrganizationMember struct {
+type organizationMember struct {
 	// ID is the id of the membership; paths name members by the uuid of the user.
 	ID         string               `json:"id"`
 	User       *management.UserView `json:"user"`
@@ -37,12 +77,12 @@ type OrganizationMember struct {
 // levels are the valid levels of members.
 var levels = []int64{int64(management.Member), int64(management.Admin), int64(management.Owner)}
 
-// MemberFields are the writable fields of a member.
-var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: levels, Help: "membership level: 1 member, 8 administrator, 15 owner"}}
+// memberFields are the writable fields of a member.
+var memberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: levels, Custom: true, Help: "membership level: 1 member, 8 administrator, 15 owner"}}
 
 // viewMember returns the form of a member in responses.
-func viewMember(m *management.Membership, u *management.User) *OrganizationMember {
-	out := &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+func viewMember(m *management.Membership, u *management.User) *organizationMember {
+	out := &organizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
 	if u != nil {
 		out.LastLogin = u.LastLogin
 	}
@@ -50,7 +90,7 @@ func viewMember(m *management.Membership, u *management.User) *OrganizationMembe
 }
 
 // setSocialAuth sets SocialAuth of a member.
-func (m *OrganizationMember) setSocialAuth(tx Tx) (err error) {
+func (m *organizationMember) setSocialAuth(tx Tx) (err error) {
 	m.SocialAuth, err = hasIdentity(tx, m.User.UUID)
 	return err
 }
@@ -65,18 +105,18 @@ type MemberQuery struct {
 }
 
 // match reports whether the query selects a member.
-func (q *MemberQuery) match(m *OrganizationMember) bool {
+func (q *MemberQuery) match(m *organizationMember) bool {
 	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
 		(lists.ContainsFold(m.User.Email, q.Search) || lists.ContainsFold(m.User.FirstName, q.Search) || lists.ContainsFold(m.User.LastName, q.Search)) &&
 		lists.IsBetween(m.Updated, q.UpdatedAfter, time.Time{})
 }
 
 // List returns a page of the active members, in the order in which they joined.
-func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuery) (management.List[OrganizationMember], error) {
+func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuery) (management.List[organizationMember], error) {
 	if err := lists.CheckSearch(q.Search); err != nil {
-		return management.List[OrganizationMember]{}, err
+		return management.List[organizationMember]{}, err
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[OrganizationMember], err error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[organizationMember], err error) {
 		// The filters need the users, so all memberships are read, and the page is cut afterwards.
 		records, _, err := tx.List(management.Query{Kind: storage.KindMember, Parent: scope.Organization.ID, Descending: q.Latest})
 		if err != nil {
@@ -127,104 +167,66 @@ func memberOf(tx Tx, organization, uuid string) (*management.Membership, *manage
 	return m, u, err
 }
 
-// loadMembers returns the caller's own membership, and the membership and user that a path names.
-func loadMembers(tx Tx, scope *management.Scope, ref string) (own, other *management.Membership, u *management.User, err error) {
+// loadMember returns the member that a path names. The caller must be a member, too.
+func loadMember(v *view, ref string) (*member, error) {
 	// The membership may have ended since the request was admitted.
-	if own, err = management.MembershipOf(tx, scope.Organization.ID, scope.User.UUID); err == nil && own == nil {
+	own, err := management.MembershipOf(v.Tx, v.Organization.ID, v.User.UUID)
+	if err == nil && own == nil {
 		err = management.Denied(management.MsgNoPermission)
 	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	if ref == me {
-		ref = scope.User.UUID
+		ref = v.User.UUID
 	}
 	id, ok := management.NormalizeUUID(ref)
 	if !ok {
-		return nil, nil, nil, management.ErrNotFound()
+		return nil, nil
 	}
-	other, u, err = memberOf(tx, scope.Organization.ID, id)
-	return own, other, u, err
+	m, u, err := memberOf(v.Tx, v.Organization.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	return &member{*m, u, own}, nil
 }
 
-// checkMemberEdit returns an error if the member m may not change the member other at all.
-func checkMemberEdit(m, other *management.Membership) error {
+// checkMemberEdit returns an error if the caller may not change a member at all.
+func checkMemberEdit(_ *view, m *member) error {
 	switch {
-	// Members may leave; Update has its own check of the own level.
-	case m.User == other.User:
+	// Members may leave; changeLevel has its own check of the own level.
+	case m.own.User == m.User:
 		return nil
-	case m.Level < management.Admin:
+	case m.own.Level < management.Admin:
 		return management.Denied("You can only edit others if you are an admin.")
-	case other.Level > m.Level:
+	case m.Level > m.own.Level:
 		return management.Denied("You can only edit others with level lower or equal to you.")
 	}
 	return nil
 }
 
-// Update changes the level of a member. ref is the uuid of the user or @me. Demoting an owner
-// requires a recent proof of identity.
-func (s Members) Update(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*OrganizationMember, error) {
-	return management.Write(ctx, &s.Env, func(tx Tx) (*OrganizationMember, error) {
-		own, other, u, err := loadMembers(tx, scope, ref)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkMemberEdit(own, other); err != nil {
-			return nil, err
-		}
-		// A body without a level is valid and changes nothing.
-		v, err := MemberFields.Change(b)
-		if err != nil {
-			return nil, err
-		}
-		before := viewMember(other, u)
-		if err := before.setSocialAuth(tx); err != nil || !v.Has("level") {
-			return before, err
-		}
-		level := management.Level(v.Int("level"))
-		switch {
-		// Otherwise the last owner could give up the level and leave the organization without one.
-		case own.User == other.User:
-			return nil, management.Denied("You can't change your own access level.")
-		case level == management.Owner && own.Level < management.Owner:
-			return nil, management.Denied("You can only make another member owner if you're this organization's owner.")
-		case level > own.Level:
-			return nil, management.Denied("You can only change access level of others to lower or equal to your current one.")
-		}
-		// Demoting an owner can lock people out, so a stolen session must not be enough.
-		if other.Level == management.Owner && level < management.Owner {
-			if err := scope.RequireProof(s.Env.Now()); err != nil {
-				return nil, err
-			}
-		}
-		other.Level, other.Updated = level, management.NewStamp(s.Env.Now())
-		if err := records.PutMembership(tx, other); err != nil {
-			return nil, err
-		}
-		after := viewMember(other, u)
-		after.SocialAuth = before.SocialAuth
-		return after, s.Env.LogActivity(tx, scope.Caller, scope.Organization.ID, scopeMember, other.ID, u.Email, before, after)
-	})
-}
-
-// Delete ends a membership, the caller's own or that of another member. Owners cannot be removed.
-func (s Members) Delete(ctx context.Context, scope *management.Scope, ref string) error {
-	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		own, other, u, err := loadMembers(tx, scope, ref)
-		if err != nil {
+// changeLevel applies a body to a member. A body without a level is valid and changes nothing.
+func (s Members) changeLevel(e *resource.Edit[Tx, member]) error {
+	m, level := e.After, management.Level(e.Values.Int("level"))
+	switch {
+	case !e.Values.Has("level"):
+		return nil
+	// Otherwise the last owner could give up the level and leave the organization without one.
+	case m.own.User == m.User:
+		return management.Denied("You can't change your own access level.")
+	case level == management.Owner && m.own.Level < management.Owner:
+		return management.Denied("You can only make another member owner if you're this organization's owner.")
+	case level > m.own.Level:
+		return management.Denied("You can only change access level of others to lower or equal to your current one.")
+	}
+	// Demoting an owner can lock people out, so a stolen session must not be enough.
+	if m.Level == management.Owner && level < management.Owner {
+		if err := e.RequireProof(s.Env.Now()); err != nil {
 			return err
 		}
-		if err := checkMemberEdit(own, other); err != nil {
-			return err
-		}
-		if other.Level == management.Owner {
-			return management.Fault("", "Cannot leave the organization as its owner!")
-		}
-		if err := s.removeMember(tx, scope.Organization.ID, other.User); err != nil {
-			return err
-		}
-		return s.Env.LogActivity(tx, scope.Caller, scope.Organization.ID, scopeMember, other.ID, u.Email, viewMember(other, u), nil)
-	})
+	}
+	m.Level, m.Updated = level, management.NewStamp(s.Env.Now())
+	return nil
 }
 
 // removeMember removes a user from an organization, with the user's roles and rules there. If the
@@ -293,20 +295,16 @@ type memberKey struct {
 // Keys returns the keys of a member that open the organization or a project of it. Only
 // administrators may read the keys of other members.
 func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) (*memberKeys, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*memberKeys, error) {
-		own, other, u, err := loadMembers(tx, scope, ref)
-		if err != nil {
-			return nil, err
-		}
-		if own.User != other.User && own.Level < management.Admin {
+	return resource.ReadOne(ctx, s.Resource, scope, ref, func(v *view, m *member) (*memberKeys, error) {
+		if m.own.User != m.User && m.own.Level < management.Admin {
 			return nil, management.Denied(management.MsgLevel)
 		}
 		// All keys of the user are read, and filtered by their lists below.
-		keys, err := tx.Keys(u.ID)
+		keys, err := v.Tx.Keys(m.user.ID)
 		if err != nil {
 			return nil, err
 		}
-		projects, err := tx.Projects(scope.Organization.ID)
+		projects, err := v.Tx.Projects(m.Organization)
 		if err != nil {
 			return nil, err
 		}
@@ -319,7 +317,7 @@ func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) 
 			// and only if its list of organizations allows it. The lists of a key without scopes do
 			// not count.
 			opens := len(k.Projects) == 0 || c.HasAllScopes() || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
-			if !opens || !c.CanOpenOrganization(scope.Organization.ID) {
+			if !opens || !c.CanOpenOrganization(m.Organization) {
 				continue
 			}
 			out.Keys = append(out.Keys, memberKey{k.Label, management.NewStamp(k.LastUsedAt)})

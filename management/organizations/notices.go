@@ -67,7 +67,7 @@ func canNotify(tx management.Tx, u *management.User, p *management.ProjectRecord
 }
 
 // composeNotice writes the mail of a notice. It returns false if the user may not get it any more.
-func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	p, err := tx.Project(m.Notice.Project)
 	if err != nil || p == nil {
 		return false, err

@@ -1,7 +1,6 @@
 package organizations
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -42,22 +41,9 @@ type storedIdentity struct {
 // hash identifies the account without storing its subject.
 func (i *Identity) hash() string { return management.HashKey(i.Issuer + "\x00" + i.Subject) }
 
-// BeginWithIdentity signs in the user of a provider's account. On its first use an account is
-// linked to the user with its e-mail address, which the provider must have verified. If there is no
-// such user, an account is created for addresses of a verified domain with
-// jit_provisioning_enabled.
-func (s Sessions) BeginWithIdentity(ctx context.Context, identity Identity, v ClientInfo) (token string, err error) {
-	token, _, err = s.begin(ctx, v, func(tx Tx) (*proof, error) {
-		u, err := s.userOfIdentity(tx, &identity)
-		if err != nil {
-			return nil, err
-		}
-		return &proof{user: u, method: "oidc"}, checkActive(tx, u)
-	})
-	return token, s.notifyQueued(err)
-}
-
-// userOfIdentity returns the user of an account, and links the account on its first use.
+// userOfIdentity returns the user of a provider's account. On its first use an account is linked to
+// the user with its e-mail address, which the provider must have verified. If there is no such user,
+// an account is created for addresses of a verified domain with jit_provisioning_enabled.
 func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, error) {
 	stored, err := management.Found[storedIdentity](tx.Find(kindIdentity, identity.hash()))
 	if err != nil {

@@ -1,8 +1,6 @@
 package organizations
 
 import (
-	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,12 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// scopeOrganization is the Activity.Scope of organizations.
-const scopeOrganization = "Organization"
-
-// Organization is an organization in responses (§5.9). MembershipLevel, Teams and Projects depend
+// organizationView is an organization in responses (§5.9). MembershipLevel, Teams and Projects depend
 // on the caller.
-type Organization struct {
+type organizationView struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
 	Slug            string           `json:"slug"`
@@ -61,8 +56,8 @@ var features = []productFeature{
 	{"white_labelling", "White labelling"}, {"role_based_access", "Role based access"},
 }
 
-// Fields are the writable fields of an organization.
-var Fields = management.Fields{
+// organizationFields are the writable fields of an organization.
+var organizationFields = custom(management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 64},
 	{Name: "logo_media_id", Type: management.UUID, Null: true},
 	{Name: "is_member_join_email_enabled", Type: management.Bool, Help: "whether members are notified by email when a member joins"},
@@ -74,16 +69,58 @@ var Fields = management.Fields{
 	{Name: "default_experiment_stats_method", Type: management.Choice, Choices: []string{"bayesian", "frequentist"}},
 	{Name: "default_role_id", Type: management.UUID, Null: true},
 	{Name: "quotas", Type: management.Object, Help: "limits per UTC month by resource, null for no limit; resources that are absent do not change; only owners may set them"},
+})
+
+// newOrganizations returns the resource of organizations. The methods for one organization ignore ids:
+// it is that of the scope. A new organization has a first project and the caller as its owner, and both
+// become the caller's current organization and project.
+func newOrganizations(c *core, projects Projects) resource.Resource[Tx, management.OrganizationRecord, organizationView] {
+	return resource.NewResource(&c.Env, resource.Spec[Tx, management.OrganizationRecord, organizationView]{
+		ActivityScope: "Organization", Fields: organizationFields,
+		// A deleted organization has no ID, and no log any more.
+		Parent: func(*management.Scope) string { return "" },
+		Header: func(_ *management.Scope, o *management.OrganizationRecord) resource.RecordHeader {
+			return resource.RecordHeader{Parent: o.ID, ID: o.ID, Title: o.Name}
+		},
+		All:             allOrganizations,
+		Load:            loadOrganization,
+		AuthorizeCreate: checkNewOrganization,
+		AuthorizeChange: func(v *view, _ *management.OrganizationRecord) error {
+			if !v.IsAdmin() {
+				return management.Denied(management.MsgLevel)
+			}
+			return nil
+		},
+		New: func(*view) (*management.OrganizationRecord, error) {
+			return &management.OrganizationRecord{ID: c.Env.NewID(), CreatedAt: c.Env.Now()}, nil
+		},
+		Rules:        c.organizationRules,
+		BeforeDelete: c.emptyOrganization,
+		Put:          func(v *view, o *management.OrganizationRecord) error { return v.Tx.PutOrganization(o) },
+		Delete: func(v *view, o *management.OrganizationRecord) error {
+			id := o.ID
+			o.ID = ""
+			return v.Tx.DeleteOrganization(id)
+		},
+		AfterSave: func(e *resource.Edit[Tx, management.OrganizationRecord]) error {
+			if !e.IsNew {
+				return nil
+			}
+			return c.fillOrganization(e, projects)
+		},
+		Show: func(v *view, o *management.OrganizationRecord) (*organizationView, error) {
+			return c.organization(v.Tx, v.Caller, o)
+		},
+	})
 }
 
-// organization returns the organization of the scope in the form of responses.
-func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, error) {
-	o := scope.Organization
+// organization returns an organization in the form of responses.
+func (s *core) organization(tx Tx, c *management.Caller, o *management.OrganizationRecord) (*organizationView, error) {
 	meta, err := management.MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
 	}
-	projects, err := s.projectsIn(tx, scope.Caller, o.ID)
+	projects, err := s.projectsIn(tx, c, o.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +128,9 @@ func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, erro
 	if err != nil {
 		return nil, err
 	}
-	out := &Organization{
+	out := &organizationView{
 		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: management.NewStamp(o.CreatedAt), UpdatedAt: meta.Updated,
-		MembershipLevel: scope.Level, Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
+		MembershipLevel: c.Level(o.ID), Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
 		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,
 		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
 		AIDataApproved: meta.AIDataProcessing, ExperimentStats: "bayesian", DefaultRole: meta.DefaultRole, Quotas: allQuotas(o.Quotas),
@@ -157,86 +194,80 @@ func (s *core) freeSlug(tx Tx, name string) (string, error) {
 	return slug, nil
 }
 
-// List returns a page of the caller's organizations, oldest membership first.
-func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Organization], error) {
-	if err := scope.DenyProjectKeys(); err != nil {
-		return management.List[Organization]{}, err
-	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Organization], error) {
-		all, err := organizationsOf(tx, scope.Caller)
-		if err != nil {
-			return management.List[Organization]{}, err
-		}
-		out := management.List[Organization]{Count: len(all)}
-		from := min(p.Offset, len(all))
-		for i := range all[from:min(from+p.Limit, len(all))] {
-			o, err := s.organization(tx, &all[from+i])
-			if err != nil {
-				return management.List[Organization]{}, err
-			}
-			out.Results = append(out.Results, *o)
-		}
-		return out, nil
-	})
-}
-
-// Get returns the organization of the scope.
-func (s Service) Get(ctx context.Context, scope *management.Scope) (*Organization, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*Organization, error) { return s.organization(tx, scope) })
-}
-
-// Create creates an organization with a first project, and makes the caller its owner. Both become
-// the caller's current organization and project.
-func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Organization, error) {
-	if err := scope.DenyProjectKeys(); err != nil {
+// allOrganizations returns the caller's organizations, oldest membership first.
+func allOrganizations(v *view) ([]management.OrganizationRecord, error) {
+	if err := v.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
-	// The key could not open the new organization.
-	if len(scope.Key.Organizations) > 0 && !scope.HasAllScopes() {
-		return nil, management.Denied(management.MsgNoPermission)
+	return organizationsOf(v.Tx, v.Caller)
+}
+
+// loadOrganization returns the organization of the scope. Administrators may change everything except
+// quotas.
+func loadOrganization(v *view, _ string, change *management.Body) (*management.OrganizationRecord, error) {
+	if change != nil && change.Members["quotas"] != nil && v.Level < management.Owner {
+		return nil, management.Denied(management.MsgLevel)
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Organization, error) {
-		now := s.Env.Now()
-		o := &management.OrganizationRecord{ID: s.Env.NewID(), CreatedAt: now}
-		// The slug stays the same when the organization is renamed.
-		slug, err := s.freeSlug(tx, sentText(b, "name"))
-		if err != nil {
-			return nil, err
-		}
-		meta := management.OrganizationMeta{Slug: slug, Updated: management.NewStamp(now)}
-		v, err := Fields.Create(b)
-		if err != nil {
-			return nil, err
-		}
-		if err := changeOrganization(tx, o, &meta, v); err != nil {
-			return nil, err
-		}
-		if err := tx.PutOrganization(o); err != nil {
-			return nil, err
-		}
-		m := management.Membership{ID: s.Env.NewID(), Organization: o.ID, User: scope.User.UUID, Level: management.Owner, Joined: management.NewStamp(now), Updated: management.NewStamp(now)}
-		if err := records.PutMembership(tx, &m); err != nil {
-			return nil, err
-		}
-		p, err := s.newProject(o.ID, "", nil)
-		if err == nil {
-			err = s.Projects.projects.Put(&view{Tx: tx, Scope: scope}, p)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := s.moveTo(tx, scope.Caller, o.ID, p.ID); err != nil {
-			return nil, err
-		}
-		// The response is for a caller with the new membership, which scope does not have.
-		c := *scope.Caller
-		c.Memberships = append(slices.Clone(c.Memberships), m)
-		out, err := s.organization(tx, &management.Scope{Caller: &c, Organization: o, Level: management.Owner})
-		if err != nil {
-			return nil, err
-		}
-		return out, s.Env.LogActivity(tx, &c, o.ID, scopeOrganization, o.ID, o.Name, nil, out)
-	})
+	return v.Tx.Organization(v.Organization.ID)
+}
+
+// checkNewOrganization returns an error if the caller may not create an organization.
+func checkNewOrganization(v *view) error {
+	if err := v.DenyProjectKeys(); err != nil {
+		return err
+	}
+	// The key could not open the new organization.
+	if len(v.Key.Organizations) > 0 && !v.HasAllScopes() {
+		return management.Denied(management.MsgNoPermission)
+	}
+	return nil
+}
+
+// organizationRules apply a body to an organization. The slug stays the same when it is renamed.
+func (s *core) organizationRules(e *resource.Edit[Tx, management.OrganizationRecord]) error {
+	o := e.After
+	meta, err := management.MetaOfOrganization(o)
+	if err != nil {
+		return err
+	}
+	meta.Updated = management.NewStamp(s.Env.Now())
+	if e.IsNew {
+		meta.Slug, err = s.freeSlug(e.Tx, e.Values.Text("name"))
+	} else {
+		meta.Slug = organizationSlug(&meta, o)
+	}
+	if err != nil {
+		return err
+	}
+	if err := changeOrganization(e.Tx, o, &meta, e.Values); err != nil {
+		return err
+	}
+	// A definitions file declares only the name and the quotas.
+	if o.Origin != "" && (o.Name != e.Before.Name || !sameQuotas(o.Quotas, e.Before.Quotas)) {
+		return errFromFile("organization", o.Origin)
+	}
+	return nil
+}
+
+// fillOrganization adds the caller and a first project to a new organization. The rest of the
+// operation is by a caller with the new membership.
+func (s *core) fillOrganization(e *resource.Edit[Tx, management.OrganizationRecord], projects Projects) error {
+	now, o := management.NewStamp(s.Env.Now()), e.After
+	m := management.Membership{ID: s.Env.NewID(), Organization: o.ID, User: e.User.UUID, Level: management.Owner, Joined: now, Updated: now}
+	if err := records.PutMembership(e.Tx, &m); err != nil {
+		return err
+	}
+	p, err := s.newProject(o.ID)
+	if err == nil {
+		err = projects.Put(e.View, p)
+	}
+	if err == nil {
+		err = s.moveTo(e.Tx, e.Caller, o.ID, p.ID)
+	}
+	c := *e.Caller
+	c.Memberships = append(slices.Clone(c.Memberships), m)
+	e.Scope = &management.Scope{Caller: &c, Organization: o, Level: management.Owner}
+	return err
 }
 
 // moveTo selects the caller's current organization and project.
@@ -247,13 +278,6 @@ func (s *core) moveTo(tx Tx, c *management.Caller, organization string, project 
 	}
 	u.Organization, u.Project = organization, project
 	return records.PutUser(tx, u)
-}
-
-// sentText returns a string member of a body, or "".
-func sentText(b management.Body, name string) string {
-	var text string
-	_ = json.Unmarshal(b.Members[name], &text) // other types are refused later
-	return text
 }
 
 // changeOrganization applies the fields of a body to an organization and its Meta.
@@ -294,54 +318,6 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 	return nil
 }
 
-// Update changes the organization of the scope. If put is true, all required fields must be
-// present.
-func (s Service) Update(ctx context.Context, scope *management.Scope, b management.Body, put bool) (*Organization, error) {
-	if !scope.IsAdmin() {
-		return nil, management.Denied(management.MsgLevel)
-	}
-	// Administrators may change everything except quotas.
-	if _, ok := b.Members["quotas"]; ok && scope.Level < management.Owner {
-		return nil, management.Denied(management.MsgLevel)
-	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Organization, error) {
-		reloaded, err := s.reloadOrganization(tx, scope)
-		if err != nil {
-			return nil, err
-		}
-		before, err := s.organization(tx, reloaded)
-		if err != nil {
-			return nil, err
-		}
-		meta, err := management.MetaOfOrganization(reloaded.Organization)
-		if err != nil {
-			return nil, err
-		}
-		// The stored slug is independent of the new name.
-		meta.Slug, meta.Updated = organizationSlug(&meta, reloaded.Organization), management.NewStamp(s.Env.Now())
-		v, err := resource.ReadUpdate(Fields, b, put)
-		if err != nil {
-			return nil, err
-		}
-		o := reloaded.Organization
-		if err := changeOrganization(tx, o, &meta, v); err != nil {
-			return nil, err
-		}
-		// A definitions file declares only the name and the quotas.
-		if o.Origin != "" && (o.Name != before.Name || !sameQuotas(o.Quotas, before.Quotas)) {
-			return nil, errFromFile("organization", o.Origin)
-		}
-		if err := tx.PutOrganization(o); err != nil {
-			return nil, err
-		}
-		after, err := s.organization(tx, reloaded)
-		if err != nil {
-			return nil, err
-		}
-		return after, s.Env.LogActivity(tx, scope.Caller, o.ID, scopeOrganization, o.ID, o.Name, before, after)
-	})
-}
-
 // reloadOrganization returns the scope with the organization as it is in the transaction.
 func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.Scope, error) {
 	o, err := records.Existing(tx.Organization(scope.Organization.ID))
@@ -350,46 +326,40 @@ func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.S
 	return &reloaded, err
 }
 
-// Delete deletes the organization of the scope, with its projects, members, roles, domains and
-// invitations.
-func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
-	if scope.Level < management.Owner {
+// emptyOrganization deletes the projects, members, roles, domains and invitations of an organization
+// that is deleted.
+func (s *core) emptyOrganization(e *resource.Edit[Tx, management.OrganizationRecord]) error {
+	id := e.After.ID
+	switch {
+	case e.Level < management.Owner:
 		return management.Denied(management.MsgLevel)
+	case e.After.Origin != "":
+		return errFromFile("organization", e.After.Origin)
 	}
-	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		reloaded, err := s.reloadOrganization(tx, scope)
-		if err != nil {
+	projects, err := e.Tx.Projects(id)
+	if err != nil {
+		return err
+	}
+	for i := range projects {
+		if err := s.deleteProject(e.Tx, &projects[i]); err != nil {
 			return err
 		}
-		id := reloaded.Organization.ID
-		if reloaded.Organization.Origin != "" {
-			return errFromFile("organization", reloaded.Organization.Origin)
-		}
-		projects, err := tx.Projects(id)
-		if err != nil {
+	}
+	members, _, err := e.Tx.List(management.Query{Kind: storage.KindMember, Parent: id})
+	if err != nil {
+		return err
+	}
+	// removeMember also selects another current organization for the users.
+	for i := range members {
+		if err := s.removeMember(e.Tx, id, members[i].ID); err != nil {
 			return err
 		}
-		for i := range projects {
-			if err := s.deleteProject(tx, &projects[i]); err != nil {
-				return err
-			}
-		}
-		members, _, err := tx.List(management.Query{Kind: storage.KindMember, Parent: id})
-		if err != nil {
+	}
+	// The projects stay in the store, marked as deleted; all other records are removed.
+	for _, kind := range []string{storage.KindRole, kindDomain, kindInvite} {
+		if err := e.Tx.DeleteUnder(kind, id); err != nil {
 			return err
 		}
-		// removeMember also selects another current organization for the users.
-		for i := range members {
-			if err := s.removeMember(tx, id, members[i].ID); err != nil {
-				return err
-			}
-		}
-		// The projects stay in the store, marked as deleted; all other records are removed.
-		for _, kind := range []string{storage.KindRole, kindDomain, kindInvite} {
-			if err := tx.DeleteUnder(kind, id); err != nil {
-				return err
-			}
-		}
-		return tx.DeleteOrganization(id)
-	})
+	}
+	return nil
 }

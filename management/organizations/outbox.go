@@ -104,25 +104,39 @@ func (s *core) notifyQueued(err error) error {
 	return err
 }
 
-// DeliverMail sends the mails of the outbox that are due. It must be called again at next or
-// earlier; next is zero if the outbox is empty. The error is about the store, or about mails that
-// were not sent; they stay in the outbox, except those that the mail server refuses permanently.
-//
-// A mail is sent at least once: if the server stops between the mail server's confirmation and the
-// commit that records it, the mail is sent again after two minutes with the same ID. Several
-// servers with one store share the work. Mails of expired or deleted invitations are not sent.
-func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
-	if s.Mailer == nil {
-		return time.Time{}, nil
-	}
-	return s.deliver(ctx, kindMail)
+// outbox is a queue of mails or webhooks that are sent at least once: if the server stops between the
+// receiver's confirmation and the commit that records it, the mail is sent again after two minutes
+// with the same ID. Several goroutines and servers with one store share the work.
+type outbox struct {
+	*core
+	kind string
 }
 
-// deliver sends what is due in a queue. It must be called again at next or earlier.
-func (s Service) deliver(ctx context.Context, kind string) (next time.Time, err error) {
+// Deliver sends what is due. It must be called again at next or earlier; next is zero if the queue is
+// empty. The error is about the store, or about mails that were not sent; they stay in the queue,
+// except those that the mail server refuses permanently. Mails of expired or deleted invitations are
+// not sent, and webhooks not any more after webhookLife.
+func (s outbox) Deliver(ctx context.Context) (next time.Time, err error) {
+	if s.kind == kindMail && s.Mailer == nil || s.kind == kindWebhook && s.Poster == nil {
+		return time.Time{}, nil
+	}
+	// Most calls find nothing, so they only read.
+	first, err := management.Read(ctx, &s.Env, func(tx Tx) ([]management.Record, error) {
+		list, _, err := tx.List(management.Query{Kind: s.kind, Limit: 1})
+		return list, err
+	})
+	if err != nil {
+		return s.Env.Now().Add(firstWait), fmt.Errorf("reading the outbox: %w", err)
+	}
+	if len(first) == 0 {
+		return time.Time{}, nil
+	}
+	if due, err := dueTime(&first[0]); err != nil || due.After(s.Env.Now()) {
+		return due, err
+	}
 	var failed []error
 	for range mailBatch {
-		claimed, mail, due, err := s.claimMail(ctx, kind)
+		claimed, mail, due, err := s.claim(ctx)
 		if err != nil {
 			return s.Env.Now().Add(firstWait), errors.Join(append(failed, fmt.Errorf("reading the outbox: %w", err))...)
 		}
@@ -131,11 +145,11 @@ func (s Service) deliver(ctx context.Context, kind string) (next time.Time, err 
 		}
 		sent := s.send(ctx, claimed, mail)
 		if sent != nil {
-			failed = append(failed, fmt.Errorf("%s %s, attempt %d: %w", kind, claimed.ID, claimed.Attempts, sent))
+			failed = append(failed, fmt.Errorf("%s %s, attempt %d: %w", s.kind, claimed.ID, claimed.Attempts, sent))
 		}
 		// The result is recorded even if ctx has ended.
-		if err := s.settleMail(context.WithoutCancel(ctx), claimed, sent); err != nil {
-			failed = append(failed, fmt.Errorf("recording the result of %s %s: %w", kind, claimed.ID, err))
+		if err := s.settle(context.WithoutCancel(ctx), claimed, sent); err != nil {
+			failed = append(failed, fmt.Errorf("recording the result of %s %s: %w", s.kind, claimed.ID, err))
 		}
 		if ctx.Err() != nil {
 			break
@@ -145,7 +159,7 @@ func (s Service) deliver(ctx context.Context, kind string) (next time.Time, err 
 }
 
 // send makes one attempt to send a mail or a webhook.
-func (s Service) send(ctx context.Context, claimed *waitingMail, mail Mail) error {
+func (s *core) send(ctx context.Context, claimed *waitingMail, mail Mail) error {
 	if claimed.Webhook != nil {
 		return s.post(ctx, claimed)
 	}
@@ -154,16 +168,11 @@ func (s Service) send(ctx context.Context, claimed *waitingMail, mail Mail) erro
 	return s.Mailer.Send(attempt, mail)
 }
 
-// MailBacklog returns the number of mails in the outbox, and the time since when the oldest of the
-// next mailBatch mails has been waiting, or zero if there are none.
-func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, err error) {
-	return s.backlog(ctx, kindMail)
-}
-
-// backlog is MailBacklog for a queue.
-func (s Service) backlog(ctx context.Context, kind string) (count int, oldest time.Time, err error) {
+// Backlog returns the number of mails in the queue, and the time since when the oldest of the next
+// mailBatch mails has been waiting, or zero if there are none.
+func (s outbox) Backlog(ctx context.Context) (count int, oldest time.Time, err error) {
 	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[waitingMail], error) {
-		return management.ListRecords[waitingMail](tx, management.Query{Kind: kind, Limit: mailBatch})
+		return management.ListRecords[waitingMail](tx, management.Query{Kind: s.kind, Limit: mailBatch})
 	})
 	for i := range list.Results {
 		if created := list.Results[i].Created.Time; oldest.IsZero() || created.Before(oldest) {
@@ -173,16 +182,16 @@ func (s Service) backlog(ctx context.Context, kind string) (count int, oldest ti
 	return list.Count, oldest, err
 }
 
-// claimMail claims the mail of a queue that has been due for the longest time, and deletes mails
+// claim claims the mail that has been due for the longest time, and deletes mails
 // before it that must not be sent any more. If no mail is due, claimed is nil and next is when the
 // next one will be.
-func (s Service) claimMail(ctx context.Context, kind string) (claimed *waitingMail, mail Mail, next time.Time, err error) {
+func (s outbox) claim(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
 	var dropped []*waitingMail
 	var unreadable error // does not block the other mails
 	err = s.Env.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next, dropped, unreadable = nil, Mail{}, time.Time{}, nil, nil
 		now := s.Env.Now()
-		list, _, err := tx.List(management.Query{Kind: kind, Limit: mailBatch})
+		list, _, err := tx.List(management.Query{Kind: s.kind, Limit: mailBatch})
 		if err != nil {
 			return err
 		}
@@ -207,7 +216,7 @@ func (s Service) claimMail(ctx context.Context, kind string) (claimed *waitingMa
 				m.Attempts++
 				return m.put(tx, now.Add(claimTime))
 			}
-			if err := tx.Delete(kind, "", m.ID); err != nil {
+			if err := tx.Delete(s.kind, "", m.ID); err != nil {
 				return err
 			}
 			dropped = append(dropped, m)
@@ -228,9 +237,9 @@ func (s Service) claimMail(ctx context.Context, kind string) (claimed *waitingMa
 	return claimed, mail, next, err
 }
 
-// settleMail records the result of an attempt, unless the mail was deleted or another attempt has
+// settle records the result of an attempt, unless the mail was deleted or another attempt has
 // begun.
-func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
+func (s outbox) settle(ctx context.Context, claimed *waitingMail, sent error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		m, err := management.Found[waitingMail](tx.Get(claimed.kind(), "", claimed.ID))
 		switch {
@@ -247,7 +256,7 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 }
 
 // compose writes a mail. It returns false if the mail must not be sent any more.
-func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	if m.Webhook != nil {
 		return s.isCurrent(tx, m)
 	}
@@ -261,7 +270,7 @@ func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 		return s.composeConfirmation(tx, m, mail)
 	}
 	if m.SignsIn {
-		return s.Sessions.composeLink(tx, m, mail)
+		return s.composeLink(tx, m, mail)
 	}
 	if m.Notice != nil {
 		return s.composeNotice(tx, m, mail)
@@ -270,7 +279,7 @@ func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 }
 
 // composeInvite writes the mail of an invitation and stores its new secret.
-func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	invite, err := inviteByID(tx, m.Invite)
 	if err != nil || invite == nil {
 		return false, err
@@ -287,7 +296,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 		return false, err
 	}
 	link := inviteLink(cmp.Or(s.SiteURL, m.Site), invite.ID, invite.newSecret(true))
-	if err := s.Invites.invites.Put(&view{Tx: tx}, invite); err != nil {
+	if err := invite.put(tx); err != nil {
 		return false, err
 	}
 	inviter := "Somebody"
@@ -309,7 +318,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 }
 
 // composeJoined writes the mail about a new member.
-func (s Service) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	org, err := tx.Organization(m.Organization)
 	if err != nil || org == nil {
 		return false, err
@@ -322,9 +331,6 @@ func (s Service) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	mail.write([]string{displayName(u) + " (" + u.Email + ") has accepted an invitation to the organization " + oneLine(org.Name) + "."}, singleLink("Open it", cmp.Or(s.SiteURL, m.Site)+"/"), "")
 	return true, nil
 }
-
-// CanMail reports whether links for signing in can be mailed.
-func (s Sessions) CanMail() bool { return s.Mailer != nil }
 
 // MailLink mails a link for signing in to a user. For unknown addresses it does the same work up to
 // the queued mail, so that its result does not disclose who has an account. next is the path below
@@ -346,7 +352,7 @@ func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 
 // composeLink writes the mail with a link for signing in. It returns false if no active user has
 // the address.
-func (s Sessions) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
+func (s *core) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByEmail(tx, m.To)
 	until := m.Created.Add(mailLinkLife)
 	if err != nil || u == nil || u.Inactive || !s.Env.Now().Before(until) {

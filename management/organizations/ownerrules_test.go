@@ -51,8 +51,8 @@ func TestAdopt_FirstStart(t *testing.T) {
 		return errors.Join(tx.PutOrganization(organization(ours, "Ours")), tx.PutOrganization(organization(theirs, "Theirs")))
 	})
 	var keys []string
-	owner := organizations.Adoption{Email: "Owner@Example.com", Key: func() (organizations.FirstKey, error) {
-		return organizations.FirstKey{Show: func(key string) error { keys = append(keys, key); return nil }}, nil
+	owner := organizations.Adoption{Email: "Owner@Example.com", Key: func() (string, func(string) error, error) {
+		return "", func(key string) error { keys = append(keys, key); return nil }, nil
 	}}
 	for range 2 { // the second start shows no key
 		if err := r.Organizations.Adopt(t.Context(), owner); err != nil {
@@ -72,9 +72,9 @@ func TestAdopt_FirstStart(t *testing.T) {
 
 func TestAdopt_Key(t *testing.T) {
 	putOrganization := func(tx rooms.Tx) error { return tx.PutOrganization(organization(ours, "Ours")) }
-	key := func(text string, failed error) func() (organizations.FirstKey, error) {
-		return func() (organizations.FirstKey, error) {
-			return organizations.FirstKey{Text: text, Show: func(string) error { return failed }}, nil
+	key := func(text string, failed error) func() (string, func(string) error, error) {
+		return func() (string, func(string) error, error) {
+			return text, func(string) error { return failed }, nil
 		}
 	}
 	t.Run("that is given", func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestAdopt_HasAKey(t *testing.T) {
 				return errors.Join(tx.PutOrganization(organization(ours, "Ours")), records.PutUser(tx, &u), tx.PutKey(&tt.key))
 			})
 			calls := 0
-			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (organizations.FirstKey, error) {
-				return organizations.FirstKey{Show: func(string) error { calls++; return nil }}, nil
+			err := r.Organizations.Adopt(t.Context(), organizations.Adoption{Email: "ann@example.com", Key: func() (string, func(string) error, error) {
+				return "", func(string) error { calls++; return nil }, nil
 			}})
 			if err != nil || calls != tt.want {
 				t.Errorf("%d keys, %v", calls, err)
@@ -181,24 +181,24 @@ func TestAdopt_HasAKey(t *testing.T) {
 // bunting keys recover creates a key for an owner who has lost all keys.
 func TestRecoverKey(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
-	recoverKey := func(email string, failed error) (owner string, k *organizations.APIKey, err error) {
-		err = w.Organizations.RecoverKey(t.Context(), email, func(address string, created *organizations.APIKey) error {
-			owner, k = address, created
+	recoverKey := func(email string, failed error) (owner, label, text string, err error) {
+		err = w.Organizations.RecoverKey(t.Context(), email, func(address string, k *management.KeyRecord, created string) error {
+			owner, label, text = address, k.Label, created
 			return failed
 		})
-		return owner, k, err
+		return owner, label, text, err
 	}
 	for email, want := range map[string]string{"": "ann@example.com", "DAN@example.com": "dan@example.com"} {
-		owner, k, err := recoverKey(email, nil)
-		if err != nil || owner != want || k.Value == nil || k.Label != "Recovered key of "+want {
-			t.Fatalf("%q: %s, %+v, %v", email, owner, k, err)
+		owner, label, text, err := recoverKey(email, nil)
+		if err != nil || owner != want || label != "Recovered key of "+want {
+			t.Fatalf("%q: %s, %s, %v", email, owner, label, err)
 		}
-		c, err := w.Authenticate(t.Context(), *k.Value, "test")
+		c, err := w.Authenticate(t.Context(), text, "test")
 		if err != nil || c.User.Email != want || c.Require("*") != nil {
 			t.Errorf("%q: %v", email, err)
 		}
 	}
-	if _, _, err := recoverKey("gus@example.com", nil); err == nil || !strings.Contains(err.Error(), "only ann@example.com, dan@example.com") {
+	if _, _, _, err := recoverKey("gus@example.com", nil); err == nil || !strings.Contains(err.Error(), "only ann@example.com, dan@example.com") {
 		t.Error("an administrator is no owner:", err)
 	}
 	w.Run(t, w.calls(t), []ruletest.Row{
@@ -206,7 +206,7 @@ func TestRecoverKey(t *testing.T) {
 		{"§1.10 nobody can do so over the API", "ann", "keys", ``, `[{"label":"Recovered key of ann@example.com","scopes":["*"],"value":null}]`},
 	})
 	errShow := errors.New("the terminal is gone")
-	if _, _, err := recoverKey("", errShow); !errors.Is(err, errShow) {
+	if _, _, _, err := recoverKey("", errShow); !errors.Is(err, errShow) {
 		t.Error(err)
 	}
 	w.Run(t, w.calls(t), []ruletest.Row{
@@ -214,7 +214,7 @@ func TestRecoverKey(t *testing.T) {
 		{"who is inactive is no owner", "ann", "setuser ann", `{"inactive":true}`, `null`},
 		{"who is inactive is no owner", "dan", "setuser dan", `{"inactive":true}`, `null`},
 	})
-	if _, _, err := recoverKey("", nil); !errors.Is(err, organizations.ErrNoOwner) {
+	if _, _, _, err := recoverKey("", nil); !errors.Is(err, organizations.ErrNoOwner) {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
@@ -25,11 +25,14 @@ const (
 )
 
 // Passkeys manages the caller's passkeys, and the challenges for signing in with one (console.md
-// N4).
-type Passkeys struct{ *core }
+// N4). Sessions that were started with a passkey stay valid without it.
+type Passkeys struct {
+	*core
+	resource.Resource[Tx, storedPasskey, passkey]
+}
 
-// Passkey is a passkey in responses to its user.
-type Passkey struct {
+// passkey is a passkey in responses to its user.
+type passkey struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`
 	CreatedAt management.Stamp `json:"created_at"`
@@ -37,11 +40,46 @@ type Passkey struct {
 }
 
 // storedPasskey is the stored form of a passkey. Credential is opaque: it is only for
-// Authenticators.
+// Authenticators. unique is the hash of the credential's id.
 type storedPasskey struct {
-	Passkey
+	passkey
 	User       string          `json:"user"`
 	Credential json.RawMessage `json:"credential"`
+	unique     string
+}
+
+// newPasskeys returns the service. Its Create needs the answer of a browser, so the Spec has only
+// the fields that can be changed.
+func newPasskeys(c *core) Passkeys {
+	return Passkeys{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedPasskey, passkey]{
+		Kind: kindPasskey, Changes: passkeyFields[:1], NewestFirst: true,
+		Parent: func(scope *management.Scope) string { return scope.User.UUID },
+		Header: func(_ *management.Scope, p *storedPasskey) resource.RecordHeader {
+			return resource.RecordHeader{ID: p.ID}
+		},
+		Put: func(v *view, p *storedPasskey) error { return p.put(v.Tx) },
+		Load: func(v *view, id string, _ *management.Body) (*storedPasskey, error) {
+			return decodePasskey(v.Tx.Get(kindPasskey, v.User.UUID, id))
+		},
+		OnDuplicate: func(bool) error {
+			return management.CodedFault(management.CodeUnique, "passkey", "This passkey is already registered.")
+		},
+		Show: func(_ *view, p *storedPasskey) (*passkey, error) { return &p.passkey, nil },
+	})}
+}
+
+// put stores the passkey.
+func (p *storedPasskey) put(tx Tx) error {
+	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: storage.SortTime(p.CreatedAt.Time), Unique: p.unique, Data: storage.Encode(p)})
+}
+
+// decodePasskey returns the passkey of a record, or nil if there is no record.
+func decodePasskey(r *management.Record, err error) (*storedPasskey, error) {
+	p, err := management.Found[storedPasskey](r, err)
+	if p != nil {
+		p.unique = r.Unique
+	}
+	return p, err
 }
 
 // storedChallenge is the stored form of a challenge.
@@ -51,15 +89,12 @@ type storedChallenge struct {
 	State json.RawMessage `json:"state"`
 }
 
-// PasskeyFields are the fields of a new passkey. passkey is the result of
-// navigator.credentials.create.
-var PasskeyFields = management.Fields{
+// passkeyFields are the fields of a new passkey. passkey is the result of
+// navigator.credentials.create. Only the first field, the name, can be changed later.
+var passkeyFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 60, Help: "name of the passkey, such as laptop"},
 	{Name: "passkey", Type: management.Object, Required: true, Custom: true, Help: "JSON of the browser's response"},
 }
-
-// PasskeyNameFields are the fields that can be changed later.
-var PasskeyNameFields = PasskeyFields[:1]
 
 // errNoPasskeys is the error for sites at which browsers do not allow passkeys.
 func errNoPasskeys() error {
@@ -75,20 +110,18 @@ func (s *core) checkPasskeySite(site Site) error {
 	return nil
 }
 
-// ownerOf returns a user with the credentials of the user's passkeys, and the passkeys, newest
-// first.
-func ownerOf(tx Tx, u *management.User) (PasskeyOwner, []storedPasskey, error) {
+// newOwner returns a user with the credentials of the user's passkeys. It is an error if the user has
+// maxPasskeys passkeys.
+func newOwner(tx Tx, u *management.User) (PasskeyOwner, error) {
 	list, err := management.ListRecords[storedPasskey](tx, management.Query{Kind: kindPasskey, Parent: u.UUID, Descending: true})
+	if err == nil && list.Count >= maxPasskeys {
+		err = management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
+	}
 	out := PasskeyOwner{UUID: u.UUID, Email: u.Email}
 	for i := range list.Results {
 		out.Credentials = append(out.Credentials, list.Results[i].Credential)
 	}
-	return out, list.Results, err
-}
-
-// put stores the passkey. unique is the hash of the credential's id.
-func (p *storedPasskey) put(tx Tx, unique string) error {
-	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: storage.SortTime(p.CreatedAt.Time), Unique: unique, Data: storage.Encode(p)})
+	return out, err
 }
 
 // storeChallenge stores a challenge until it is answered, and deletes expired ones. user is the
@@ -133,34 +166,26 @@ func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error)
 	return c, tx.Delete(kindChallenge, "", c.ID)
 }
 
-// LoginOptions returns the options for navigator.credentials.get, with a challenge for any passkey
-// of the site, for signing in or for a proof of identity.
-func (s Passkeys) LoginOptions(ctx context.Context, site Site) (json.RawMessage, error) {
-	if err := s.checkPasskeySite(site); err != nil {
-		return nil, err
-	}
-	c, err := s.Authenticators.BeginLogin(site)
-	if err != nil {
-		return nil, err
-	}
-	return c.Options, s.Env.Store.Write(ctx, func(tx Tx) error { return s.storeChallenge(tx, "", c) })
-}
-
-// RegistrationOptions returns the options for navigator.credentials.create, with a challenge for a
-// new passkey of the caller.
-func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Scope, site Site) (json.RawMessage, error) {
+// Options returns the options for navigator.credentials.create, with a challenge for a new passkey
+// of the caller. If scope is nil, they are those for navigator.credentials.get, with a challenge for
+// any passkey of the site, for signing in or for a proof of identity.
+func (s Passkeys) Options(ctx context.Context, scope *management.Scope, site Site) (json.RawMessage, error) {
 	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (json.RawMessage, error) {
-		// The browser must not offer an authenticator that already has a passkey of the user.
-		owner, all, err := ownerOf(tx, scope.User)
+		if scope == nil {
+			c, err := s.Authenticators.BeginLogin(site)
+			if err != nil {
+				return nil, err
+			}
+			return c.Options, s.storeChallenge(tx, "", c)
+		}
+		// The browser must not offer an authenticator that already has a passkey of the user. Create
+		// also checks the number, since several challenges may be open.
+		owner, err := newOwner(tx, scope.User)
 		if err != nil {
 			return nil, err
-		}
-		// Add also checks this, since several challenges may be open.
-		if len(all) >= maxPasskeys {
-			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}
 		c, err := s.Authenticators.BeginRegistration(site, owner)
 		if err != nil {
@@ -170,9 +195,9 @@ func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Sco
 	})
 }
 
-// Add checks and stores a new passkey of the caller from the answer of the browser.
-func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b management.Body) (*Passkey, error) {
-	v, err := PasskeyFields.Create(b)
+// Create checks and stores a new passkey of the caller from the answer of the browser.
+func (s Passkeys) Create(ctx context.Context, scope *management.Scope, site Site, b management.Body) (*passkey, error) {
+	v, err := passkeyFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +205,7 @@ func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b
 		return nil, err
 	}
 	answer := v.Raw("passkey")
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*passkey, error) {
 		text, _, err := s.Authenticators.ReadAnswer(answer)
 		if err != nil {
 			return nil, rejectPasskeyBody(err)
@@ -189,24 +214,16 @@ func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b
 		if err != nil {
 			return nil, rejectPasskeyBody(err)
 		}
-		owner, all, err := ownerOf(tx, scope.User)
+		owner, err := newOwner(tx, scope.User)
 		if err != nil {
 			return nil, err
-		}
-		if len(all) >= maxPasskeys {
-			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}
 		id, credential, err := s.Authenticators.FinishRegistration(site, owner, c.State, answer)
 		if err != nil {
 			return nil, rejectPasskeyBody(err)
 		}
-		p := &storedPasskey{Passkey{ID: s.Env.NewID(), Name: v.Text("name"), CreatedAt: management.NewStamp(s.Env.Now())}, scope.User.UUID, credential}
-		if err := p.put(tx, management.HashKey(id)); errors.Is(err, management.ErrDuplicate) {
-			return nil, management.CodedFault(management.CodeUnique, "passkey", "This passkey is already registered.")
-		} else if err != nil {
-			return nil, err
-		}
-		return &p.Passkey, nil
+		p := &storedPasskey{passkey{ID: s.Env.NewID(), Name: v.Text("name"), CreatedAt: management.NewStamp(s.Env.Now())}, scope.User.UUID, credential, management.HashKey(id)}
+		return s.Add(&view{Tx: tx, Scope: scope}, p)
 	})
 }
 
@@ -217,48 +234,5 @@ func rejectPasskeyBody(err error) error {
 	if errors.Is(err, ErrPasskey) || errors.As(err, &apiErr) && apiErr.Kind == management.Unauthenticated {
 		return management.Fault("passkey", "The browser's response is invalid, or was not requested in the last five minutes: try again.")
 	}
-	return err
-}
-
-// List returns the caller's passkeys, newest first.
-func (s Passkeys) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Passkey], error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Passkey], error) {
-		return management.ListRecords[Passkey](tx, management.Query{Kind: kindPasskey, Parent: scope.User.UUID, Descending: true, Offset: p.Offset, Limit: p.Limit})
-	})
-}
-
-// change finds one of the caller's passkeys and calls do with it. unique is the hash of the
-// credential's id.
-func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
-		r, err := records.Existing(tx.Get(kindPasskey, scope.User.UUID, id))
-		if err != nil {
-			return nil, err
-		}
-		p, err := management.Decode[storedPasskey](r)
-		if err != nil {
-			return nil, err
-		}
-		return &p.Passkey, do(tx, p, r.Unique)
-	})
-}
-
-// Rename changes the name of a passkey.
-func (s Passkeys) Rename(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Passkey, error) {
-	v, err := PasskeyNameFields.Change(b)
-	if err != nil {
-		return nil, err
-	}
-	return s.change(ctx, scope, id, func(tx Tx, p *storedPasskey, unique string) error {
-		if v.Has("name") {
-			p.Name = v.Text("name")
-		}
-		return p.put(tx, unique)
-	})
-}
-
-// Remove deletes a passkey. Sessions that were started with it stay valid.
-func (s Passkeys) Remove(ctx context.Context, scope *management.Scope, id string) error {
-	_, err := s.change(ctx, scope, id, func(tx Tx, p *storedPasskey, _ string) error { return tx.Delete(kindPasskey, p.User, p.ID) })
 	return err
 }

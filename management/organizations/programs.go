@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// ProgramLife is how long a program can wait for consent (clients.md §14.2).
-	ProgramLife = 10 * time.Minute
-	// ProgramInterval is the least time between two polls of a program.
-	ProgramInterval = 5 * time.Second
+	// programLife is how long a program can wait for consent (clients.md §14.2).
+	programLife = 10 * time.Minute
+	// programInterval is the least time between two polls of a program.
+	programInterval = 5 * time.Second
 	// pollSlack is how much sooner a poll may arrive, since the latency of requests varies.
 	pollSlack = time.Second
 
@@ -28,9 +28,8 @@ const (
 	maxProgramName = 40
 )
 
-// The states of a stored program.
+// The states of a stored program that is decided. That of a pending one is empty.
 const (
-	programPending    = ""
 	programAuthorized = "authorized"
 	programDenied     = "denied"
 )
@@ -44,17 +43,17 @@ var programScopes = []string{"event_definition:read", "property_definition:read"
 type Programs struct{ *core }
 
 var (
-	// ProgramFields are the fields of Begin.
-	ProgramFields = management.Fields{
+	// programFields are the fields of Begin.
+	programFields = management.Fields{
 		{Name: "client", Type: management.Text, MaxLength: maxProgramName, Help: "name of the program"},
 		{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "scopes that the key will have; by default " + strings.Join(programScopes, ", ")},
 	}
-	// PollFields are the fields of Poll.
-	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, MaxLength: 100}}
-	// UserCodeFields are the fields of Inspect and Deny, with the code that the program displays.
-	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "the code that the program shows, such as BCDF-GHJK, in upper or lower case"}}
-	// AuthorizeFields are the fields of Authorize.
-	AuthorizeFields = append(UserCodeFields[:1:1],
+	// pollFields are the fields of Poll.
+	pollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, MaxLength: 100}}
+	// userCodeFields are the fields of Inspect and Deny, with the code that the program displays.
+	userCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "the code that the program shows, such as BCDF-GHJK, in upper or lower case"}}
+	// authorizeFields are the fields of Authorize.
+	authorizeFields = append(userCodeFields[:1:1],
 		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "id of the only project that the key can access"},
 		management.Field{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "scopes of the key; by default those that the program requests"},
 	)
@@ -78,29 +77,27 @@ type storedProgram struct {
 	record management.Record
 }
 
-// Program is the description of a program for the person who decides about it.
-type Program struct {
+// programView is the description of a program for the person who decides about it.
+type programView struct {
 	Client    string           `json:"client"`
 	Scopes    []string         `json:"scopes"`
 	ExpiresAt management.Stamp `json:"expires_at"`
 }
 
-// Poll is the response to a poll. Key, Label, Project and Scopes are set only if State is
-// PollAuthorized.
-type Poll struct {
+// programCodes are the codes of a new program, how long it can wait, and the least time between two
+// polls.
+type programCodes struct {
+	Device, User   string
+	Life, Interval time.Duration
+}
+
+// poll is the response to a poll. State is pending, slow_down, denied, expired or authorized; only
+// then the other members are set.
+type poll struct {
 	State, Key, Label string
 	Project           int64
 	Scopes            []string
 }
-
-// The values of Poll.State.
-const (
-	PollPending    = "pending"
-	PollAuthorized = programAuthorized
-	PollDenied     = programDenied
-	PollSlow       = "slow_down"
-	PollExpired    = "expired"
-)
 
 // errNoCode is the error for an unknown or expired user code.
 func errNoCode() error {
@@ -112,33 +109,32 @@ func errNoAccess(text string) error {
 	return &management.Error{Kind: management.Forbidden, Code: "access_denied", Message: text}
 }
 
-// Begin registers a program and returns its device code and its user code. from is the address of
-// the program.
-func (s Programs) Begin(ctx context.Context, b management.Body, from string) (device, user string, err error) {
-	v, err := ProgramFields.Create(b)
+// Begin registers a program. from is the address of the program.
+func (s Programs) Begin(ctx context.Context, b management.Body, from string) (*programCodes, error) {
+	v, err := programFields.Create(b)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
 	scopes, err := readScopes(v, programScopes)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	device = newToken()
-	key := keyOfDevice(device)
-	until := s.Env.Now().Add(ProgramLife)
-	p := &storedProgram{ID: deviceID(device), Expires: management.NewStamp(until), Client: strings.TrimSpace(v.Text("client")), Scopes: scopes, Hash: management.HashKey(key), Mask: management.MaskKey(key)}
-	return device, user, s.Env.Store.Write(ctx, func(tx Tx) error {
+	out := &programCodes{Device: newToken(), Life: programLife, Interval: programInterval}
+	key := keyOfDevice(out.Device)
+	until := s.Env.Now().Add(programLife)
+	p := &storedProgram{ID: deviceID(out.Device), Expires: management.NewStamp(until), Client: strings.TrimSpace(v.Text("client")), Scopes: scopes, Hash: management.HashKey(key), Mask: management.MaskKey(key)}
+	return out, s.Env.Store.Write(ctx, func(tx Tx) error {
 		if err := s.deleteExpiredPrograms(tx); err != nil {
 			return err
 		}
 		if err := checkProgramLimit(tx, from); err != nil {
 			return err
 		}
-		if user, err = freeUserCode(tx); err != nil {
+		if out.User, err = freeUserCode(tx); err != nil {
 			return err
 		}
 		// The user code is only in the header, as a hash; the header is kept for later changes.
-		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: storage.SortTime(until), Unique: management.HashKey(user)}
+		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: storage.SortTime(until), Unique: management.HashKey(out.User)}
 		return p.put(tx)
 	})
 }
@@ -217,32 +213,32 @@ func (s *core) deleteExpiredPrograms(tx Tx) error {
 }
 
 // Poll returns the state of a program. The key is returned once; then the program is deleted.
-func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
-	v, err := PollFields.Create(b)
+func (s Programs) Poll(ctx context.Context, b management.Body) (poll, error) {
+	v, err := pollFields.Create(b)
 	if err != nil {
-		return Poll{}, err
+		return poll{}, err
 	}
 	device := v.Text("device_code")
-	return management.Write(ctx, &s.Env, func(tx Tx) (Poll, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (poll, error) {
 		if err := s.deleteExpiredPrograms(tx); err != nil {
-			return Poll{}, err
+			return poll{}, err
 		}
 		p, err := s.decodeProgram(tx.Get(kindProgram, "", deviceID(device)))
 		switch {
 		case err != nil:
-			return Poll{}, err
+			return poll{}, err
 		case p == nil:
-			return Poll{State: PollExpired}, nil
+			return poll{State: "expired"}, nil
 		// Polled does not change here, so a program that polls too often is not delayed further.
-		case s.Env.Now().Before(p.Polled.Add(ProgramInterval - pollSlack)):
-			return Poll{State: PollSlow}, nil
+		case s.Env.Now().Before(p.Polled.Add(programInterval - pollSlack)):
+			return poll{State: "slow_down"}, nil
 		case p.State == programDenied:
-			return Poll{State: PollDenied}, p.remove(tx)
+			return poll{State: programDenied}, p.remove(tx)
 		case p.State == programAuthorized:
-			return Poll{State: PollAuthorized, Key: keyOfDevice(device), Label: p.Label, Project: p.Project, Scopes: p.Scopes}, p.remove(tx)
+			return poll{State: programAuthorized, Key: keyOfDevice(device), Label: p.Label, Project: p.Project, Scopes: p.Scopes}, p.remove(tx)
 		}
 		p.Polled = management.NewStamp(s.Env.Now())
-		return Poll{State: PollPending}, p.put(tx)
+		return poll{State: "pending"}, p.put(tx)
 	})
 }
 
@@ -265,23 +261,23 @@ func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.V
 }
 
 // Inspect returns the description of a program without deciding about it.
-func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*Program, error) {
-	v, err := UserCodeFields.Create(b)
+func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*programView, error) {
+	v, err := userCodeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (*Program, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*programView, error) {
 		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err
 		}
-		return &Program{Client: p.Client, Scopes: p.Scopes, ExpiresAt: p.Expires}, nil
+		return &programView{Client: p.Client, Scopes: p.Scopes, ExpiresAt: p.Expires}, nil
 	})
 }
 
 // Deny refuses a program.
 func (s Programs) Deny(ctx context.Context, scope *management.Scope, b management.Body) error {
-	v, err := UserCodeFields.Create(b)
+	v, err := userCodeFields.Create(b)
 	if err != nil {
 		return err
 	}
@@ -296,12 +292,12 @@ func (s Programs) Deny(ctx context.Context, scope *management.Scope, b managemen
 }
 
 // Authorize creates the key of a program for one project, with at most the rights of the caller.
-func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
-	v, err := AuthorizeFields.Create(b)
+func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*apiKey, error) {
+	v, err := authorizeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*APIKey, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*apiKey, error) {
 		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package organizations
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/management"
@@ -30,8 +31,8 @@ func secretsOf(tx Tx, project int64) (secret, backup *management.KeyRecord, err 
 }
 
 // ResetToken replaces the project's public key. The old key is invalid from then on.
-func (s Projects) ResetToken(ctx context.Context, scope *management.Scope) (*Project, error) {
-	return s.asAdmin(ctx, scope, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+func (s Projects) ResetToken(ctx context.Context, scope *management.Scope, _ string) (*project, error) {
+	return s.asAdmin(ctx, scope, func(_ Tx, p *management.ProjectRecord) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
@@ -41,7 +42,7 @@ func (s Projects) ResetToken(ctx context.Context, scope *management.Scope) (*Pro
 }
 
 // asAdmin is change for administrators of the project.
-func (s Projects) asAdmin(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
+func (s Projects) asAdmin(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord) error) (*project, error) {
 	if scope.Access() != management.AdminAccess {
 		return nil, errNoProjectAdmin()
 	}
@@ -50,9 +51,9 @@ func (s Projects) asAdmin(ctx context.Context, scope *management.Scope, work fun
 
 // RotateSecret creates a new secret key of the project. The present key becomes the backup, and the
 // old backup is deleted. Only this response has the new key in clear.
-func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*Project, error) {
+func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope, _ string) (*project, error) {
 	var value string
-	out, err := s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	out, err := s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord) error {
 		secret, backup, err := secretsOf(tx, p.ID)
 		if err != nil {
 			return err
@@ -86,8 +87,8 @@ func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*P
 }
 
 // DeleteSecretBackup deletes the secret key from before the last rotation.
-func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scope) (*Project, error) {
-	return s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scope, _ string) (*project, error) {
+	return s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord) error {
 		_, backup, err := secretsOf(tx, p.ID)
 		if err != nil || backup == nil {
 			return err
@@ -96,13 +97,13 @@ func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scop
 	})
 }
 
-// ProjectMoveFields are the fields of Move.
-var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "id of the organization to which the project moves"}}
+// moveFields are the fields of Move.
+var moveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "id of the organization to which the project moves"}}
 
 // Move moves the project of the scope to another organization, whose quotas count its usage from
 // then on. The caller must be an administrator of both organizations.
-func (s Projects) Move(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
-	v, err := ProjectMoveFields.Create(b)
+func (s Projects) Move(ctx context.Context, scope *management.Scope, _ string, b management.Body) (*project, error) {
+	v, err := moveFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (s Projects) Move(ctx context.Context, scope *management.Scope, b managemen
 	if !scope.IsAdmin() || scope.Caller.Level(target) < management.Admin || !scope.CanOpenOrganization(target) {
 		return nil, management.Denied("You must be an admin of both the source and target organizations to move a project.")
 	}
-	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
+	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord) error {
 		if p.Origin != "" {
 			return errFromFile("project", p.Origin)
 		}
@@ -120,43 +121,35 @@ func (s Projects) Move(ctx context.Context, scope *management.Scope, b managemen
 	})
 }
 
-// NewProjectFields are the fields of a new project. Unlike ProjectFields, they include the
+// newProjectFields are the fields of a new project. Unlike projectFields, they include the
 // project's key, which cannot be changed to a chosen value later.
-var NewProjectFields = append(ProjectFields[:len(ProjectFields):len(ProjectFields)], tokenField...)
+var newProjectFields = custom(append(slices.Clone(projectFields), management.Field{
+	Name: "api_token", Type: management.Text, Null: true, MaxLength: maxToken,
+	Help: "public key of the project, to keep the key of a project that moves to this server: letters, digits, - and _; generated by default; only owners may set it",
+}))
 
 // maxToken is the greatest length of a project's key, which is that of capture (§3.6 of capture).
 const maxToken = 64
 
-// tokenField is the field with the key of a new project.
-var tokenField = management.Fields{{
-	Name: "api_token", Type: management.Text, Null: true, MaxLength: maxToken,
-	Help: "public key of the project, to keep the key of a project that moves to this server: letters, digits, - and _; generated by default; only owners may set it",
-}}
-
-// readToken returns the key that the body of a new project contains, or "" if it is absent. Only
-// owners may choose a key. A key that another project or user has is refused, also that of a
-// deleted project.
-func readToken(tx Tx, level management.Level, b management.Body) (string, error) {
-	v, err := tokenField.Create(b)
-	if err != nil {
-		return "", err
-	}
-	token := v.Text("api_token")
+// setToken sets the key of a new project to a chosen one, unless token is empty. Only owners may
+// choose a key. A key that another project or user has is refused, also that of a deleted project.
+func setToken(tx Tx, level management.Level, p *management.ProjectRecord, token string) error {
 	switch {
 	case token == "":
-		return "", nil
+		return nil
 	case level < management.Owner:
-		return "", management.Denied("Only an owner of the organization can choose a project's api_token.")
+		return management.Denied("Only an owner of the organization can choose a project's api_token.")
 	case strings.Trim(token, tokenAlphabet) != "":
-		return "", management.Fault("api_token", "A project's key may only have letters, digits, - and _.")
+		return management.Fault("api_token", "A project's key may only have letters, digits, - and _.")
 	case strings.HasPrefix(token, "phx_"), strings.HasPrefix(token, "phs_"):
-		return "", management.Fault("api_token", "A project's key is public and must not begin with %s, as personal and secret keys do.", token[:4])
+		return management.Fault("api_token", "A project's key is public and must not begin with %s, as personal and secret keys do.", token[:4])
 	}
+	p.APIKey = token
 	key, err := tx.Key(management.HashKey(token))
 	if err == nil && key != nil {
 		err = errDuplicateToken()
 	}
-	return token, err
+	return err
 }
 
 // tokenAlphabet has the characters that a project's key may contain.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/approvals"
@@ -12,16 +13,20 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// Projects manages projects and their keys (§5.8, §1.11).
+// Projects manages projects and their keys (§5.8, §1.11). The methods for one project ignore ids: it is
+// that of the scope. Create creates a project in the scope's organization, or in the caller's current
+// one; unlike in §5.8, the caller's current project does not change, so that later writes to the
+// current project still reach the same one. Delete makes the keys of a project invalid; its data stay
+// in the store but are not accessible.
 type Projects struct {
 	*core
-	projects resource.Resource[Tx, management.ProjectRecord, Project]
+	resource.Resource[Tx, management.ProjectRecord, project]
 }
 
 // newProjects returns the service. Each stored project also gets its browser settings.
 func newProjects(c *core) Projects {
-	return Projects{c, resource.NewResource(&c.Env, resource.Spec[Tx, management.ProjectRecord, Project]{
-		ActivityScope: "Project",
+	return Projects{c, resource.NewResource(&c.Env, resource.Spec[Tx, management.ProjectRecord, project]{
+		ActivityScope: "Project", Fields: newProjectFields, Changes: projectFields,
 		Header: func(_ *management.Scope, p *management.ProjectRecord) resource.RecordHeader {
 			header := resource.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
 			// The log of a deleted project is not readable, so the line is in that of the organization.
@@ -37,6 +42,17 @@ func newProjects(c *core) Projects {
 			}
 			return p, err
 		},
+		AuthorizeCreate: checkNewProject,
+		New: func(v *view) (*management.ProjectRecord, error) {
+			return c.newProject(organizationOfNew(v.Scope))
+		},
+		Rules: c.projectRules,
+		BeforeDelete: func(e *resource.Edit[Tx, management.ProjectRecord]) error {
+			if e.Access() != management.AdminAccess {
+				return errNoProjectAdmin()
+			}
+			return nil
+		},
 		Put: func(v *view, p *management.ProjectRecord) error {
 			if _, err := c.updateBrowserSettings(v.Tx, p); err != nil {
 				return err
@@ -45,7 +61,7 @@ func newProjects(c *core) Projects {
 		},
 		Delete:      func(v *view, p *management.ProjectRecord) error { return c.deleteProject(v.Tx, p) },
 		OnDuplicate: func(bool) error { return errDuplicateToken() },
-		Show:        func(v *view, p *management.ProjectRecord) (*Project, error) { return c.view(v.Tx, v.Caller, p) },
+		Show:        func(v *view, p *management.ProjectRecord) (*project, error) { return c.view(v.Tx, v.Caller, p) },
 	})}
 }
 
@@ -64,8 +80,8 @@ type ProjectBasic struct {
 	AccessControl     bool            `json:"access_control"`
 }
 
-// Project is the complete form of a project in responses.
-type Project struct {
+// project is the complete form of a project in responses.
+type project struct {
 	ProjectBasic
 	Description    json.RawMessage        `json:"product_description"`
 	CreatedAt      management.Stamp       `json:"created_at"`
@@ -140,7 +156,7 @@ func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
 }
 
 // view returns the complete form of a project for the caller, with masked keys.
-func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*Project, error) {
+func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*project, error) {
 	ingested, err := s.ingestedIn(tx, p.Organization)
 	if err != nil {
 		return nil, err
@@ -149,7 +165,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &Project{
+	out := &project{
 		ProjectBasic: basic, Description: orDefault(meta.Settings["product_description"], "null"), CreatedAt: management.NewStamp(p.CreatedAt), UpdatedAt: meta.Updated,
 		AnonymizeIPs: p.AnonymizeIPs, BucketingHash: engineSetting(p, "bucketing_hash"), MatchingVersion: engineSetting(p, "property_matching_version"),
 		UserAccess: c.Access(p), EffectiveLevel: management.Member, GroupTypes: []projectGroupType{},
@@ -188,9 +204,9 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	return out, err
 }
 
-// organizationsOf returns scopes of the organizations that both the caller and the key can access,
-// oldest membership first.
-func organizationsOf(tx Tx, c *management.Caller) (out []management.Scope, err error) {
+// organizationsOf returns the organizations that both the caller and the key can access, oldest
+// membership first.
+func organizationsOf(tx Tx, c *management.Caller) (out []management.OrganizationRecord, err error) {
 	for _, m := range c.Memberships {
 		o, err := tx.Organization(m.Organization)
 		if err != nil {
@@ -198,7 +214,7 @@ func organizationsOf(tx Tx, c *management.Caller) (out []management.Scope, err e
 		}
 		scope := management.Scope{Caller: c, Organization: o, Level: m.Level}
 		if o != nil && c.CanOpenOrganization(o.ID) && management.CheckMemberKeys(&scope) == nil {
-			out = append(out, scope)
+			out = append(out, *o)
 		}
 	}
 	return out, nil
@@ -235,16 +251,16 @@ func (s Projects) List(ctx context.Context, scope *management.Scope, p managemen
 		return management.List[ProjectBasic]{}, err
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[ProjectBasic], error) {
-		scopes, err := organizationsOf(tx, scope.Caller)
+		organizations, err := organizationsOf(tx, scope.Caller)
 		if err != nil {
 			return management.List[ProjectBasic]{}, err
 		}
 		var all []ProjectBasic
-		for i := range scopes {
-			if scope.Organization != nil && scope.Organization.ID != scopes[i].Organization.ID {
+		for i := range organizations {
+			if scope.Organization != nil && scope.Organization.ID != organizations[i].ID {
 				continue
 			}
-			list, err := s.projectsIn(tx, scope.Caller, scopes[i].Organization.ID)
+			list, err := s.projectsIn(tx, scope.Caller, organizations[i].ID)
 			if err != nil {
 				return management.List[ProjectBasic]{}, err
 			}
@@ -256,78 +272,67 @@ func (s Projects) List(ctx context.Context, scope *management.Scope, p managemen
 	})
 }
 
-// Get returns the project of the scope.
-func (s Projects) Get(ctx context.Context, scope *management.Scope) (*Project, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*Project, error) { return s.view(tx, scope.Caller, scope.Project) })
-}
-
-// Create creates a project in the scope's organization, or in the caller's current one. Unlike in
-// §5.8, the caller's current project does not change, so that later writes to the current project
-// still reach the same one.
-func (s Projects) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
-	if err := scope.DenyProjectKeys(); err != nil {
-		return nil, err
+// organizationOfNew returns the id of the organization of a new project.
+func organizationOfNew(scope *management.Scope) string {
+	if scope.Organization != nil {
+		return scope.Organization.ID
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*Project, error) {
-		organization := scope.CurrentOrganization()
-		if scope.Organization != nil {
-			organization = scope.Organization.ID
-		}
-		o, err := tx.Organization(organization)
-		switch {
-		case err != nil:
-			return nil, err
-		case o == nil:
-			return nil, management.Missing("Organization not found.")
-		case !scope.CanOpenOrganization(o.ID):
-			return nil, management.Denied("API key does not have access to the requested organization: ID %s.", o.ID)
-		case scope.Caller.Level(o.ID) < management.Admin:
-			return nil, management.Denied(management.MsgLevel)
-		}
-		v, err := ProjectFields.Create(b)
-		if err != nil {
-			return nil, err
-		}
-		token, err := readToken(tx, scope.Caller.Level(o.ID), b)
-		if err != nil {
-			return nil, err
-		}
-		p, err := s.newProject(o.ID, token, v)
-		if err != nil {
-			return nil, err
-		}
-		return s.projects.Add(&view{Tx: tx, Scope: scope}, p)
-	})
+	return scope.CurrentOrganization()
 }
 
-// newProject returns a project without storing it. It has a random key if token is empty.
-func (s *core) newProject(organization, token string, v management.Values) (*management.ProjectRecord, error) {
+// checkNewProject returns an error if the caller may not create a project.
+func checkNewProject(v *view) error {
+	if err := v.DenyProjectKeys(); err != nil {
+		return err
+	}
+	o, err := v.Tx.Organization(organizationOfNew(v.Scope))
+	switch {
+	case err != nil:
+		return err
+	case o == nil:
+		return management.Missing("Organization not found.")
+	case !v.CanOpenOrganization(o.ID):
+		return management.Denied("API key does not have access to the requested organization: ID %s.", o.ID)
+	case v.Caller.Level(o.ID) < management.Admin:
+		return management.Denied(management.MsgLevel)
+	}
+	return nil
+}
+
+// newProject returns a project with a random key, without storing it.
+func (s *core) newProject(organization string) (*management.ProjectRecord, error) {
 	now := s.Env.Now()
 	p := &management.ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + management.RandomText(32), CreatedAt: now}
-	if token != "" {
-		p.APIKey = token
-	}
-	return p, configure(p, &management.ProjectMeta{UUID: s.Env.NewID(), Updated: management.NewStamp(now)}, v)
+	return p, configure(p, &management.ProjectMeta{UUID: s.Env.NewID(), Updated: management.NewStamp(now)}, nil)
 }
 
-// Update changes the project of the scope.
-func (s Projects) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
-	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
-		v, err := ProjectFields.Change(b)
-		if err != nil {
+// projectRules apply a body to a project.
+func (s *core) projectRules(e *resource.Edit[Tx, management.ProjectRecord]) error {
+	p, v, before := e.After, e.Values, e.Before
+	if e.IsNew {
+		if err := setToken(e.Tx, e.Caller.Level(p.Organization), p, v.Text("api_token")); err != nil {
 			return err
 		}
+	}
+	return s.changeMeta(p, func(meta *management.ProjectMeta) error {
 		// Changing who has access, or who must approve, requires more than changing settings.
 		private := v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess)
-		if (private || v.Has(approvals.Field.Name)) && !scope.CanAdminister() {
+		if !e.IsNew && (private || v.Has(approvals.Field.Name)) && !e.CanAdminister() {
 			return errNoProjectAdmin()
+		}
+		if err := configure(p, meta, v); err != nil {
+			return err
+		}
+		if !e.IsNew {
+			if err := warnOfSettings(e.Body, meta); err != nil {
+				return err
+			}
+		}
+		if p.Origin == "" {
+			return nil
 		}
 		// A definitions file declares the name and the engine settings: both must stay the same.
 		// The other fields can be changed here.
-		before := *p
-		if err := configure(p, meta, v); err != nil || p.Origin == "" {
-			return err
-		}
 		for name := range engineSettings {
 			if string(engineSetting(&before, name)) != string(engineSetting(p, name)) {
 				return errFromFile("project", p.Origin)
@@ -351,30 +356,40 @@ func errFromFile(what, origin string) error {
 	return management.Clash("This %s is defined in the file %s and can only be changed there.", what, origin)
 }
 
-// change calls work with the project of the scope, and stores and logs it.
-func (s Projects) change(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
-	return resource.RunAction(ctx, s.projects, scope, "", func(e *resource.Edit[Tx, management.ProjectRecord]) error {
-		meta, err := management.MetaOfProject(e.After)
-		if err != nil {
-			return err
+// warnOfSettings warns of members of a body that have no effect.
+func warnOfSettings(b *management.Body, meta *management.ProjectMeta) error {
+	settings, err := settingsOf(meta)
+	if err != nil || b.Warn == nil {
+		return err
+	}
+	for _, text := range settings.warnings() {
+		if name, _, _ := strings.Cut(text, ":"); b.Members[name] != nil {
+			b.Warn(text)
 		}
-		// The stored UUID is independent of the organization, which can change.
-		meta.UUID, meta.Updated = projectUUID(e.After, &meta), management.NewStamp(s.Env.Now())
-		if err := work(e.Tx, e.After, &meta); err != nil {
-			return err
-		}
-		e.After.Meta = storage.Encode(meta)
-		return nil
-	})
+	}
+	return nil
 }
 
-// Delete deletes the project of the scope. Its keys become invalid. The data of the project stays
-// in the store but is not accessible.
-func (s Projects) Delete(ctx context.Context, scope *management.Scope) error {
-	if scope.Access() != management.AdminAccess {
-		return errNoProjectAdmin()
+// changeMeta applies change to the Meta of a project.
+func (s *core) changeMeta(p *management.ProjectRecord, change func(meta *management.ProjectMeta) error) error {
+	meta, err := management.MetaOfProject(p)
+	if err != nil {
+		return err
 	}
-	return s.projects.Delete(ctx, scope, "")
+	// The stored UUID is independent of the organization, which can change.
+	meta.UUID, meta.Updated = projectUUID(p, &meta), management.NewStamp(s.Env.Now())
+	if err := change(&meta); err != nil {
+		return err
+	}
+	p.Meta = storage.Encode(meta)
+	return nil
+}
+
+// change calls work with the project of the scope, and stores and logs it.
+func (s Projects) change(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord) error) (*project, error) {
+	return resource.RunAction(ctx, s.Resource, scope, "", func(e *resource.Edit[Tx, management.ProjectRecord]) error {
+		return s.changeMeta(e.After, func(*management.ProjectMeta) error { return work(e.Tx, e.After) })
+	})
 }
 
 // deleteProject marks a project as deleted, and deletes its secret keys.

@@ -106,15 +106,15 @@ var settingFields = management.Fields{
 	{Name: "cookieless_server_hash_mode", Type: management.IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "stored without effect, because cookieless events are not stored"},
 }
 
-// ProjectFields are the writable fields of a project.
-var ProjectFields = slices.Concat(management.Fields{
+// projectFields are the writable fields of a project.
+var projectFields = custom(slices.Concat(management.Fields{
 	{Name: "name", Type: management.Text, MaxLength: 200, Help: "name of the project, Default project by default"},
 	{Name: "product_description", Type: management.Text, Null: true, Blank: true, MaxLength: 1000},
 	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with an access rule for the project, have access"},
 	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "hash function that assigns persons to buckets; a change moves persons between variants"},
 	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "version of the rules that compare properties"},
 	approvals.Field,
-}, settingFields)
+}, settingFields))
 
 // engineSettings are the settings that affect the evaluation of flags, with their defaults as JSON.
 // They are stored in ProjectRecord.Settings, and a definitions file can set them.
@@ -126,8 +126,8 @@ const maxSettings = 256 << 10
 // OnlyConfigures reports whether a body changes only fields of settingFields (§5.8). Unknown
 // members do not count.
 func OnlyConfigures(b management.Body) bool {
-	for i := range ProjectFields {
-		name := ProjectFields[i].Name
+	for i := range projectFields {
+		name := projectFields[i].Name
 		_, ok := b.Members[name]
 		if ok && !slices.ContainsFunc(settingFields, func(f management.Field) bool { return f.Name == name }) {
 			return false
@@ -161,7 +161,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	for name, value := range v {
 		switch name {
 		// These have fields of their own.
-		case "name", "anonymize_ips", "access_control":
+		case "name", "anonymize_ips", "access_control", "api_token":
 			continue
 		}
 		// Settings for the evaluation of flags are a part of the definitions.

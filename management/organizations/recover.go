@@ -27,9 +27,9 @@ const maxOwnersListed = 20
 // RecoverKey creates an unrestricted key for an owner who has lost all keys: the owner with an
 // e-mail address, or the first owner if email is empty. It is for an operator with access to the
 // store and not for requests. The limit of keys (§1.10) does not apply, and other keys stay valid.
-// show is called with the owner's address and the key before the transaction commits; if it returns
+// show is called with the owner's address, the key and its text before the transaction commits; if it returns
 // an error, nothing is stored.
-func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
+func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *management.KeyRecord, text string) error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		owner, err := findOwner(tx, email)
 		if err != nil {
@@ -56,9 +56,7 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 				return err
 			}
 		}
-		out := viewKey(&k.KeyRecord)
-		out.Value = &k.value
-		return show(owner.Email, out)
+		return show(owner.Email, &k.KeyRecord, k.value)
 	})
 }
 

@@ -24,7 +24,7 @@ type storedRole struct {
 type roleMember struct {
 	ID      string               `json:"id"`
 	Role    string               `json:"role_id"`
-	Member  *OrganizationMember  `json:"organization_member"`
+	Member  *organizationMember  `json:"organization_member"`
 	User    *management.UserView `json:"user"`
 	Joined  management.Stamp     `json:"joined_at"`
 	Updated management.Stamp     `json:"updated_at"`

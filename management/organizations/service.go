@@ -6,20 +6,39 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
-// Service manages organizations (§5.9), their quotas and usage (§5.12) and their roles (§5.1.3).
-// Its fields manage the other resources. New returns one; it may be used concurrently.
+// Service manages organizations (§5.9), their quotas and usage (§5.12). Its fields manage the other
+// resources. New returns one; it may be used concurrently.
 type Service struct {
 	*core
+	resource.Resource[Tx, management.OrganizationRecord, organizationView]
 	Account  Account
 	Domains  Domains
 	Invites  Invites
+	Keys     PersonalKeys
 	Members  Members
 	Passkeys Passkeys
 	Programs Programs
 	Projects Projects
+	Roles    Roles
 	Sessions Sessions
+	// Mails and Webhooks are the queues of mails and webhooks.
+	Mails, Webhooks outbox
+	// EventNames and PropertyNames are the vocabularies of a project.
+	EventNames, PropertyNames Vocabulary
+}
+
+// Bodies are the fields of the bodies of requests.
+var Bodies = struct {
+	Acceptance, Account, Authorization, Domain, EventName, GroupType, Invite, Key, Link, Member, NewProject, Organization, Passkey, PasskeyName,
+	Poll, Program, Project, ProjectMove, PropertyName, Role, RoleMember, SignIn, UserCode management.Fields
+}{
+	Acceptance: acceptFields, Account: accountFields, Authorization: authorizeFields, Domain: domainFields, EventName: detailFields, GroupType: groupTypeFields, Invite: inviteFields,
+	Key: keyFields, Link: linkFields, Member: memberFields, NewProject: newProjectFields, Organization: organizationFields,
+	Passkey: passkeyFields, PasskeyName: passkeyFields[:1], Poll: pollFields, Program: programFields, Project: projectFields,
+	ProjectMove: moveFields, PropertyName: propertyDetailFields, Role: roleFields, RoleMember: roleMemberFields, SignIn: signInFields, UserCode: userCodeFields,
 }
 
 // New returns a Service with the defaults of c applied. It returns an error if there is a Mailer
@@ -31,12 +50,14 @@ func New(c Config) (*Service, error) {
 	c.ChallengeHost = cmp.Or(c.ChallengeHost, DefaultChallengeHost)
 	c.SessionIdle, c.SessionLife = cmp.Or(c.SessionIdle, defaultSessionIdle), cmp.Or(c.SessionLife, defaultSessionLife)
 	s := &core{Config: c}
-	s.roles, s.keys = s.roleResource(), s.keyResource()
-	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Passkeys: Passkeys{s}, Programs: Programs{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
+	s.keys = s.keyResource()
+	projects := newProjects(s)
+	return &Service{
+		core: s, Resource: newOrganizations(s, projects), Account: newAccount(s), Domains: newDomains(s), Invites: newInvites(s), Keys: PersonalKeys{s.keys, &s.Env},
+		Members: newMembers(s), Passkeys: newPasskeys(s), Programs: Programs{s}, Projects: projects, Roles: newRoles(s), Sessions: newSessions(s), Mails: outbox{s, kindMail}, Webhooks: outbox{s, kindWebhook},
+		EventNames: newEventNames(s), PropertyNames: newPropertyNames(s),
+	}, nil
 }
-
-// HasPasskeys reports whether users can sign in with passkeys.
-func (s Service) HasPasskeys() bool { return s.Authenticators != nil }
 
 // CheckBackupAccess returns an error unless the caller may read everything that the server stores.
 // The caller must own every organization, and the key must have the scope * without a limit to

@@ -390,7 +390,7 @@ func TestSessions_Agent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, c, err := w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, `{"link":`+strconv.Quote(link)+`}`), organizations.ClientInfo{Agent: strings.Repeat("x", 299) + "é"})
+	_, c, err := w.Organizations.Sessions.Begin(t.Context(), organizations.SignIn{Body: ruletest.Body(t, `{"link":`+strconv.Quote(link)+`}`), Agent: strings.Repeat("x", 299) + "é"})
 	if err != nil || c.Session.Agent != strings.Repeat("x", 299) {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/internal/lists"
-	"github.com/bunting-flags/bunting/management/internal/records"
+	"github.com/bunting-flags/bunting/management/internal/resource"
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
@@ -26,11 +25,40 @@ const (
 	maxAgent = 300
 )
 
-// Sessions manages sign-in with a browser and its sessions (console.md §5.1).
-type Sessions struct{ *core }
+// Sessions manages sign-in with a browser and its sessions (console.md §5.1). List returns the
+// caller's sessions, newest first. Delete ends one of them, or that of the request if id is empty.
+type Sessions struct {
+	*core
+	resource.Resource[Tx, management.Session, session]
+}
 
-// Session is a session in responses to its user. Current reports whether it is that of the request.
-type Session struct {
+func newSessions(c *core) Sessions {
+	return Sessions{c, resource.NewResource(&c.Env, resource.Spec[Tx, management.Session, session]{
+		Kind: kindSession,
+		// The number of sessions is bounded by maxSessions.
+		All: func(v *view) ([]management.Session, error) { return c.liveSessions(v.Tx, v.User.UUID) },
+		Load: func(v *view, id string, _ *management.Body) (*management.Session, error) {
+			switch {
+			case id != "":
+			case v.Session == nil:
+				return nil, management.Denied("There is no session to end: this request used a key.")
+			default:
+				id = v.Session.ID
+			}
+			// The records of other users have another Parent and are not found.
+			return management.Found[management.Session](v.Tx.Get(kindSession, v.User.UUID, id))
+		},
+		Header: func(_ *management.Scope, m *management.Session) resource.RecordHeader {
+			return resource.RecordHeader{Parent: m.User, ID: m.ID}
+		},
+		Show: func(v *view, m *management.Session) (*session, error) {
+			return &session{m.ID, m.Created, m.Seen, management.NewStamp(c.expiry(m)), m.Method, m.Address, m.Agent, v.Session != nil && v.Session.ID == m.ID}, nil
+		},
+	})}
+}
+
+// session is a session in responses to its user. Current reports whether it is that of the request.
+type session struct {
 	ID        string           `json:"id"`
 	CreatedAt management.Stamp `json:"created_at"`
 	SeenAt    management.Stamp `json:"seen_at"`
@@ -95,12 +123,6 @@ func callerOf(tx Tx, m *management.Session) (*management.Caller, error) {
 	return c, nil
 }
 
-// PeekCaller is like Caller but does not count as a use of the session, for requests that a page
-// sends without its user.
-func (s Sessions) PeekCaller(ctx context.Context, token string) (*management.Caller, error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Caller, error) { return s.callerByToken(tx, token) })
-}
-
 // callerByToken returns the caller of a token's session, or nil.
 func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error) {
 	m, err := s.sessionOf(tx, token)
@@ -110,12 +132,13 @@ func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error)
 	return callerOf(tx, m)
 }
 
-// Caller returns the caller of a token's session, or nil if the session has ended. It extends the
-// session, at most once in seenPrecision.
-func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller, error) {
-	c, err := s.PeekCaller(ctx, token)
+// Caller returns the caller of a token's session, or nil if the session has ended. If used is true,
+// it extends the session, at most once in seenPrecision; it is false for requests that a page sends
+// without its user.
+func (s Sessions) Caller(ctx context.Context, token string, used bool) (*management.Caller, error) {
+	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*management.Caller, error) { return s.callerByToken(tx, token) })
 	now := s.Env.Now()
-	if err != nil || c == nil || now.Sub(c.Session.Seen.Time) < seenPrecision {
+	if err != nil || c == nil || !used || now.Sub(c.Session.Seen.Time) < seenPrecision {
 		return c, err
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
@@ -128,16 +151,8 @@ func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller,
 	})
 }
 
-// End ends the session of the request.
-func (s Sessions) End(ctx context.Context, c *management.Caller) error {
-	if c.Session == nil {
-		return management.Denied("There is no session to end: this request used a key.")
-	}
-	return s.Env.Store.Write(ctx, func(tx Tx) error { return tx.Delete(kindSession, c.Session.User, c.Session.ID) })
-}
-
 // liveSessions returns a user's valid sessions, newest first.
-func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err error) {
+func (s *core) liveSessions(tx Tx, user string) (out []management.Session, err error) {
 	list, err := management.ListRecords[management.Session](tx, management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
 		return nil, err
@@ -149,37 +164,10 @@ func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err 
 			return nil, err
 		}
 		if c != nil && s.Env.Now().Before(s.expiry(m)) {
-			out = append(out, m)
+			out = append(out, *m)
 		}
 	}
 	return out, nil
-}
-
-// List returns a page of the caller's sessions, newest first.
-func (s Sessions) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Session], error) {
-	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Session], error) {
-		// The number of sessions is bounded by maxSessions, so all are read.
-		all, err := s.liveSessions(tx, scope.User.UUID)
-		page, count := lists.PageOf(all, p)
-		out := management.List[Session]{Count: count}
-		for _, m := range page {
-			out.Results = append(out.Results, Session{
-				m.ID, m.Created, m.Seen, management.NewStamp(s.expiry(m)), m.Method, m.Address, m.Agent, scope.Session != nil && scope.Session.ID == m.ID,
-			})
-		}
-		return out, err
-	})
-}
-
-// EndOne ends one of the caller's sessions.
-func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string) error {
-	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		// The records of other users have another Parent and are not found.
-		if _, err := records.Existing(tx.Get(kindSession, scope.User.UUID, id)); err != nil {
-			return err
-		}
-		return tx.Delete(kindSession, scope.User.UUID, id)
-	})
 }
 
 // EndOthers ends all of the caller's sessions except that of the request.

@@ -16,13 +16,13 @@ import (
 
 func (w *world) signIn(t *testing.T, text string) (token string, err error) {
 	t.Helper()
-	token, _, err = w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, text), organizations.ClientInfo{Agent: strings.Repeat("x", 5000)})
+	token, _, err = w.Organizations.Sessions.Begin(t.Context(), organizations.SignIn{Body: ruletest.Body(t, text), Agent: strings.Repeat("x", 5000)})
 	return token, err
 }
 
 func (w *world) isSignedIn(t *testing.T, token string) bool {
 	t.Helper()
-	c, err := w.Organizations.Sessions.Caller(t.Context(), token)
+	c, err := w.Organizations.Sessions.Caller(t.Context(), token, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestSessions_Bounded(t *testing.T) {
 	if w.isSignedIn(t, tokens[1]) || !w.isSignedIn(t, tokens[2]) || !w.isSignedIn(t, tokens[51]) {
 		t.Error("want the newest fifty sessions")
 	}
-	c, err := w.Organizations.Sessions.Caller(t.Context(), tokens[51])
+	c, err := w.Organizations.Sessions.Caller(t.Context(), tokens[51], true)
 	if err != nil || len(c.Session.Agent) != 300 {
 		t.Error(err, c.Session)
 	}

@@ -30,22 +30,29 @@ type storedLink struct {
 	Expires management.Stamp `json:"expires_at"`
 }
 
-// SignInFields are the fields of a sign-in or a proof of identity. Exactly one must be set.
-var SignInFields = management.Fields{
+// signInFields are the fields of a sign-in or a proof of identity. Exactly one must be set.
+var signInFields = management.Fields{
 	{Name: "link", Type: management.Text, MaxLength: 200, Help: "the part of a sign-in link after #; it can be used once"},
 	{Name: "key", Type: management.Text, MaxLength: 200, Help: "a personal API key, whose permissions the session will have"},
 	{Name: "mail_token", Type: management.Text, MaxLength: 200, Help: "secret of an emailed link; the same as link"},
 	{Name: "passkey", Type: management.Object, Custom: true, Help: "JSON of the browser's response to the options from POST session/passkey/"},
 }
 
-// LinkFields are the fields of LinkEmail.
-var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, MaxLength: 200}}
+// linkFields are the fields of LinkEmail.
+var linkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, MaxLength: 200}}
 
-// ClientInfo describes the browser of a sign-in. Token is that of the browser's former session,
-// which ends. Site is the site for passkeys, zero if the browser allows no passkeys.
-type ClientInfo struct {
+// SignIn is a request to sign in. Token is that of the browser's former session, which ends. Site is
+// the site for passkeys, zero if the browser allows no passkeys.
+//
+// The proof of identity is the account of a provider, if Identity is set; otherwise that the user
+// with the uuid Joined has just accepted an invitation, if Joined is set; otherwise the body. If
+// Joined and Key are set, Key must be a key of that user, and the session has its rights.
+type SignIn struct {
 	Address, Agent, Token string
 	Site                  Site
+	Body                  management.Body
+	Identity              *Identity
+	Joined, Key           string
 }
 
 // newToken returns a random token of 256 bits.
@@ -63,38 +70,11 @@ type proof struct {
 }
 
 // Begin signs a user in: it creates a session and returns its token, which is stored only as a
-// hash.
-func (s Sessions) Begin(ctx context.Context, b management.Body, v ClientInfo) (token string, c *management.Caller, err error) {
-	return s.begin(ctx, v, func(tx Tx) (*proof, error) { return s.prove(tx, b, v.Site) })
-}
-
-// BeginInvited signs in the user who has just accepted an invitation. If key is not empty, it must
-// be a key of that user, and the session has its rights. Users who may not sign in with a browser
-// get an error.
-func (s Sessions) BeginInvited(ctx context.Context, joined *Acceptance, key string, v ClientInfo) (token string, err error) {
-	token, _, err = s.begin(ctx, v, func(tx Tx) (p *proof, err error) {
-		if key != "" {
-			p, err = proofOfKey(tx, key)
-		} else {
-			p = &proof{method: "invitation"}
-			p.user, err = management.UserByUUID(tx, joined.UUID)
-		}
-		if err == nil && (p.user == nil || p.user.UUID != joined.UUID) {
-			err = unauthenticated("This user has not accepted the invitation.")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return p, s.checkSignIn(tx, p.user)
-	})
-	return token, err
-}
-
-// begin creates a session for the user that prove returns.
-func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proof, error)) (token string, c *management.Caller, err error) {
+// hash. Users who may not sign in in this way get an error.
+func (s Sessions) Begin(ctx context.Context, v SignIn) (token string, c *management.Caller, err error) {
 	token = newToken()
 	c, err = management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
-		p, err := prove(tx)
+		p, err := s.proofOf(tx, &v)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +104,43 @@ func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proo
 		}
 		return callerOf(tx, m)
 	})
+	// A user that was created for the account of a provider may have queued mails.
+	if v.Identity != nil {
+		err = s.notifyQueued(err)
+	}
 	return token, c, err
+}
+
+// proofOf returns the proof of identity of a request.
+func (s *core) proofOf(tx Tx, v *SignIn) (*proof, error) {
+	switch {
+	case v.Identity != nil:
+		u, err := s.userOfIdentity(tx, v.Identity)
+		if err != nil {
+			return nil, err
+		}
+		return &proof{user: u, method: "oidc"}, checkActive(tx, u)
+	case v.Joined != "":
+		return s.proofOfInvited(tx, v.Joined, v.Key)
+	}
+	return s.prove(tx, v.Body, v.Site)
+}
+
+// proofOfInvited returns the proof of a user who has accepted an invitation. key may be empty.
+func (s *core) proofOfInvited(tx Tx, uuid, key string) (p *proof, err error) {
+	if key != "" {
+		p, err = proofOfKey(tx, key)
+	} else {
+		p = &proof{method: "invitation"}
+		p.user, err = management.UserByUUID(tx, uuid)
+	}
+	if err == nil && (p.user == nil || p.user.UUID != uuid) {
+		err = unauthenticated("This user has not accepted the invitation.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, s.checkSignIn(tx, p.user)
 }
 
 // endToken ends the session of a token, if there is one.
@@ -178,7 +194,7 @@ func isUnrestricted(k *management.KeyRecord) bool {
 
 // prove checks the proof of identity in a body and returns its user. A link is used up by it.
 func (s *core) prove(tx Tx, b management.Body, site Site) (*proof, error) {
-	v, err := SignInFields.Create(b)
+	v, err := signInFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
@@ -295,8 +311,7 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	if err != nil {
 		return nil, err
 	}
-	unique := management.HashKey(id)
-	p, err := management.Found[storedPasskey](tx.Find(kindPasskey, unique))
+	p, err := decodePasskey(tx.Find(kindPasskey, management.HashKey(id)))
 	if err == nil && p == nil {
 		err = rejectPasskey(ErrPasskey)
 	}
@@ -315,13 +330,13 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 		return nil, rejectPasskey(err)
 	}
 	p.UsedAt = management.NewStamp(s.Env.Now())
-	return &proof{user: u, method: "passkey"}, p.put(tx, unique)
+	return &proof{user: u, method: "passkey"}, p.put(tx)
 }
 
 // LinkEmail returns the e-mail address of a link's user without using the link, or nil if the link
 // was used, has expired or never existed.
 func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email *string, err error) {
-	v, err := LinkFields.Create(b)
+	v, err := linkFields.Create(b)
 	if err != nil {
 		return nil, err
 	}

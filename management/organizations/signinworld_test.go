@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
@@ -113,7 +114,7 @@ func (w *world) sessionScope(t *testing.T, scope callScope, token string) (callS
 	if token == "" {
 		return scope, nil
 	}
-	c, err := w.Organizations.Sessions.Caller(t.Context(), token)
+	c, err := w.Organizations.Sessions.Caller(t.Context(), token, true)
 	if err == nil && c == nil {
 		err = &management.Error{Kind: management.Unauthenticated, Code: "not_authenticated", Message: "There is no session."}
 	}
@@ -150,7 +151,7 @@ func (w *world) sessionCalls(t *testing.T) ruletest.Calls {
 	return ruletest.Calls{
 		// signin's path is the token of the browser's former session.
 		"signin": func(_ callScope, path, b string) (any, error) {
-			token, c, err := o.Begin(ctx, body(b), organizations.ClientInfo{Address: "192.0.2.1", Agent: "Firefox", Token: path, Site: site})
+			token, c, err := o.Begin(ctx, organizations.SignIn{Body: body(b), Address: "192.0.2.1", Agent: "Firefox", Token: path, Site: site})
 			if err != nil {
 				return nil, err
 			}
@@ -159,21 +160,21 @@ func (w *world) sessionCalls(t *testing.T) ruletest.Calls {
 		"sso": func(_ callScope, _, b string) (any, error) {
 			var identity organizations.Identity
 			ruletest.Read(t, b, &identity)
-			token, err := o.BeginWithIdentity(ctx, identity, organizations.ClientInfo{})
+			token, _, err := o.Begin(ctx, organizations.SignIn{Identity: &identity})
 			return map[string]any{"token": token}, err
 		},
-		"session": func(_ callScope, path, _ string) (any, error) { return showCaller(o.Caller(ctx, path)) },
-		"peek":    func(_ callScope, path, _ string) (any, error) { return showCaller(o.PeekCaller(ctx, path)) },
+		"session": func(_ callScope, path, _ string) (any, error) { return showCaller(o.Caller(ctx, path, true)) },
+		"peek":    func(_ callScope, path, _ string) (any, error) { return showCaller(o.Caller(ctx, path, false)) },
 		"whoami":  w.sessionCall(t, func(scope callScope, _, _ string) (any, error) { return o.Whoami(ctx, scope.Caller) }),
 		"prove": w.sessionCall(t, func(scope callScope, _, b string) (any, error) {
 			token, _, err := o.Prove(ctx, scope.Caller, body(b), site)
 			return map[string]any{"token": token}, err
 		}),
-		"signout": w.sessionCall(t, func(scope callScope, _, _ string) (any, error) { return nil, o.End(ctx, scope.Caller) }),
+		"signout": w.sessionCall(t, func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope, "") }),
 		"sessions": w.sessionCall(t, func(scope callScope, _, b string) (any, error) {
 			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		}),
-		"endsession": w.sessionCall(t, func(scope callScope, path, _ string) (any, error) { return nil, o.EndOne(ctx, scope, path) }),
+		"endsession": w.sessionCall(t, func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) }),
 		"endothers":  w.sessionCall(t, func(scope callScope, _, _ string) (any, error) { return nil, o.EndOthers(ctx, scope) }),
 		"ownerlink": func(_ callScope, path, b string) (any, error) {
 			token, err := o.OwnerLink(ctx, path, "", b == "true")
@@ -182,7 +183,7 @@ func (w *world) sessionCalls(t *testing.T) ruletest.Calls {
 		"maillink":  func(_ callScope, path, _ string) (any, error) { return nil, o.MailLink(ctx, path, "") },
 		"linkemail": func(_ callScope, _, b string) (any, error) { return o.LinkEmail(ctx, body(b)) },
 		"changemyself": w.sessionCall(t, func(scope callScope, _, b string) (any, error) {
-			return w.Organizations.Account.Update(ctx, scope, body(b))
+			return w.Organizations.Account.Update(ctx, scope, "", body(b), false)
 		}),
 		// levelby changes the level of a member of Organization.
 		"levelby": w.sessionCall(t, func(scope callScope, path, b string) (any, error) {
@@ -190,10 +191,10 @@ func (w *world) sessionCalls(t *testing.T) ruletest.Calls {
 			if err != nil {
 				return nil, err
 			}
-			return w.Organizations.Members.Update(ctx, scope, path, body(b))
+			return w.Organizations.Members.Update(ctx, scope, path, body(b), false)
 		}),
 		"signinvited": func(_ callScope, path, key string) (any, error) {
-			token, err := o.BeginInvited(ctx, &organizations.Acceptance{UserView: management.UserView{UUID: path}}, key, organizations.ClientInfo{})
+			token, _, err := o.Begin(ctx, organizations.SignIn{Joined: path, Key: key})
 			return map[string]any{"token": token}, err
 		},
 	}
@@ -205,12 +206,15 @@ func (w *world) programCalls(t *testing.T) ruletest.Calls {
 	return ruletest.Calls{
 		// begin's path is the address of the program.
 		"begin": func(_ callScope, path, b string) (any, error) {
-			device, user, err := o.Begin(ctx, body(b), cmp.Or(path, "192.0.2.1"))
-			return map[string]any{"device": device, "code": user}, err
+			codes, err := o.Begin(ctx, body(b), cmp.Or(path, "192.0.2.1"))
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{"device": codes.Device, "code": codes.User}, nil
 		},
 		// fixedprogram stores a program with the code BCDF-GHJK.
 		"fixedprogram": func(callScope, string, string) (any, error) {
-			until := w.Clock.Add(organizations.ProgramLife)
+			until := w.Clock.Add(10 * time.Minute)
 			w.putRecords(t, management.Record{
 				Kind: "program_sign_in", ID: "fixed", Sort: storage.SortTime(until), Unique: management.HashKey("BCDF-GHJK"), Data: []byte(`{"id":"fixed","client":"fixed"}`),
 			})
@@ -239,14 +243,14 @@ func (w *world) passkeyCalls(t *testing.T) ruletest.Calls {
 		return site
 	}
 	return ruletest.Calls{
-		"loginoptions": func(_ callScope, path, _ string) (any, error) { return o.LoginOptions(ctx, at(path)) },
-		"newoptions":   func(scope callScope, path, _ string) (any, error) { return o.RegistrationOptions(ctx, scope, at(path)) },
-		"newpasskey":   func(scope callScope, path, b string) (any, error) { return o.Add(ctx, scope, at(path), body(b)) },
+		"loginoptions": func(_ callScope, path, _ string) (any, error) { return o.Options(ctx, nil, at(path)) },
+		"newoptions":   func(scope callScope, path, _ string) (any, error) { return o.Options(ctx, scope, at(path)) },
+		"newpasskey":   func(scope callScope, path, b string) (any, error) { return o.Create(ctx, scope, at(path), body(b)) },
 		"passkeys": func(scope callScope, _, b string) (any, error) {
 			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		},
-		"renamepasskey": func(scope callScope, path, b string) (any, error) { return o.Rename(ctx, scope, path, body(b)) },
-		"droppasskey":   func(scope callScope, path, _ string) (any, error) { return nil, o.Remove(ctx, scope, path) },
+		"renamepasskey": func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b), false) },
+		"droppasskey":   func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
 	}
 }
 

@@ -47,43 +47,14 @@ func (s Service) QueueWebhook(tx management.Tx, w notices.Webhook) (queued bool,
 	return true, m.put(tx, now)
 }
 
-// DeliverWebhooks sends the webhooks of the outbox that are due. It must be called again at next or
-// earlier; next is zero if none wait. The error is about the store, or about webhooks that were not
-// accepted, which are sent again for a day. Several goroutines and servers may call it concurrently.
-//
-// A webhook is sent at least once, with the same id in each attempt.
-func (s Service) DeliverWebhooks(ctx context.Context) (next time.Time, err error) {
-	if s.Poster == nil {
-		return time.Time{}, nil
-	}
-	// Most calls find nothing, so they only read.
-	first, err := management.Read(ctx, &s.Env, func(tx Tx) ([]management.Record, error) {
-		list, _, err := tx.List(management.Query{Kind: kindWebhook, Limit: 1})
-		return list, err
-	})
-	if err != nil || len(first) == 0 {
-		return time.Time{}, err
-	}
-	if due, err := dueTime(&first[0]); err != nil || due.After(s.Env.Now()) {
-		return due, err
-	}
-	return s.deliver(ctx, kindWebhook)
-}
-
 // dueTime returns the time when a record of the outbox is due.
 func dueTime(r *management.Record) (time.Time, error) {
 	micros, err := strconv.ParseInt(r.Sort, 10, 64)
 	return time.UnixMicro(micros).UTC(), err
 }
 
-// WebhookBacklog returns the number of webhooks in the outbox, and the time since when the oldest of
-// the next mailBatch webhooks has been waiting, or zero if there are none.
-func (s Service) WebhookBacklog(ctx context.Context) (count int, oldest time.Time, err error) {
-	return s.backlog(ctx, kindWebhook)
-}
-
 // isCurrent reports whether a webhook is still sent: its project exists, and it is not too old.
-func (s Service) isCurrent(tx Tx, m *waitingMail) (bool, error) {
+func (s *core) isCurrent(tx Tx, m *waitingMail) (bool, error) {
 	if s.Env.Now().Sub(m.Created.Time) >= webhookLife {
 		return false, nil
 	}
@@ -92,7 +63,7 @@ func (s Service) isCurrent(tx Tx, m *waitingMail) (bool, error) {
 }
 
 // post makes one attempt to send a webhook.
-func (s Service) post(ctx context.Context, m *waitingMail) error {
+func (s *core) post(ctx context.Context, m *waitingMail) error {
 	attempt, cancel := context.WithTimeout(ctx, webhookTime)
 	defer cancel()
 	return s.Poster.Post(attempt, m.Webhook.URL, map[string]string{
@@ -110,7 +81,7 @@ func signature(secret string, now time.Time, body []byte) string {
 }
 
 // reportDropped reports the webhooks among mails that will not be sent any more.
-func (s Service) reportDropped(list []*waitingMail) {
+func (s *core) reportDropped(list []*waitingMail) {
 	for _, m := range list {
 		if m.Webhook == nil {
 			continue

@@ -101,7 +101,7 @@ func (w *world) memberCalls(t *testing.T) ruletest.Calls {
 			ruletest.Read(t, b, &q)
 			return ruletest.List(o.List(ctx, scope, q))
 		},
-		"level":      func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b)) },
+		"level":      func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b), false) },
 		"leave":      func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
 		"memberkeys": func(scope callScope, path, _ string) (any, error) { return o.Keys(ctx, scope, path) },
 	}
@@ -140,10 +140,9 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 			id, link, _ := strings.Cut(path, " ")
 			return o.Inspect(ctx, caller(scope), id, secret(link))
 		},
-		"describe": func(_ callScope, path, _ string) (any, error) { return o.Describe(ctx, path) },
-		"opens": func(_ callScope, path, _ string) (any, error) {
+		"form": func(_ callScope, path, _ string) (any, error) {
 			id, link, _ := strings.Cut(path, " ")
-			return o.HasSecret(ctx, id, secret(link))
+			return o.Form(ctx, id, secret(link))
 		},
 		"accept": func(scope callScope, path, b string) (any, error) {
 			id, link, _ := strings.Cut(path, " ")
@@ -166,7 +165,7 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 // when to deliver next.
 func (w *world) deliver(t *testing.T) (any, error) {
 	w.mails = nil
-	next, failed := w.Organizations.DeliverMail(t.Context())
+	next, failed := w.Organizations.Mails.Deliver(t.Context())
 	out := map[string]any{"to": "", "next": management.NewStamp(next), "failed": ""}
 	if failed != nil {
 		out["failed"] = failed.Error()
@@ -217,22 +216,22 @@ func (w *world) domainCalls(t *testing.T) ruletest.Calls {
 }
 
 func (w *world) roleCalls(t *testing.T) ruletest.Calls {
-	ctx, o := t.Context(), w.Organizations
+	ctx, o := t.Context(), w.Organizations.Roles
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"role": func(scope callScope, _, b string) (any, error) { return o.CreateRole(ctx, scope, body(b)) },
+		"role": func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
 		"roles": func(scope callScope, _, b string) (any, error) {
-			return ruletest.List(o.Roles(ctx, scope, pageIn(t, b)))
+			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		},
-		"getrole": func(scope callScope, path, _ string) (any, error) { return o.Role(ctx, scope, path) },
+		"getrole": func(scope callScope, path, _ string) (any, error) { return o.Get(ctx, scope, path) },
 		"changerole": func(scope callScope, path, b string) (any, error) {
-			return o.UpdateRole(ctx, scope, path, body(b), false)
+			return o.Update(ctx, scope, path, body(b), false)
 		},
 		"putrole": func(scope callScope, path, b string) (any, error) {
-			return o.UpdateRole(ctx, scope, path, body(b), true)
+			return o.Update(ctx, scope, path, body(b), true)
 		},
-		"droprole": func(scope callScope, path, _ string) (any, error) { return nil, o.DeleteRole(ctx, scope, path) },
-		"join":     func(scope callScope, path, b string) (any, error) { return o.AddRoleMember(ctx, scope, path, body(b)) },
+		"droprole": func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
+		"join":     func(scope callScope, path, b string) (any, error) { return o.Members(path).Create(ctx, scope, body(b)) },
 		// otherrole creates a role with the caller in the caller's second organization, or without
 		// a body returns it.
 		"otherrole": func(scope callScope, _, b string) (any, error) {
@@ -241,30 +240,30 @@ func (w *world) roleCalls(t *testing.T) ruletest.Calls {
 				return nil, err
 			}
 			if b != "" {
-				created, err := o.CreateRole(ctx, otherScope, body(b))
+				created, err := o.Create(ctx, otherScope, body(b))
 				if err != nil {
 					return nil, err
 				}
-				if _, err := o.AddRoleMember(ctx, otherScope, created.ID, body(`{"user_uuid":"`+scope.User.UUID+`"}`)); err != nil {
+				if _, err := o.Members(created.ID).Create(ctx, otherScope, body(`{"user_uuid":"`+scope.User.UUID+`"}`)); err != nil {
 					return nil, err
 				}
 			}
-			list, err := o.Roles(ctx, otherScope, management.Page{Limit: 1})
+			list, err := o.List(ctx, otherScope, management.Page{Limit: 1})
 			if err != nil || len(list.Results) == 0 {
 				return nil, err
 			}
 			return list.Results[0], nil
 		},
 		"places": func(scope callScope, path, b string) (any, error) {
-			return ruletest.List(o.RoleMembers(ctx, scope, path, pageIn(t, b)))
+			return ruletest.List(o.Members(path).List(ctx, scope, pageIn(t, b)))
 		},
 		"place": func(scope callScope, path, _ string) (any, error) {
 			role, id, _ := strings.Cut(path, " ")
-			return o.RoleMember(ctx, scope, role, id)
+			return o.Members(role).Get(ctx, scope, id)
 		},
 		"quit": func(scope callScope, path, _ string) (any, error) {
 			role, id, _ := strings.Cut(path, " ")
-			return nil, o.RemoveRoleMember(ctx, scope, role, id)
+			return nil, o.Members(role).Delete(ctx, scope, id)
 		},
 	}
 }
@@ -293,13 +292,13 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 		},
 		"newproject":         func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
 		"newprojectanywhere": func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope.GlobalScope(), body(b)) },
-		"project":            inProject(func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope) }),
-		"changeproject":      inProject(func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b)) }),
-		"dropproject":        inProject(func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) }),
-		"resettoken":         inProject(func(scope callScope, _, _ string) (any, error) { return o.ResetToken(ctx, scope) }),
-		"rotate":             inProject(func(scope callScope, _, _ string) (any, error) { return o.RotateSecret(ctx, scope) }),
-		"dropbackup":         inProject(func(scope callScope, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, scope) }),
-		"move":               inProject(func(scope callScope, _, b string) (any, error) { return o.Move(ctx, scope, body(b)) }),
+		"project":            inProject(func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope, "") }),
+		"changeproject":      inProject(func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, "", body(b), false) }),
+		"dropproject":        inProject(func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope, "") }),
+		"resettoken":         inProject(func(scope callScope, _, _ string) (any, error) { return o.ResetToken(ctx, scope, "") }),
+		"rotate":             inProject(func(scope callScope, _, _ string) (any, error) { return o.RotateSecret(ctx, scope, "") }),
+		"dropbackup":         inProject(func(scope callScope, _, _ string) (any, error) { return o.DeleteSecretBackup(ctx, scope, "") }),
+		"move":               inProject(func(scope callScope, _, b string) (any, error) { return o.Move(ctx, scope, "", body(b)) }),
 		"labels": func(scope callScope, _, _ string) (any, error) {
 			return w.Organizations.GroupTypeLabels(ctx, scope.Project.ID)
 		},
@@ -323,23 +322,26 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 }
 
 func (w *world) accountCalls(t *testing.T) ruletest.Calls {
-	ctx, o := t.Context(), w.Organizations.Account
+	ctx, o, k := t.Context(), w.Organizations.Account, w.Organizations.Keys
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"me":       func(scope callScope, _, _ string) (any, error) { return o.Me(ctx, scope) },
-		"changeme": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b)) },
-		"dropme":   func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) },
-		"keys":     func(scope callScope, _, _ string) (any, error) { return o.Keys(ctx, scope) },
-		"key":      func(scope callScope, path, _ string) (any, error) { return o.Key(ctx, scope, path) },
-		"newkey":   func(scope callScope, _, b string) (any, error) { return o.CreateKey(ctx, scope, body(b)) },
+		"me":       func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope, "") },
+		"changeme": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, "", body(b), false) },
+		"dropme":   func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope, "") },
+		"keys": func(scope callScope, _, _ string) (any, error) {
+			list, err := k.List(ctx, scope, management.Page{})
+			return list.Results, err
+		},
+		"key":    func(scope callScope, path, _ string) (any, error) { return k.Get(ctx, scope, path) },
+		"newkey": func(scope callScope, _, b string) (any, error) { return k.Create(ctx, scope, body(b)) },
 		"changekey": func(scope callScope, path, b string) (any, error) {
-			return o.UpdateKey(ctx, scope, path, body(b), false)
+			return k.Update(ctx, scope, path, body(b), false)
 		},
 		"putkey": func(scope callScope, path, b string) (any, error) {
-			return o.UpdateKey(ctx, scope, path, body(b), true)
+			return k.Update(ctx, scope, path, body(b), true)
 		},
-		"rollkey": func(scope callScope, path, _ string) (any, error) { return o.RollKey(ctx, scope, path) },
-		"dropkey": func(scope callScope, path, _ string) (any, error) { return nil, o.DeleteKey(ctx, scope, path) },
+		"rollkey": func(scope callScope, path, _ string) (any, error) { return k.Roll(ctx, scope, path) },
+		"dropkey": func(scope callScope, path, _ string) (any, error) { return nil, k.Delete(ctx, scope, path) },
 		"confirm": func(_ callScope, path, _ string) (any, error) {
 			user, link, _ := strings.Cut(path, " ")
 			u, err := url.Parse(link)
@@ -363,14 +365,14 @@ func (w *world) organizationCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	return ruletest.Calls{
-		"organization": func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope) },
+		"organization": func(scope callScope, _, _ string) (any, error) { return o.Get(ctx, scope, "") },
 		"organizations": func(scope callScope, _, b string) (any, error) {
 			return ruletest.List(o.List(ctx, scope, pageIn(t, b)))
 		},
 		"neworganization":    func(scope callScope, _, b string) (any, error) { return o.Create(ctx, scope, body(b)) },
-		"changeorganization": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b), false) },
-		"putorganization":    func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, body(b), true) },
-		"close":              func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) },
+		"changeorganization": func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, "", body(b), false) },
+		"putorganization":    func(scope callScope, _, b string) (any, error) { return o.Update(ctx, scope, "", body(b), true) },
+		"close":              func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope, "") },
 		"usage":              func(scope callScope, _, _ string) (any, error) { return o.Usage(ctx, scope) },
 		"maycopy":            func(scope callScope, _, _ string) (any, error) { return nil, o.CheckBackupAccess(ctx, scope.Caller) },
 		// enter returns the organization or project that a path names for the caller.

@@ -133,7 +133,7 @@ func (l *rolloutWorld) call(name, body string) {
 // mails returns the subjects of the mails since the last call.
 func (l *rolloutWorld) mails() []string {
 	l.t.Helper()
-	if _, err := l.Organizations.DeliverMail(l.t.Context()); err != nil {
+	if _, err := l.Organizations.Mails.Deliver(l.t.Context()); err != nil {
 		l.t.Fatal(err)
 	}
 	out := []string{}

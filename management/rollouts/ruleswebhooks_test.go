@@ -57,7 +57,7 @@ func webhookWorld(t *testing.T, options ...func(*rooms.Config)) (*rolloutWorld, 
 
 // deliver sends the webhooks that are due, and returns when the next one is.
 func (l *rolloutWorld) deliver() (next time.Time, err error) {
-	return l.Organizations.DeliverWebhooks(l.t.Context())
+	return l.Organizations.Webhooks.Deliver(l.t.Context())
 }
 
 // experiments.md §4.11: a webhook for each event of a rollout, with the record as it is after the
@@ -146,7 +146,7 @@ func TestRollouts_WebhookRetries(t *testing.T) {
 		}
 		l.Clock = next
 	}
-	if n, oldest, err := l.Organizations.WebhookBacklog(t.Context()); n != 1 || !oldest.Equal(began) || err != nil {
+	if n, oldest, err := l.Organizations.Webhooks.Backlog(t.Context()); n != 1 || !oldest.Equal(began) || err != nil {
 		t.Errorf("%d wait since %s, %v", n, oldest, err)
 	}
 	l.Clock = began.Add(24*time.Hour - time.Second)
@@ -185,7 +185,7 @@ func TestRollouts_WebhooksAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.call("rollback", `{}`)
-	if n, _, err := l.Organizations.WebhookBacklog(t.Context()); n != 1000 || err != nil {
+	if n, _, err := l.Organizations.Webhooks.Backlog(t.Context()); n != 1000 || err != nil {
 		t.Errorf("%d webhooks wait, %v; want 1,000", n, err)
 	}
 }

@@ -43,7 +43,7 @@ type Config struct {
 	// Mailer hands mails to a mail server. If nil, no mails are sent.
 	Mailer organizations.Mailer
 	// MailQueued is called when there may be new mails in the outbox, so that the program calls
-	// Organizations.DeliverMail. It must not block. It may be nil.
+	// Organizations.Mails.Deliver. It must not block. It may be nil.
 	MailQueued func()
 	// RunQuery runs the queries of alerts: see dashboards.Config. If nil, alerts are not checked.
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)

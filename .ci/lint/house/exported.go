@@ -48,7 +48,7 @@ var mostExported = map[string]int{
 	"management/rollouts":      16,
 	"management/surveys":       15,
 	"management/files":         8,
-	"management/organizations": 176,
+	"management/organizations": 92,
 	"management/rooms":         5,
 }
 

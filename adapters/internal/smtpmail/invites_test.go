@@ -164,7 +164,7 @@ func TestInvites_MembersMayNot(t *testing.T) {
 	if _, err := d.Organizations.Invites.Create(t.Context(), d.scopeOf(t, key), "", body); err != nil {
 		t.Error(err)
 	}
-	if _, err := d.Organizations.Update(t.Context(), d.owner, bodyOf(t, `{"members_can_invite": false}`), false); err != nil {
+	if _, err := d.Organizations.Update(t.Context(), d.owner, "", bodyOf(t, `{"members_can_invite": false}`), false); err != nil {
 		t.Fatal(err)
 	}
 	var apiErr *management.Error

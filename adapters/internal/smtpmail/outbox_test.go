@@ -63,7 +63,7 @@ func TestOutbox_Rejected(t *testing.T) {
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
 	d.invite(t, `{"target_email": "gone@example.com"}`)
 	d.invite(t, `{"target_email": "new@example.com"}`)
-	next, err := d.Organizations.DeliverMail(t.Context())
+	next, err := d.Organizations.Mails.Deliver(t.Context())
 	if !errors.Is(err, organizations.ErrMailRejected) || !next.IsZero() {
 		t.Errorf("%v, %v", next, err)
 	}
@@ -113,7 +113,7 @@ func TestOutbox_Killed(t *testing.T) {
 		return nil
 	}), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
-	if _, err := d.Organizations.DeliverMail(t.Context()); err == nil {
+	if _, err := d.Organizations.Mails.Deliver(t.Context()); err == nil {
 		t.Fatal("recording into a closed store works")
 	}
 	d = openTestServer(t, database, mailerFunc(func(_ context.Context, m organizations.Mail) error {
@@ -153,7 +153,7 @@ func TestOutbox_Interrupted(t *testing.T) {
 		return fmt.Errorf("left: %w", attempt.Err())
 	}), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
-	if _, err := d.Organizations.DeliverMail(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := d.Organizations.Mails.Deliver(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	d.deliver(t, "")
@@ -179,7 +179,7 @@ func TestOutbox_Shared(t *testing.T) {
 	var servers sync.WaitGroup
 	for range 4 {
 		servers.Go(func() {
-			if _, err := d.Organizations.DeliverMail(t.Context()); err != nil {
+			if _, err := d.Organizations.Mails.Deliver(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -32,7 +32,7 @@ func TestServers_MailOnce(t *testing.T) {
 	servers[0].advance(50 * time.Second) // mails that the other server has queued are due here, too
 	servers[1].advance(50 * time.Second)
 	pgtest.Concurrently(t, 6, func(i int) error {
-		_, err := servers[i%2].Organizations.DeliverMail(context.Background())
+		_, err := servers[i%2].Organizations.Mails.Deliver(context.Background())
 		return err
 	})
 	got := map[string]int{}

@@ -123,19 +123,25 @@ func bodyOf(t *testing.T, text string) management.Body {
 	return b
 }
 
-func (d *testServer) invite(t *testing.T, body string) *organizations.Invite {
+// testInvite is an invitation that a test has created.
+type testInvite struct {
+	ID, AcceptURL string
+	Emailed       bool
+}
+
+func (d *testServer) invite(t *testing.T, body string) testInvite {
 	t.Helper()
 	invite, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", bodyOf(t, body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return invite
+	return testInvite{invite.ID, invite.AcceptURL, invite.Emailed}
 }
 
 // deliver sends the due mails. Its error must contain fails, or be nil if fails is empty.
 func (d *testServer) deliver(t *testing.T, fails string) (next time.Time) {
 	t.Helper()
-	next, err := d.Organizations.DeliverMail(t.Context())
+	next, err := d.Organizations.Mails.Deliver(t.Context())
 	if (err != nil) != (fails != "") || err != nil && !strings.Contains(err.Error(), fails) {
 		t.Fatalf("%v, want %q", err, fails)
 	}

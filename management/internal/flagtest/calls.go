@@ -25,7 +25,7 @@ func ApprovalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	}
 	return ruletest.Calls{
 		"approvals": func(scope Scope, _, b string) (any, error) {
-			p, err := w.Organizations.Projects.Update(ctx, scope, ruletest.Body(t, `{"flag_approvals":`+b+`}`))
+			p, err := w.Organizations.Projects.Update(ctx, scope, "", ruletest.Body(t, `{"flag_approvals":`+b+`}`), false)
 			if err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ import (
 // It is an interface so that the methods are compiled only where NewResource is called. Those of a
 // generic struct would be compiled in each package that uses the type.
 type Resource[T management.Tx, Stored, Out any] interface {
-	// List returns a page of objects.
+	// List returns a page of objects. A Limit of 0 means all.
 	List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Out], error)
 	// Query returns the page of q. It sets the Kind and the order, and the Parent if neither Parent
 	// nor Other is set.
@@ -78,7 +78,21 @@ func NewResource[T management.Tx, Stored, Out any](env *management.Env[T], spec 
 }
 
 func (r *resource[T, Stored, Out]) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Out], error) {
-	return r.Query(ctx, scope, management.Query{Offset: p.Offset, Limit: p.Limit})
+	if r.spec.All == nil {
+		return r.Query(ctx, scope, management.Query{Offset: p.Offset, Limit: p.Limit})
+	}
+	return management.Read(ctx, r.env, func(tx T) (management.List[Out], error) {
+		v := &View[T]{Tx: tx, Scope: scope}
+		all, err := r.spec.All(v)
+		if err != nil {
+			return management.List[Out]{}, err
+		}
+		page := all[min(p.Offset, len(all)):]
+		if p.Limit > 0 {
+			page = page[:min(p.Limit, len(page))]
+		}
+		return r.Rows(v, management.List[Stored]{Count: len(all), Results: page})
+	})
 }
 
 func (r *resource[T, Stored, Out]) Query(ctx context.Context, scope *management.Scope, q management.Query) (management.List[Out], error) {
@@ -201,6 +215,9 @@ func write[Result any, T management.Tx, Stored, Out any](ctx context.Context, r 
 
 func (r *resource[T, Stored, Out]) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Out, error) {
 	return write(ctx, r, scope, func(v *View[T]) (*Out, error) {
+		if err := runRule(r.spec.AuthorizeCreate, v); err != nil {
+			return nil, err
+		}
 		if err := runRule(r.spec.Body, &b); err != nil {
 			return nil, err
 		}

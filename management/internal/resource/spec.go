@@ -29,6 +29,8 @@ type Spec[T management.Tx, Stored, Out any] struct {
 	Body func(b *management.Body) error
 	// NewestFirst sorts lists by descending Sort.
 	NewestFirst bool
+	// All returns the objects of List, in their order. If nil, they are the records under Parent.
+	All func(v *View[T]) ([]Stored, error)
 
 	// Parent returns the Record.Parent of objects whose Header has none. If nil, it is
 	// Scope.Parent.
@@ -39,7 +41,9 @@ type Spec[T management.Tx, Stored, Out any] struct {
 	// changes the object, nil when the object is read or deleted. If Load is nil, id must be the
 	// UUID of a record that is not hidden.
 	Load func(v *View[T], id string, change *management.Body) (*Stored, error)
-	// AuthorizeChange returns an error if the caller may not change or delete an object.
+	// AuthorizeCreate returns an error if the caller may not create an object, before the body is
+	// checked. AuthorizeChange returns one if the caller may not change or delete an object.
+	AuthorizeCreate func(v *View[T]) error
 	AuthorizeChange func(v *View[T], x *Stored) error
 	// New returns a new object before the body's values are applied. If nil, it is the zero value.
 	New func(v *View[T]) (*Stored, error)

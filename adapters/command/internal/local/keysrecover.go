@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 	"github.com/bunting-flags/bunting/management/rooms"
 )
@@ -44,8 +45,8 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	isPrinted := false
-	err = service.Organizations.RecoverKey(ctx, *email, func(owner string, k *organizations.APIKey) error {
-		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
+	err = service.Organizations.RecoverKey(ctx, *email, func(owner string, k *management.KeyRecord, key string) error {
+		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", key, k.ID, k.Label, owner)
 		if err := p.Print(text); err != nil {
 			return fmt.Errorf("the key could not be printed, so no key was created: %w", err)
 		}

@@ -46,6 +46,22 @@ func Resource[S any](a *Area, object string, service func(*Server) S, rows []Row
 	return out
 }
 
+// Below returns rows of S for rows of R, which belongs to an object that the path names. of returns the
+// R of a call, and may set the Scope of the call to that of the object.
+func Below[S, R any](of func(S, *Call) (R, error), rows []Row[R]) []Row[S] {
+	out := make([]Row[S], len(rows))
+	for i, r := range rows {
+		out[i] = Row[S]{r.Endpoint, func(s S, c *Call) (any, error) {
+			inner, err := of(s, c)
+			if err != nil {
+				return nil, err
+			}
+			return r.Do(inner, c)
+		}, r.put}
+	}
+	return out
+}
+
 // WithScope sets a scope other than that of the object.
 func (r Row[S]) WithScope(keyScope string) Row[S] { r.KeyScope = keyScope; return r }
 
@@ -121,9 +137,12 @@ func Example[T any]() any {
 	return reflect.Zero(t).Interface()
 }
 
-// first and second return the first and second parameter of a path.
-func (c *Call) first(path string) string  { return c.Part(parameterNames(path)[0]) }
-func (c *Call) second(path string) string { return c.Part(parameterNames(path)[1]) }
+// first and last return the first and last parameter of a path.
+func (c *Call) first(path string) string { return c.Part(parameterNames(path)[0]) }
+func (c *Call) last(path string) string {
+	names := parameterNames(path)
+	return c.Part(names[len(names)-1])
+}
 
 func parameterNames(path string) (names []string) {
 	for part := range strings.SplitSeq(path, "/") {
@@ -142,6 +161,14 @@ type body = management.Body
 // Paged lists objects.
 func Paged[S, T any](path, summary string, do func(S, context.Context, *management.Scope, management.Page) (T, error)) Row[S] {
 	return Handle(http.MethodGet, path, summary, func(s S, c *Call) (T, error) { return do(s, c.Ctx, c.Scope, c.Page()) })
+}
+
+// Unpaged lists all objects, as an array.
+func Unpaged[S, T any](path, summary string, do func(S, context.Context, *management.Scope, management.Page) (management.List[T], error)) Row[S] {
+	return Handle(http.MethodGet, path, summary, func(s S, c *Call) ([]T, error) {
+		list, err := do(s, c.Ctx, c.Scope, management.Page{})
+		return list.Results, err
+	})
 }
 
 // PagedOf lists objects that belong to another object.
@@ -168,13 +195,13 @@ func GetOf[S, T any](path, summary string, do func(S, context.Context, *manageme
 
 // Act does something with one object.
 func Act[S, T any](method, path, summary string, do func(S, context.Context, *management.Scope, string) (T, error)) Row[S] {
-	return Handle(method, path, summary, func(s S, c *Call) (T, error) { return do(s, c.Ctx, c.Scope, c.first(path)) })
+	return Handle(method, path, summary, func(s S, c *Call) (T, error) { return do(s, c.Ctx, c.Scope, c.last(path)) })
 }
 
 // ActOf does something with one object that belongs to another one.
 func ActOf[S, T any](method, path, summary string, do func(S, context.Context, *management.Scope, string, string) (T, error)) Row[S] {
 	return Handle(method, path, summary, func(s S, c *Call) (T, error) {
-		return do(s, c.Ctx, c.Scope, c.first(path), c.second(path))
+		return do(s, c.Ctx, c.Scope, c.first(path), c.last(path))
 	})
 }
 
@@ -198,7 +225,7 @@ func Change[S, T any](method, path, summary string, fields management.Fields, do
 // Update changes one object with PATCH, or replaces it with PUT.
 func Update[S, T any](path, summary, put string, fields management.Fields, do func(S, context.Context, *management.Scope, string, body, bool) (T, error)) Row[S] {
 	return Handle(http.MethodPatch, path, summary, func(s S, c *Call) (T, error) {
-		return do(s, c.Ctx, c.Scope, c.first(path), c.Body, c.Replaces())
+		return do(s, c.Ctx, c.Scope, c.last(path), c.Body, c.Replaces())
 	}).WithBody(fields).WithPut(put)
 }
 
@@ -212,13 +239,13 @@ func Patch[S, T any](path, summary, put string, fields management.Fields, do fun
 // Remove deletes an object.
 func Remove[S any](path, summary string, do func(S, context.Context, *management.Scope, string) error) Row[S] {
 	return Handle(http.MethodDelete, path, summary, func(s S, c *Call) (any, error) {
-		return nil, do(s, c.Ctx, c.Scope, c.first(path))
+		return nil, do(s, c.Ctx, c.Scope, c.last(path))
 	}).WithStatus(http.StatusNoContent)
 }
 
 // RemoveOf deletes an object that belongs to another one.
 func RemoveOf[S any](path, summary string, do func(S, context.Context, *management.Scope, string, string) error) Row[S] {
 	return Handle(http.MethodDelete, path, summary, func(s S, c *Call) (any, error) {
-		return nil, do(s, c.Ctx, c.Scope, c.first(path), c.second(path))
+		return nil, do(s, c.Ctx, c.Scope, c.first(path), c.last(path))
 	}).WithStatus(http.StatusNoContent)
 }

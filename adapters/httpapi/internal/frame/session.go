@@ -118,7 +118,7 @@ var siteName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 // otherwise that of the request's host. It is zero if browsers cannot create passkeys, as over
 // plain HTTP and for IP addresses (console.md §5.2).
 func (s *Server) Site(r *http.Request) organizations.Site {
-	if _, ok := s.SessionCookie(r); !ok || !s.Management.Organizations.HasPasskeys() {
+	if _, ok := s.SessionCookie(r); !ok || s.Management.Organizations.Authenticators == nil {
 		return organizations.Site{}
 	}
 	origin := &url.URL{Scheme: "http", Host: r.Host}
@@ -154,11 +154,7 @@ func (s *Server) bySession(c *Call) error {
 	if err := checkOrigin(c.R); err != nil {
 		return err
 	}
-	find := s.Management.Organizations.Sessions.Caller
-	if c.isAdmitted {
-		find = s.Management.Organizations.Sessions.PeekCaller
-	}
-	caller, err := find(c.Ctx, token)
+	caller, err := s.Management.Organizations.Sessions.Caller(c.Ctx, token, !c.isAdmitted)
 	c.authenticated = caller
 	return problem.OfManagement(err)
 }

@@ -20,25 +20,25 @@ var definitionEndpoints = slices.Concat(
 			WithQuery(frame.Param("name", "string", "name of the event; required")),
 		frame.Handle(http.MethodGet, "/event_definitions/{definition}", "Read an event definition", (*Reader).getEventDefinition).WithResponse(eventDefinition{}),
 		frame.Handle(http.MethodPatch, "/event_definitions/{definition}", "Change an event definition", (*Reader).describeEvent).
-			WithBody(organizations.EventNames.Fields).WithResponse(eventDefinition{}).WithPut("Change an event definition"),
+			WithBody(organizations.Bodies.EventName).WithResponse(eventDefinition{}).WithPut("Change an event definition"),
 		frame.Handle(http.MethodDelete, "/event_definitions/{definition}", "Delete an event definition until the event is captured again", (*Reader).forgetEvent).
 			WithStatus(http.StatusNoContent),
 	}),
 	frame.Resource(frame.InHistory, "property_definition", readerOf, []frame.Row[*Reader]{
 		frame.Handle(http.MethodGet, "/property_definitions/{definition}", "Read a property definition", (*Reader).getPropertyDefinition).WithResponse(propertyDefinition{}),
 		frame.Handle(http.MethodPatch, "/property_definitions/{definition}", "Change a property definition", (*Reader).describeProperty).
-			WithBody(organizations.PropertyNames.Fields).WithResponse(propertyDefinition{}).WithPut("Change a property definition"),
+			WithBody(organizations.Bodies.PropertyName).WithResponse(propertyDefinition{}).WithPut("Change a property definition"),
 		frame.Handle(http.MethodDelete, "/property_definitions/{definition}", "Delete a property definition until the property is captured again", (*Reader).forgetProperty).
 			WithStatus(http.StatusNoContent),
 	}),
 )
 
 // vocabularyOf returns the vocabulary that stores the descriptions of a kind of names.
-func vocabularyOf(kind capture.SeenKind) *organizations.Vocabulary {
+func (rd *Reader) vocabularyOf(kind capture.SeenKind) organizations.Vocabulary {
 	if kind == capture.SeenEvent {
-		return &organizations.EventNames
+		return rd.management.Organizations.EventNames
 	}
-	return &organizations.PropertyNames
+	return rd.management.Organizations.PropertyNames
 }
 
 // definedNames returns the visible names of one kind, and their descriptions by definition ID. A
@@ -48,7 +48,7 @@ func (rd *Reader) definedNames(ctx context.Context, project int64, kind capture.
 	if err != nil || rd.management == nil || rd.management.Organizations == nil {
 		return names, nil, err
 	}
-	descriptions, err := rd.management.Organizations.Details(ctx, project, vocabularyOf(kind))
+	descriptions, err := rd.vocabularyOf(kind).Details(ctx, project)
 	if err != nil || len(descriptions) == 0 {
 		return names, nil, err
 	}
@@ -127,7 +127,7 @@ func (rd *Reader) describe(c *frame.Call, kinds []propertyOwner) (*definition, e
 	if err != nil {
 		return nil, err
 	}
-	if err := rd.management.Organizations.Describe(c.Ctx, c.Scope, vocabularyOf(d.name.Kind), d.definedName(), c.Body); err != nil {
+	if err := rd.vocabularyOf(d.name.Kind).Describe(c.Ctx, c.Scope, d.definedName(), c.Body); err != nil {
 		return nil, err
 	}
 	return rd.definitionInPath(c, kinds)
@@ -139,7 +139,7 @@ func (rd *Reader) forget(c *frame.Call, kinds []propertyOwner) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, rd.management.Organizations.Forget(c.Ctx, c.Scope, vocabularyOf(d.name.Kind), d.definedName())
+	return nil, rd.vocabularyOf(d.name.Kind).Forget(c.Ctx, c.Scope, d.definedName())
 }
 
 func showEventDefinition(d *definition, err error) (any, error) {

@@ -16,7 +16,7 @@ import (
 var groupTypeEndpoints = history("group", []frame.Row[*Reader]{
 	frame.Handle("GET", "/groups_types", "List group types", (*Reader).listGroupTypes).WithResponse([]groupType{}),
 	frame.Handle("PATCH", "/groups_types/update_metadata", "Change the names of group types", (*Reader).updateGroupTypes).
-		WithBody(organizations.GroupTypeFields).WithResponse([]groupType{}).WithArrayBody(),
+		WithBody(organizations.Bodies.GroupType).WithResponse([]groupType{}).WithArrayBody(),
 })
 
 // historyEndpoints are the endpoints that are served if the server has a History (§1.7).

@@ -10,9 +10,9 @@ import (
 // domainEndpoints are the endpoints of §4.4.
 var domainEndpoints = frame.Resource(frame.InOrganization, "organization", func(s *frame.Server) organizations.Domains { return s.Management.Organizations.Domains }, []frame.Row[organizations.Domains]{
 	frame.Paged("/domains", "List domains", organizations.Domains.List),
-	frame.Create("/domains", "Add a domain", organizations.DomainFields, organizations.Domains.Create),
+	frame.Create("/domains", "Add a domain", organizations.Bodies.Domain, organizations.Domains.Create),
 	frame.Get("/domains/{id}", "Read a domain", organizations.Domains.Get),
-	frame.Update("/domains/{id}", "Change a domain", "Replace a domain", organizations.DomainFields, organizations.Domains.Update),
+	frame.Update("/domains/{id}", "Change a domain", "Replace a domain", organizations.Bodies.Domain, organizations.Domains.Update),
 	frame.Remove("/domains/{id}", "Remove a domain", organizations.Domains.Delete),
 	frame.Act(http.MethodPost, "/domains/{id}/verify", "Verify a domain by its DNS TXT record", organizations.Domains.Verify).WithoutBody(),
 })

@@ -1,10 +1,8 @@
 package manage
 
 import (
-	"context"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/management"
@@ -27,81 +25,55 @@ var projectEndpoints = slices.Concat(
 func projectsAt(a *frame.Area, path string) []frame.Endpoint {
 	one := path + "/{project}"
 	const configuration = "Change a project; fields that are more than configuration require project:write"
-	return frame.Resource(a, "project", managementOf, []frame.Row[*rooms.Rooms]{
-		frame.Handle(http.MethodGet, path, "List projects", listProjects),
-		frame.Handle(http.MethodPost, path, "Create a project", createProject).WithBody(organizations.NewProjectFields).Created().Uncompressed(),
-		frame.Handle(http.MethodGet, one, "Read a project", withProject(organizations.Projects.Get)),
-		frame.Handle(http.MethodPatch, one, configuration, updateProject).WithPut(configuration).WithScope("project:read").WithBody(organizations.ProjectFields),
-		frame.Handle(http.MethodDelete, one, "Delete a project", withScope(projectScope, deleteProject)).WithStatus(http.StatusNoContent).WithProof(),
-		frame.Handle(http.MethodPatch, one+"/reset_token", "Replace the public key of a project", withProject(organizations.Projects.ResetToken)).Uncompressed(),
-		frame.Handle(http.MethodPatch, one+"/rotate_secret_token", "Rotate the secret key of a project; the response is the only one with the new key", withProject(organizations.Projects.RotateSecret)).WithProof().Uncompressed(),
-		frame.Handle(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key that was valid before the last rotation", withProject(organizations.Projects.DeleteSecretBackup)).WithProof(),
-		frame.Handle(http.MethodPost, one+"/change_organization", "Move a project to another organization", withScope(projectScope, moveProject)).WithBody(organizations.ProjectMoveFields),
+	rows := frame.Below(projectOf, []frame.Row[organizations.Projects]{
+		frame.Get(one, "Read a project", organizations.Projects.Get),
+		frame.Update(one, configuration, configuration, organizations.Bodies.Project, organizations.Projects.Update).WithScope("project:read"),
+		frame.Remove(one, "Delete a project", organizations.Projects.Delete).WithProof(),
+		frame.Act(http.MethodPatch, one+"/reset_token", "Replace the public key of a project", organizations.Projects.ResetToken).Uncompressed(),
+		frame.Act(http.MethodPatch, one+"/rotate_secret_token", "Rotate the secret key of a project; the response is the only one with the new key", organizations.Projects.RotateSecret).WithProof().Uncompressed(),
+		frame.Act(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key that was valid before the last rotation", organizations.Projects.DeleteSecretBackup).WithProof(),
+		frame.Change(http.MethodPost, one+"/change_organization", "Move a project to another organization", organizations.Bodies.ProjectMove, organizations.Projects.Move),
 	})
+	rows[1] = rows[1].WithCheck(requireWrite) // before the project is looked up
+	return slices.Concat(
+		frame.Resource(a, "project", func(s *frame.Server) organizations.Projects { return s.Management.Organizations.Projects }, []frame.Row[organizations.Projects]{
+			frame.Paged(path, "List projects", organizations.Projects.List),
+			frame.Create(path, "Create a project", organizations.Bodies.NewProject, organizations.Projects.Create).Uncompressed(),
+		}),
+		frame.Resource(a, "project", managementOf, rows),
+	)
 }
 
-func listProjects(svc *rooms.Rooms, c *frame.Call) (management.List[organizations.ProjectBasic], error) {
-	return svc.Organizations.Projects.List(c.Ctx, c.Scope, c.Page())
-}
-
-func createProject(svc *rooms.Rooms, c *frame.Call) (*organizations.Project, error) {
-	return svc.Organizations.Projects.Create(c.Ctx, c.Scope, c.Body)
-}
-
-// withProject returns a handler that calls do with the caller's scope in the project of the path.
-func withProject(do func(organizations.Projects, context.Context, *management.Scope) (*organizations.Project, error)) func(*rooms.Rooms, *frame.Call) (*organizations.Project, error) {
-	return withScope(projectScope, func(svc *rooms.Rooms, c *frame.Call, scope *management.Scope) (*organizations.Project, error) {
-		return do(svc.Organizations.Projects, c.Ctx, scope)
-	})
-}
-
-// projectScope returns the caller's scope in the project of the path. The error is not found if
+// projectOf sets the scope of a call to that in the project of the path. The error is not found if
 // the caller has no access to the project.
-func projectScope(svc *rooms.Rooms, c *frame.Call) (*management.Scope, error) {
+func projectOf(svc *rooms.Rooms, c *frame.Call) (organizations.Projects, error) {
 	scope, err := svc.VisibleProject(c.Ctx, c.Scope.Caller, c.Part("project"))
-	if err != nil {
-		return nil, err
+	if err == nil && c.Scope.Organization != nil && c.Scope.Organization.ID != scope.Organization.ID {
+		err = management.Missing("Project not found.")
 	}
-	if o := c.Scope.Organization; o != nil && o.ID != scope.Organization.ID {
-		return nil, management.Missing("Project not found.")
+	if err == nil {
+		c.Scope = scope
 	}
-	return scope, nil
+	return svc.Organizations.Projects, err
+}
+
+// requireWrite returns an error if a body changes more than the configuration and the key lacks the
+// scope project:write.
+func requireWrite(c *frame.Call) error {
+	if organizations.OnlyConfigures(c.Body) {
+		return nil
+	}
+	return c.Scope.Require("project:write")
 }
 
 func environments(svc *rooms.Rooms, c *frame.Call) (out management.List[organizations.ProjectBasic], err error) {
-	p, err := withProject(organizations.Projects.Get)(svc, c)
+	projects, err := projectOf(svc, c)
+	if err != nil {
+		return out, err
+	}
+	p, err := projects.Get(c.Ctx, c.Scope, "")
 	if err != nil {
 		return out, err
 	}
 	return frame.CountedPage(c, []organizations.ProjectBasic{p.ProjectBasic}), nil
-}
-
-func deleteProject(svc *rooms.Rooms, c *frame.Call, scope *management.Scope) (any, error) {
-	return nil, svc.Organizations.Projects.Delete(c.Ctx, scope)
-}
-
-func moveProject(svc *rooms.Rooms, c *frame.Call, scope *management.Scope) (*organizations.Project, error) {
-	return svc.Organizations.Projects.Move(c.Ctx, scope, c.Body)
-}
-
-func updateProject(svc *rooms.Rooms, c *frame.Call) (*organizations.Project, error) {
-	if !organizations.OnlyConfigures(c.Body) {
-		if err := c.Scope.Require("project:write"); err != nil {
-			return nil, err
-		}
-	}
-	scope, err := projectScope(svc, c)
-	if err != nil {
-		return nil, err
-	}
-	p, err := svc.Organizations.Projects.Update(c.Ctx, scope, c.Body)
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range p.Warnings {
-		if name, _, _ := strings.Cut(text, ":"); c.Body.Members[name] != nil { // only warnings about members of this request
-			frame.Warn(c.W, text)
-		}
-	}
-	return p, nil
 }

@@ -1,12 +1,10 @@
 package signin
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -15,22 +13,23 @@ import (
 type invitePage struct {
 	Invite *organizations.Invitation // the form; nil for no form
 	Secret string
-	// Account reports whether an account with the address exists, so the form requires a key of it.
-	Account bool
-	// Displace reports whether the secret allows replacing that account, because it has never
-	// verified its address.
-	Displace bool
-	Roles    []string
-	Role     string
-	Problem  string
-	Done     *organizations.Acceptance
+	// Account and Displace report whether an account with the address exists, so that the form
+	// requires a key of it, and whether the secret allows replacing it.
+	Account, Displace bool
+	Roles             []string
+	Role              string
+	Problem           string
+	Done              *organizations.Acceptance
 	// Entered reports whether the browser now has a session, so the page links to the console.
 	Entered bool
 	Site    string
 }
 
+// codeAccountExists is the code of the error for an address with an account (§4.5).
+const codeAccountExists = "account_exists"
+
 func showPage(c *frame.Call, status int, p *invitePage) (any, error) {
-	p.Site, p.Roles = siteOf(c), organizations.RolesAtOrganization
+	p.Site = siteOf(c)
 	return c.HTML(status, "invite.html", false, p)
 }
 
@@ -42,7 +41,7 @@ func showProblem(c *frame.Call, err error, p *invitePage) (any, error) {
 		return nil, err
 	}
 	// Its detail is meant for programs.
-	if p.Problem = target.Detail; target.Code == organizations.CodeAccountExists {
+	if p.Problem = target.Detail; target.Code == codeAccountExists {
 		p.Problem = "A personal API key of the account is needed."
 	}
 	return showPage(c, target.Status, p)
@@ -50,23 +49,10 @@ func showProblem(c *frame.Call, err error, p *invitePage) (any, error) {
 
 // form returns the page with the form, if the invitation can be accepted.
 func (svc inviteService) form(c *frame.Call) (*invitePage, error) {
-	id := c.Part("invite")
 	p := &invitePage{Secret: secret(c)}
-	var target *management.Error
-	var err error
-	if p.Invite, err = svc.Inspect(c.Ctx, nil, id, ""); errors.As(err, &target) && target.Code == organizations.CodeAccountExists {
-		p.Account = true
-		_, free := svc.Inspect(c.Ctx, nil, id, p.Secret)
-		p.Displace = free == nil
-		p.Invite, err = svc.Describe(c.Ctx, id)
-	}
-	if err != nil || p.Account {
-		return p, err
-	}
-	opens, err := svc.HasSecret(c.Ctx, id, p.Secret)
-	if err == nil && !opens {
-		p.Invite = nil
-		err = management.Fault("", "This link is incomplete: use the complete link from the email.")
+	f, err := svc.Form(c.Ctx, c.Part("invite"), p.Secret)
+	if err == nil {
+		p.Invite, p.Account, p.Displace, p.Roles = f.Invitation, f.Account, f.Displace, f.Roles
 	}
 	return p, err
 }
@@ -115,8 +101,8 @@ func signInInvited(s *frame.Server, c *frame.Call, joined *organizations.Accepta
 	if !ok {
 		return false
 	}
-	token, err := s.Management.Organizations.Sessions.BeginInvited(c.Ctx, joined, frame.TextMember(c.Body, "personal_api_key"), organizations.ClientInfo{
-		Address: s.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: s.SessionToken(c.R),
+	token, _, err := s.Management.Organizations.Sessions.Begin(c.Ctx, organizations.SignIn{
+		Joined: joined.UUID, Key: frame.TextMember(c.Body, "personal_api_key"), Address: s.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: s.SessionToken(c.R),
 	})
 	if err != nil {
 		s.Logger.InfoContext(c.Ctx, "the user who accepted an invitation got no session", "error", err)

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,32 +31,29 @@ func invitesOf(s *frame.Server) inviteService {
 var inviteEndpoints = slices.Concat(
 	frame.Resource(frame.InOrganization, "organization_member", invitesOf, []frame.Row[inviteService]{
 		frame.Paged("/invites", "List invitations", inviteService.List),
-		frame.Handle(http.MethodPost, "/invites", "Invite a person", createInvite).WithBody(organizations.InviteFields).Created().Uncompressed(),
-		{Do: createInvites, Endpoint: frame.Endpoint{
-			Method: http.MethodPost, Path: "/invites/bulk", Summary: "Invite up to 20 people; if one invitation is invalid, none is created",
-			BodyFields: organizations.InviteFields, Array: true, Response: []organizations.Invite{}, Bare: true, Uncompressed: true,
-		}},
+		frame.Handle(http.MethodPost, "/invites", "Invite a person", withSiteURL(organizations.Invites.Create)).WithBody(organizations.Bodies.Invite).Created().Uncompressed(),
+		frame.Handle(http.MethodPost, "/invites/bulk", "Invite up to 20 people; if one invitation is invalid, none is created", withSiteURL(organizations.Invites.CreateBulk)).
+			WithBody(organizations.Bodies.Invite).WithArrayBody().WithoutBody().Uncompressed(),
 		frame.Remove("/invites/{id}", "Cancel an invitation", inviteService.Delete),
 	}),
 	frame.Resource(frame.AtRoot, frame.Public, invitesOf, []frame.Row[inviteService]{
 		frame.Handle(http.MethodGet, "/signup/{invite}", "Read an invitation", viewInvite),
-		frame.Handle(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).WithBody(organizations.AcceptFields).WithQuery(secretParameter).Created().Uncompressed(),
+		frame.Handle(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).WithBody(organizations.Bodies.Acceptance).WithQuery(secretParameter).Created().Uncompressed(),
 	}),
 	frame.Resource(frame.AtTop, frame.Public, invitesOf, []frame.Row[inviteService]{
 		frame.Handle(http.MethodGet, "/signup/{invite}", "Show the page that accepts an invitation", getInvitePage).WithQuery(secretParameter).WithResponse(organizations.Invitation{}),
 		frame.Handle(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
-			WithBody(organizations.AcceptFields).WithQuery(secretParameter).WithResponse(organizations.Acceptance{}).Created().Uncompressed(),
+			WithBody(organizations.Bodies.Acceptance).WithQuery(secretParameter).WithResponse(organizations.Acceptance{}).Created().Uncompressed(),
 	}),
 )
 
 var secretParameter = frame.Param("secret", "string", "the secret in the invitation's link")
 
-func createInvite(svc inviteService, c *frame.Call) (*organizations.Invite, error) {
-	return svc.Create(c.Ctx, c.Scope, siteOf(c), c.Body)
-}
-
-func createInvites(svc inviteService, c *frame.Call) (any, error) {
-	return svc.CreateBulk(c.Ctx, c.Scope, siteOf(c), c.Body)
+// withSiteURL adapts a method that needs the URL of the server and the body.
+func withSiteURL[T any](do func(organizations.Invites, context.Context, *management.Scope, string, management.Body) (T, error)) func(inviteService, *frame.Call) (T, error) {
+	return func(svc inviteService, c *frame.Call) (T, error) {
+		return do(svc.Invites, c.Ctx, c.Scope, siteOf(c), c.Body)
+	}
 }
 
 // siteOf returns the URL under which the client has reached this server: scheme, host, and the path

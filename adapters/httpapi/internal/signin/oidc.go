@@ -134,7 +134,7 @@ func finishProviderSignIn(svc signInService, c *frame.Call) (any, error) {
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
-	token, err := svc.BeginWithIdentity(c.Ctx, *identity, organizations.ClientInfo{Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R)})
+	token, _, err := svc.Begin(c.Ctx, organizations.SignIn{Identity: identity, Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R)})
 	var why *management.Error
 	if errors.As(err, &why) {
 		return svc.redirectFailed(c, cmp.Or(why.Code, failedDenied), nil), nil

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -18,38 +19,47 @@ type passkeyOptions struct {
 
 // passkeyEndpoints are the endpoints of passkeys (console.md N2, N4).
 var passkeyEndpoints = slices.Concat(
-	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
-		frame.Handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(svc signInService, c *frame.Call) (management.List[organizations.Passkey], error) {
-			return svc.passkeys().List(c.Ctx, c.Scope, c.Page())
-		}),
-		frame.Handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(svc signInService, c *frame.Call) (*organizations.Passkey, error) {
-			return svc.passkeys().Add(c.Ctx, c.Scope, svc.Site(c.R), c.Body)
-		}).WithBody(organizations.PasskeyFields).Created().WithProof(),
-		frame.Handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(svc signInService, c *frame.Call) (*passkeyOptions, error) {
-			options, err := svc.passkeys().RegistrationOptions(c.Ctx, c.Scope, svc.Site(c.R))
-			return &passkeyOptions{options}, err
+	frame.Resource(frame.InSignIn, "user", passkeysOf, []frame.Row[passkeyService]{
+		frame.Paged("/passkeys", "List the calling user's passkeys", passkeyService.List),
+		frame.Handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", withSite(organizations.Passkeys.Create)).WithBody(organizations.Bodies.Passkey).Created().WithProof(),
+		frame.Handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(svc passkeyService, c *frame.Call) (*passkeyOptions, error) {
+			return svc.options(c, c.Scope)
 		}).WithProof(),
-		frame.Handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(svc signInService, c *frame.Call) (*organizations.Passkey, error) {
-			return svc.passkeys().Rename(c.Ctx, c.Scope, c.Part("id"), c.Body)
-		}).WithBody(organizations.PasskeyNameFields),
-		frame.Handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(svc signInService, c *frame.Call) (any, error) {
-			return nil, svc.passkeys().Remove(c.Ctx, c.Scope, c.Part("id"))
-		}).WithStatus(http.StatusNoContent),
+		frame.Update("/passkeys/{id}", "Rename a passkey", "", organizations.Bodies.PasskeyName, passkeyService.Update),
+		frame.Remove("/passkeys/{id}", "Delete a passkey", passkeyService.Delete),
 	}),
-	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
+	frame.Resource(frame.InSignIn, frame.Public, passkeysOf, []frame.Row[passkeyService]{
 		frame.Handle(http.MethodPost, "/session/passkey", "Start signing in with a passkey: the options for navigator.credentials.get", requestPasskey),
 	}),
 )
 
-func (svc signInService) passkeys() organizations.Passkeys {
-	return svc.Management.Organizations.Passkeys
+// passkeyService has the dependencies of endpoints for passkeys.
+type passkeyService struct {
+	organizations.Passkeys
+	server signInService
+}
+
+func passkeysOf(s *frame.Server) passkeyService {
+	return passkeyService{s.Management.Organizations.Passkeys, signInOf(s)}
+}
+
+// withSite adapts a method that needs the site of the request and its body.
+func withSite[T any](do func(organizations.Passkeys, context.Context, *management.Scope, organizations.Site, management.Body) (T, error)) func(passkeyService, *frame.Call) (T, error) {
+	return func(svc passkeyService, c *frame.Call) (T, error) {
+		return do(svc.Passkeys, c.Ctx, c.Scope, svc.server.Site(c.R), c.Body)
+	}
+}
+
+// options returns options with a challenge, for signing in if scope is nil.
+func (svc passkeyService) options(c *frame.Call, scope *management.Scope) (*passkeyOptions, error) {
+	options, err := svc.Options(c.Ctx, scope, svc.server.Site(c.R))
+	return &passkeyOptions{options}, err
 }
 
 // requestPasskey returns the options for signing in with a passkey.
-func requestPasskey(svc signInService, c *frame.Call) (*passkeyOptions, error) {
-	if _, err := svc.checkTries(c, "passkey "); err != nil {
+func requestPasskey(svc passkeyService, c *frame.Call) (*passkeyOptions, error) {
+	if _, err := svc.server.checkTries(c, "passkey "); err != nil {
 		return nil, err
 	}
-	options, err := svc.passkeys().LoginOptions(c.Ctx, svc.Site(c.R))
-	return &passkeyOptions{options}, err
+	return svc.options(c, nil)
 }

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
@@ -17,13 +19,13 @@ import (
 // the console (clients.md §14.2). The first two do not use cookies.
 var programEndpoints = slices.Concat(
 	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
-		frame.Handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).WithBody(organizations.ProgramFields).Uncompressed(),
-		frame.Handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).WithBody(organizations.PollFields).WithResponse(programKey{}).WithLaterResponse(programState{}).Uncompressed(),
+		frame.Handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).WithBody(organizations.Bodies.Program).Uncompressed(),
+		frame.Handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).WithBody(organizations.Bodies.Poll).WithResponse(programKey{}).WithLaterResponse(programState{}).Uncompressed(),
 	}),
 	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
-		frame.Handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", viewProgram).WithBody(organizations.UserCodeFields).WithScope(frame.AnyKey),
-		frame.Handle(http.MethodPost, "/cli-auth/authorize", "Approve the program with a user code for one project", authorizeProgram).WithBody(organizations.AuthorizeFields).WithScope(frame.AnyKey).WithProof(),
-		frame.Handle(http.MethodPost, "/cli-auth/refuse", "Deny the program with a user code", refuseProgram).WithBody(organizations.UserCodeFields).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
+		frame.Handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", withTries(organizations.Programs.Inspect)).WithBody(organizations.Bodies.UserCode).WithScope(frame.AnyKey),
+		frame.Handle(http.MethodPost, "/cli-auth/authorize", "Approve the program with a user code for one project", authorizeProgram).WithBody(organizations.Bodies.Authorization).WithScope(frame.AnyKey).WithProof(),
+		frame.Handle(http.MethodPost, "/cli-auth/refuse", "Deny the program with a user code", refuseProgram).WithBody(organizations.Bodies.UserCode).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
 	}),
 )
 
@@ -60,12 +62,12 @@ type programConfirmation struct {
 	Mask   string `json:"mask_value"`
 }
 
-// programAnswers are the responses to polls without a key.
+// programAnswers are the responses to polls without a key, by the state of the program.
 var programAnswers = map[string]frame.Answer{
-	organizations.PollPending: {Status: http.StatusAccepted, Body: programState{Status: "pending"}},
-	organizations.PollSlow:    {Status: http.StatusBadRequest, Body: programState{"pending", "slow_down", "Polled too often"}},
-	organizations.PollDenied:  {Status: http.StatusBadRequest, Body: programState{"denied", "access_denied", "The sign-in was refused"}},
-	organizations.PollExpired: {Status: http.StatusBadRequest, Body: programState{"expired", "expired_token", "Device code expired"}},
+	"pending":   {Status: http.StatusAccepted, Body: programState{Status: "pending"}},
+	"slow_down": {Status: http.StatusBadRequest, Body: programState{"pending", "slow_down", "Polled too often"}},
+	"denied":    {Status: http.StatusBadRequest, Body: programState{"denied", "access_denied", "The sign-in was refused"}},
+	"expired":   {Status: http.StatusBadRequest, Body: programState{"expired", "expired_token", "Device code expired"}},
 }
 
 // networkOf returns the network that limits by address apply to. For IPv6 that is the /64, since
@@ -98,14 +100,14 @@ func beginProgram(svc signInService, c *frame.Call) (*programCodes, error) {
 	if wait := svc.Limits.SignIns.Add("program "+from, svc.Limits.Now()); wait > 0 {
 		return nil, svc.Limits.Throttle(wait)
 	}
-	device, user, err := svc.programs().Begin(c.Ctx, c.Body, from)
+	codes, err := svc.programs().Begin(c.Ctx, c.Body, from)
 	if err != nil {
 		return nil, err
 	}
 	page := svc.consoleURL(c, "connect")
 	return &programCodes{
-		DeviceCode: device, UserCode: user, Address: page, Complete: page + "?" + url.Values{"code": {user}}.Encode(),
-		ExpiresIn: int(organizations.ProgramLife / time.Second), Interval: int(organizations.ProgramInterval / time.Second),
+		DeviceCode: codes.Device, UserCode: codes.User, Address: page, Complete: page + "?" + url.Values{"code": {codes.User}}.Encode(),
+		ExpiresIn: int(codes.Life / time.Second), Interval: int(codes.Interval / time.Second),
 	}, nil
 }
 
@@ -121,11 +123,11 @@ func pollProgram(svc signInService, c *frame.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.State == organizations.PollExpired {
+	if p.State == "expired" {
 		svc.Limits.Failures.Add(from, now)
 	}
-	if p.State != organizations.PollAuthorized {
-		return programAnswers[p.State], nil
+	if answer, ok := programAnswers[p.State]; ok {
+		return answer, nil
 	}
 	return programKey{p.State, p.Key, p.Label, strconv.FormatInt(p.Project, 10), p.Scopes}, nil
 }
@@ -140,18 +142,18 @@ func (svc signInService) checkCodeTries(c *frame.Call) error {
 	return nil
 }
 
-func viewProgram(svc signInService, c *frame.Call) (*organizations.Program, error) {
-	if err := svc.checkCodeTries(c); err != nil {
-		return nil, err
+// withTries adapts a method that reads the code that the user entered.
+func withTries[T any](do func(organizations.Programs, context.Context, *management.Scope, management.Body) (T, error)) func(signInService, *frame.Call) (T, error) {
+	return func(svc signInService, c *frame.Call) (out T, err error) {
+		if err := svc.checkCodeTries(c); err != nil {
+			return out, err
+		}
+		return do(svc.programs(), c.Ctx, c.Scope, c.Body)
 	}
-	return svc.programs().Inspect(c.Ctx, c.Scope, c.Body)
 }
 
 func authorizeProgram(svc signInService, c *frame.Call) (*programConfirmation, error) {
-	if err := svc.checkCodeTries(c); err != nil {
-		return nil, err
-	}
-	k, err := svc.programs().Authorize(c.Ctx, c.Scope, c.Body)
+	k, err := withTries(organizations.Programs.Authorize)(svc, c)
 	if err != nil {
 		return nil, err
 	}

@@ -36,20 +36,16 @@ var sessionEndpoints = slices.Concat(
 	frame.Resource(frame.InSignIn, "user", signInOf, []frame.Row[signInService]{
 		frame.Handle(http.MethodGet, "/session", "Read the calling user and their permissions", whoami).WithScope(frame.AnyKey),
 		frame.Handle(http.MethodDelete, "/session", "Sign out", signOut).WithScope(frame.AnyKey).WithStatus(http.StatusNoContent),
-		frame.Handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", renewProof).WithBody(organizations.SignInFields).WithScope(frame.AnyKey).Created().Uncompressed(),
-		frame.Handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(svc signInService, c *frame.Call) (management.List[organizations.Session], error) {
-			return svc.List(c.Ctx, c.Scope, c.Page())
-		}),
+		frame.Handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", renewProof).WithBody(organizations.Bodies.SignIn).WithScope(frame.AnyKey).Created().Uncompressed(),
+		frame.Paged("/sessions", "List the calling user's sessions", signInService.List),
 		frame.Handle(http.MethodDelete, "/sessions", "End the calling user's other sessions", endOtherSessions).WithQuery(othersParameter).WithStatus(http.StatusNoContent),
-		frame.Handle(http.MethodDelete, "/sessions/{id}", "End one of the calling user's sessions", func(svc signInService, c *frame.Call) (any, error) {
-			return nil, svc.EndOne(c.Ctx, c.Scope, c.Part("id"))
-		}).WithStatus(http.StatusNoContent),
+		frame.Remove("/sessions/{id}", "End one of the calling user's sessions", signInService.Delete),
 	}),
 	frame.Resource(frame.InSignIn, frame.Public, signInOf, []frame.Row[signInService]{
 		frame.Handle(http.MethodGet, "/session/current", "Read the user whom the browser has signed in and their permissions, or null", currentSession).WithQuery(projectParameter),
 		frame.Handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
-		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.SignInFields).Created().Uncompressed(),
-		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link; null if it was used or has expired", viewLink).WithBody(organizations.LinkFields),
+		frame.Handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).WithBody(organizations.Bodies.SignIn).Created().Uncompressed(),
+		frame.Handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link; null if it was used or has expired", viewLink).WithBody(organizations.Bodies.Link),
 		frame.Handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).WithBody(mailFields).WithStatus(http.StatusAccepted),
 	}),
 )
@@ -71,7 +67,7 @@ func signInMethods(svc signInService, c *frame.Call) (*methodsOfSignIn, error) {
 		providers = append(providers, frame.Object{"id": providerID, "name": p.Name()})
 	}
 	_, secure := svc.SessionCookie(c.R)
-	return &methodsOfSignIn{Link: own, Key: own, Mail: own && svc.CanMail(), Passkey: own && svc.Site(c.R) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
+	return &methodsOfSignIn{Link: own, Key: own, Mail: own && svc.Mailer != nil, Passkey: own && svc.Site(c.R) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
 }
 
 // whoami returns the caller and its permissions.
@@ -141,8 +137,8 @@ func postSession(svc signInService, c *frame.Call) (*organizations.Whoami, error
 	if err != nil {
 		return nil, err
 	}
-	token, caller, err := svc.Begin(c.Ctx, c.Body, organizations.ClientInfo{
-		Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R), Site: svc.Site(c.R),
+	token, caller, err := svc.Begin(c.Ctx, organizations.SignIn{
+		Body: c.Body, Address: svc.ClientIP(c.R).String(), Agent: c.R.UserAgent(), Token: svc.SessionToken(c.R), Site: svc.Site(c.R),
 	})
 	if err != nil {
 		return nil, err
@@ -168,7 +164,7 @@ func renewProof(svc signInService, c *frame.Call) (*organizations.Whoami, error)
 }
 
 func signOut(svc signInService, c *frame.Call) (any, error) {
-	if err := svc.End(c.Ctx, c.Scope.Caller); err != nil {
+	if err := svc.Delete(c.Ctx, c.Scope, ""); err != nil {
 		return nil, err
 	}
 	if cookie, ok := svc.SessionCookie(c.R); ok {
@@ -207,7 +203,7 @@ func mailLink(svc signInService, c *frame.Call) (any, error) {
 	}
 	email := frame.TextMember(c.Body, "email")
 	mailbox := management.HashKey(management.EmailKey(email))
-	if svc.CanMail() && svc.Limits.SignInMails.Add(mailbox, svc.Limits.Now()) > 0 {
+	if svc.Mailer != nil && svc.Limits.SignInMails.Add(mailbox, svc.Limits.Now()) > 0 {
 		return nil, nil
 	}
 	next := ""
