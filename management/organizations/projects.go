@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/approvals"
@@ -354,20 +353,6 @@ func errNoProjectAdmin() error {
 // noun for the object.
 func errFromFile(what, origin string) error {
 	return management.Clash("This %s is defined in the file %s and can only be changed there.", what, origin)
-}
-
-// warnOfSettings warns of members of a body that have no effect.
-func warnOfSettings(b *management.Body, meta *management.ProjectMeta) error {
-	settings, err := settingsOf(meta)
-	if err != nil || b.Warn == nil {
-		return err
-	}
-	for _, text := range settings.warnings() {
-		if name, _, _ := strings.Cut(text, ":"); b.Members[name] != nil {
-			b.Warn(text)
-		}
-	}
-	return nil
 }
 
 // changeMeta applies change to the Meta of a project.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/management"
@@ -243,4 +244,18 @@ func settingsOf(m *management.ProjectMeta) (projectSettings, error) {
 		RecordingMasking: null(), Replay: null(), SurveyConfig: null(), Extra: null(), Modifiers: null(), SnippetDefaults: null(), Recording: &no,
 	}
 	return out, json.Unmarshal(storage.Encode(m.Settings), &out)
+}
+
+// warnOfSettings warns of members of a body that have no effect.
+func warnOfSettings(b *management.Body, meta *management.ProjectMeta) error {
+	settings, err := settingsOf(meta)
+	if err != nil || b.Warn == nil {
+		return err
+	}
+	for _, text := range settings.warnings() {
+		if name, _, _ := strings.Cut(text, ":"); b.Members[name] != nil {
+			b.Warn(text)
+		}
+	}
+	return nil
 }
