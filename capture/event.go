@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/ids"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 // Submission is the decoded body of one request: its events as the client sent them.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bunting-flags/bunting/capture/jsontext"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // This file has functions that read single values of a body. A value is JSON text that the

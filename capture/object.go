@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bunting-flags/bunting/capture/jsontext"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // Member is a member of a JSON object: its name, and its value as JSON text.

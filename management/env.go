@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/ids"
+	"github.com/bunting-flags/bunting/capture/ids"
 )
 
 // Env is the environment of a package's services: the store with its transactions of type T, the

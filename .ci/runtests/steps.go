@@ -135,7 +135,7 @@ var steps = []step{
 	}},
 
 	{name: "draws", about: "simulations, random questions and faults, five and ten times as many", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
-		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./internal/guarded", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
+		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./capture/guarded", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
 	}},
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {

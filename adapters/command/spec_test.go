@@ -14,7 +14,7 @@ import (
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"adapters/command/internal/convert": "flags", "adapters/command/internal/flagsdiff": "flags",
-	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "internal/guarded": "experiments", "adapters/internal/natsstream": "capture",
+	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "capture/guarded": "experiments", "adapters/internal/natsstream": "capture",
 	"adapters/console": "console",
 	"management":       "management", "adapters/internal/exports": "management", "adapters/internal/dnstxt": "management", "adapters/internal/smtpmail": "management",
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/guarded"
 )
 
 // rolloutCase is a dry run of the specification's vectors.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/guarded"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/management"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	stats "github.com/bunting-flags/bunting/capture/experiments"
-	"github.com/bunting-flags/bunting/internal/guarded"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/experiments"
 	"github.com/bunting-flags/bunting/management/internal/plain"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
-	"github.com/bunting-flags/bunting/internal/guarded"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"

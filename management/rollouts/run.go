@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/guarded"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/definitions"
 	"github.com/bunting-flags/bunting/management/internal/records"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/internal/guarded"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/plain"
 	"github.com/bunting-flags/bunting/management/internal/resource"

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/ids"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/ids"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 

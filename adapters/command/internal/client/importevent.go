@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/ids"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 // importKind selects the endpoint for a record of an import.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/ids"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/ids"
 )
 
 const (

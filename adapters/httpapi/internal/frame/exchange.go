@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/bunting-flags/bunting/internal/ids"
+	"github.com/bunting-flags/bunting/capture/ids"
 	"github.com/bunting-flags/bunting/management"
 )
 

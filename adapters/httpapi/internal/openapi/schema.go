@@ -39,7 +39,7 @@ func schemaName(typ reflect.Type, name string) string {
 		base := path.Base(folder)
 		name = strings.TrimPrefix(name, strings.ToUpper(base[:1])+base[1:])
 	}
-	if folder == "internal/guarded" {
+	if folder == "capture/guarded" {
 		name = "Experiments" + strings.TrimPrefix(name, "Guarded")
 	}
 	return typePackage.ReplaceAllString(name, "")

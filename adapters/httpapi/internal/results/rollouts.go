@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags/wire"
-	"github.com/bunting-flags/bunting/internal/guarded"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/rollouts"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // maxDistinctID is the maximum length of a distinct ID in bytes. Longer IDs are truncated to as

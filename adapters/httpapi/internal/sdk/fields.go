@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // flagsReader parses one body. Values of a wrong type are recorded and skipped, because they are

@@ -10,10 +10,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
+	"github.com/bunting-flags/bunting/capture/ids"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/serving"
-	"github.com/bunting-flags/bunting/internal/ids"
-	"github.com/bunting-flags/bunting/internal/jsontext"
 )
 
 // scratch is the memory of one flags request. It is pooled and reused by other requests.

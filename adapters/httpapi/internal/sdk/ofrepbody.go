@@ -1,6 +1,6 @@
 package sdk
 
-import "github.com/bunting-flags/bunting/internal/jsontext"
+import "github.com/bunting-flags/bunting/capture/jsontext"
 
 // ofrepReader parses the body of an OFREP request, {"context": {…}}. The following members of the
 // context have a special meaning; all others are person properties:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/problem"
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // Error codes of OpenFeature for errors of a whole request. The error codes of single flags are

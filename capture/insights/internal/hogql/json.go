@@ -3,7 +3,7 @@ package hogql
 import (
 	"math"
 
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // isValidJSON reports whether a string is one JSON value.

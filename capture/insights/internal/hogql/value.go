@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // Kind is the kind of a value.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
-	"github.com/bunting-flags/bunting/internal/jsontext"
+	"github.com/bunting-flags/bunting/capture/jsontext"
 )
 
 // Keys are the names of the members of JSON objects that a query reads. The index of a name is its

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/capture/guarded"
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags"
-	"github.com/bunting-flags/bunting/internal/guarded"
 )
 
 // rolloutQuery is a GuardedRolloutQuery: the numbers of one step of a guarded rollout
