@@ -271,7 +271,7 @@ func rolloutsHealth(ctx context.Context, v *healthView) finding {
 	case w.Lag > lateRollout:
 		return finding{healthWarn, fmt.Sprintf("Rollouts are evaluated late, by %s", w.Lag.Round(time.Second)), "Their metrics are not watched in time. See the log, and whether queries take long."}
 	}
-	return finding{"", fmt.Sprintf("%d rollouts are watched", live), ""}
+	return finding{"", fmt.Sprintf("rollouts watched: %d", live), ""}
 }
 
 // webhooksHealth checks how long webhooks wait.

@@ -32,9 +32,11 @@ type flagRow struct {
 	// there are no conditions.
 	Rollout json.RawMessage `json:"rollout_percentage"`
 	// Conditions and Variants are the numbers of conditions and of variants.
-	Conditions int    `json:"conditions"`
-	Variants   int    `json:"variants"`
-	Kind       string `json:"kind"` // boolean, multivariate, remote_config
+	Conditions int `json:"conditions"`
+	Variants   int `json:"variants"`
+	// Everybody reports whether there is one condition, without filters.
+	Everybody bool   `json:"everybody"`
+	Kind      string `json:"kind"` // boolean, multivariate, remote_config
 	// LastCalled is the time of the last exposure; null if there is none.
 	LastCalled management.Stamp `json:"last_called_at"`
 	// CanEdit reports whether the caller may change the flag.
@@ -81,6 +83,7 @@ func (l *flagRenderer) renderRow(f *storedflags.Flag) (*flagRow, error) {
 		Rollout: shape.Rollout(), Conditions: len(shape.Groups), Variants: len(shape.Variants()), Kind: "boolean", CanEdit: l.canEdit(f), File: f.Origin,
 		Pinned: len(f.LivePins(l.now)),
 	}
+	out.Everybody = len(shape.Groups) == 1 && len(shape.Groups[0].Properties) == 0
 	switch {
 	case f.RemoteConfig:
 		out.Kind = "remote_config"

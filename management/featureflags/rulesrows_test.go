@@ -28,7 +28,7 @@ func TestFlags_Rows(t *testing.T) {
 			{"N10", "cyd", "create", `{"key":"put-away","active":false,"archived":true,"is_remote_configuration":true}`, `{"id":4}`},
 			{"N10 a row", "bob", "rows", `{"Search":"on"}`, `{"count":1,"results":[{"id":2,"key":"on","name":"On","active":true,"archived":false,"deleted":false,"status":"ACTIVE",` +
 				`"status_reason":"Flag is not fully rolled out and may still be active","tags":["x"],"version":1,"created_by":{"id":2},"last_modified_by":{"id":2},` +
-				`"rollout_percentage":50,"conditions":2,"variants":0,"kind":"boolean","last_called_at":"2026-01-02T14:00:00Z","can_edit":true}]}`},
+				`"rollout_percentage":50,"conditions":2,"variants":0,"everybody":false,"kind":"boolean","last_called_at":"2026-01-02T14:00:00Z","can_edit":true}]}`},
 			{"N10 shares that differ", "bob", "rows", `{"Search":"off"}`, `{"results":[{"status":"INACTIVE","rollout_percentage":null,"conditions":2,"variants":2,"kind":"multivariate"}]}`},
 			{"N10 the archive", "bob", "rows", `{"Archived":true}`, `{"count":1,"results":[{"key":"put-away","archived":true,"kind":"remote_config"}]}`},
 			{"N10 another project's", "dan", "rows", `{}`, `{"count":0}`},

@@ -56,8 +56,8 @@ var staleRowRows = []ruletest.Row{
 	{"console.md N10", "bob", "create", `{"key":"new","filters":{"groups":[{"rollout_percentage":33.3},{"rollout_percentage":33.3}]}}`, `{"id":3}`},
 	{"console.md N10 shares, conditions, reasons", "bob", "rows", ``, `{"count":3,"results":[
 		{"key":"new","rollout_percentage":33.3,"conditions":2,"status":"ACTIVE"},
-		{"key":"none","rollout_percentage":null,"conditions":0,"status":"STALE","status_reason":"This boolean flag will always evaluate to \"false\""},
-		{"key":"old","rollout_percentage":100,"conditions":1,"status":"STALE","status_reason":"This boolean flag will always evaluate to \"true\""}]}`},
+		{"key":"none","rollout_percentage":null,"conditions":0,"everybody":false,"status":"STALE","status_reason":"This boolean flag will always evaluate to \"false\""},
+		{"key":"old","rollout_percentage":100,"conditions":1,"everybody":true,"status":"STALE","status_reason":"This boolean flag will always evaluate to \"true\""}]}`},
 	{"console.md N10 a page of them", "bob", "rows", `{"Limit":1,"Offset":1}`, `{"count":3,"results":[{"key":"none"}]}`},
 	{"console.md N10 an archived one is not stale", "bob", "archive 1", ``, `{"archived":true}`},
 	{"console.md N10 an archived one is not stale", "bob", "keys", `{"Status":["stale"]}`, `["none"]`},

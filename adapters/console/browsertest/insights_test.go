@@ -77,8 +77,8 @@ func TestInsights_Questions(t *testing.T) {
 	p.waitTotals("Both|Both, previous period", "6|15")
 	p.accessible()
 	p.choose("Number", "combobox", "Chart")
-	eventually(t, "6 of 15", func() bool { return strings.Join(p.numbers("tbody tr"), "|") == "6|15|-60 %" })
-	if got := js[string](p, "document.querySelector('.big-numbers').innerText"); !strings.Contains(got, "-60 % compared with 15 in the previous period") {
+	eventually(t, "6 of 15", func() bool { return strings.Join(p.numbers("tbody tr"), "|") == "6|15|−60 %" })
+	if got := js[string](p, "document.querySelector('.big-numbers').innerText"); !strings.Contains(got, "−60 % compared with 15 in the previous period") {
 		t.Errorf("the number is %q", got)
 	}
 	p.choose("Line", "combobox", "Chart")

@@ -55,6 +55,11 @@ func TestPictures(t *testing.T) {
 		p.waitLoaded()
 		p.writePicture(shot.name)
 	}
+	ids := map[string]int{}
+	for _, f := range flags.Results {
+		ids[f.Key] = f.ID
+	}
+	p.demoPages(t, url.QueryEscape(people.Results[0].IDs[0]), ids)
 }
 
 // writePicture writes a screenshot of the visible part, in the format that the name ends with.

@@ -52,7 +52,7 @@ func TestViews_BackForwardReload(t *testing.T) {
 	p.waitAnnounced("Draft restored")
 	p.click("button", "Discard")
 	js[any](p, "history.back()")
-	p.node("link", "flag-0075")
+	eventually(t, "the list with the focus on the link", func() bool { return js[bool](p, "document.activeElement.innerText === 'flag-0075'") })
 	before := p.scrollAndFocus()
 	p.reload()
 	eventually(t, "the same view after a reload: "+before, func() bool { return p.scrollAndFocus() == before })

@@ -161,7 +161,7 @@ function totalsOf(shape: ChartData["shape"], rows: Trend[]): ChartData {
 export function change(now: number | null, before: number | null): string {
   if (!before || now === null) return words.dash;
   const share = Math.round((1000 * (now - before)) / Math.abs(before)) / 10;
-  return (share > 0 ? "+" : "") + percent(share);
+  return (share > 0 ? "+" : share < 0 ? "−" : "") + percent(Math.abs(share));
 }
 
 function trends(q: Query, a: QueryResponse): ChartData {

@@ -51,7 +51,7 @@ export interface Experiment {
   archived: boolean;
   status: string;
   feature_flag_key: string;
-  feature_flag: { id: number; key: string } | null;
+  feature_flag: { id: number; key: string; filters?: { multivariate?: { variants: Variant[] } | null } | null } | null;
   parameters: { feature_flag_variants?: Variant[]; minimum_detectable_effect?: number | null; recommended_running_time?: number | null; recommended_sample_size?: number | null; [other: string]: unknown } | null;
   metrics: Metric[] | null;
   metrics_secondary: Metric[] | null;
@@ -114,3 +114,6 @@ export interface Results {
   primary: MetricResult[];
   secondary: MetricResult[];
 }
+
+/** Returns the variants of an experiment: those that it was created with, or of a flag that existed before. */
+export const variantsOfExperiment = (e: Experiment): Variant[] => e.parameters?.feature_flag_variants ?? e.feature_flag?.filters?.multivariate?.variants ?? [];

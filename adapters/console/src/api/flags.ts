@@ -81,6 +81,8 @@ export interface Row extends Omit<Flag, "filters"> {
   filters?: Filters;
   rollout_percentage?: number | null;
   conditions?: number;
+  /** Reports whether the flag has one condition, without filters. */
+  everybody?: boolean;
   variants?: number;
   kind?: string;
 }
@@ -100,7 +102,7 @@ export function rolloutText(f: Row): string {
   const groups = f.filters?.groups ?? [];
   const n = f.conditions ?? groups.length;
   const variants = f.variants ?? f.filters?.multivariate?.variants.length ?? 0;
-  const open = groups.length === 1 && !groups[0]!.properties?.length;
+  const open = f.everybody ?? (groups.length === 1 && !groups[0]!.properties?.length);
   const conditions = open ? words.everybody : words.nConditions(n);
   if (variants) return `${words.nVariants(variants)} · ${conditions}`;
   const shares = groups.map((g) => g.rollout_percentage ?? 100);

@@ -51,7 +51,7 @@ function lookSection(): HTMLElement {
     "section",
     { class: "card", "aria-label": words.look },
     h("h2", null, words.look),
-    h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
+    h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices gap" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
     languageField(),
     timesField(),
     h("label", { class: "check" }, rows, accountWords.comfortable),

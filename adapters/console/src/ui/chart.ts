@@ -72,7 +72,11 @@ const dash = (l: DrawnLine) => (l.previous ? "previous" : `dash${l.hue % maxLine
 
 function grid(p: ChartData, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
-  const short = (label: string) => (label.length > 12 ? label.replace(/ \d{4}(?= |$)/, "") : label).slice(0, 14);
+  const room = Math.floor((k.band * each) / 6.2); // characters between two labels
+  const short = (label: string) => {
+    const text = label.length > Math.min(room, 12) ? label.replace(/ \d{4}(?= |$)/, "") : label;
+    return text.length > room ? text.slice(0, Math.max(1, room - 1)) + "…" : text;
+  };
   return [
     k.ticks.map((v) => [s("line", { class: v === 0 ? "base" : "grid", x1: axis.left, x2: k.width - axis.right, y1: k.y(v), y2: k.y(v) }), s("text", { class: "tick-text end", x: axis.left - 6, y: k.y(v) + 4 }, p.percent ? percent(v) : brief.format(v))]),
     p.labels.map((label, i) => (i % each ? null : s("text", { class: "tick-text middle", x: k.x(i), y: k.height - 6 }, short(label)))),
@@ -201,7 +205,7 @@ function move(el: SVGElement, p: ChartData, at: Signal<number | null>, scale: ()
 /** Returns the table of a chart's numbers. */
 export function valuesTable(name: string, t: Table): HTMLElement {
   const show = (c: Cell) => (c === null ? "" : typeof c === "number" ? number(Math.round(c * 100) / 100) : c);
-  const right = t.columns.map((_, i) => i > 0 && t.rows.some((r) => typeof r[i] === "number" || /%$/.test(String(r[i]))));
+  const right = t.columns.map((_, i) => i > 0 && t.rows.some((r) => typeof r[i] === "number" || /^[+−-]?\d[\d.,\s]*%?$/.test(String(r[i]))));
   const side = (i: number) => (right[i] ? "number" : null);
   const cell = (c: Cell, i: number) => h(i ? "td" : "th", { scope: i ? null : "row", class: side(i) }, h("bdi", null, show(c)));
   return scroller(

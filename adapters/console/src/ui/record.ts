@@ -57,7 +57,13 @@ export interface RecordPage<T> {
 
 /** Returns the links to the tabs of a record. tabs are pairs of a path below the record and a label. */
 export function tabLinks(name: string, tabs: [string, string][], at: string, current: string): HTMLElement {
-  return h("nav", { "aria-label": name, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === current ? "page" : null }, label)));
+  const nav = h("nav", { "aria-label": name, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === current ? "page" : null }, label)));
+  // On a small screen the present tab may be beyond the edge.
+  requestAnimationFrame(() => {
+    const tab = nav.querySelector<HTMLElement>("[aria-current]");
+    if (tab) nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+  });
+  return nav;
 }
 
 export const isMissing = (e: unknown): boolean => e instanceof ApiError && e.status === 404;

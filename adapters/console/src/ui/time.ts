@@ -37,6 +37,9 @@ function displayZone(): string {
   return times() === "project" ? projectZone() : "UTC";
 }
 
+/** Formats a day such as 2026-12-01. */
+export const formatDay = (d: string): string => formatTime(`${d}T00:00:00Z`, day, "UTC");
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Formats a time in the zone of the times that are shown, or in another zone. */

@@ -70,6 +70,8 @@ export const activityWords = {
     bucketing_identifier: "Assigned by",
     bucketing_hash: "Hash",
     usage_dashboard: "Usage dashboard",
+    sharing_enabled: "Public link",
+    links: "Used by",
   } as Record<string, string>,
   yes: "yes",
   no: "no",

@@ -66,6 +66,8 @@ export const experimentWords = {
   people: "People",
   converted: "Converted",
   rate: "Rate",
+  /** The names of the columns Converted and Rate for metrics that are not a share of people. */
+  amounts: { mean: ["Total", "Per person"], ratio: ["Numerator", "Ratio"] } as Record<string, [string, string]>,
   against: "Against control",
   interval: "Interval",
   intervalOf: (level: number) => `Intervals are at the ${percent(Math.round(level * 1000) / 10)} level.`,

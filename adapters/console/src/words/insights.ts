@@ -1,5 +1,5 @@
 // Texts of the pages for insights and dashboards.
-import { number } from "../words";
+import { count, number } from "../words";
 
 export const insightWords = {
   newInsight: "New insight",
@@ -80,6 +80,7 @@ export const insightWords = {
   periods: { "-24h": "Last 24 hours", "-7d": "Last 7 days", "-30d": "Last 30 days", "-90d": "Last 90 days" } as Record<string, string>,
   /** Periods that have an end, or that only the form of an insight offers. */
   morePeriods: { dStart: "Today", "-1dStart..-1dEnd": "Yesterday", mStart: "This month", "-1mStart..-1mEnd": "Last month", yStart: "This year", all: "All time", days: "Chosen days" } as Record<string, string>,
+  lastDays: (n: number) => `Last ${count(n, "day")}`,
   from: "From",
   to: "To",
   asMade: "Each insight's own period",

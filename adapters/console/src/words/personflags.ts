@@ -29,6 +29,17 @@ export const personWords = {
   now: "Simulated now",
   last: "Last assigned",
   undecided: "undecided",
+  /** Why a flag has its value, by the code. Failures show their code. */
+  reasons: {
+    condition_match: "matched",
+    no_condition_match: "did not match",
+    out_of_rollout_bound: "outside the rollout",
+    no_group_type: "no such group",
+    super_condition_value: "early access",
+    holdout_condition_value: "in a holdout",
+    flag_disabled: "switched off",
+    pinned: "pinned value",
+  } as Record<string, string>,
   pinned: "(pinned)",
   why: (key: string) => `Why ${key}?`,
   differs: {

@@ -28,6 +28,10 @@ export const whyWords = {
   cohort: (id: number) => `Cohort ${id}`,
   saw: (value: string, source: string) => `saw ${value} (${source})`,
   missing: "it is missing",
+  /** Where the value of a property came from. */
+  valueSources: { request: "from the request", located: "from the address", stored: "stored", identity: "the id", initial: "initial value" } as Record<string, string>,
+  /** The results of filters and buckets. */
+  verdicts: { yes: "yes", no: "no", unknown: "unknown", invalid: "not comparable", "not reached": "not reached" } as Record<string, string>,
   noHash: "no hash needed",
   bucketOf: (bucket: number, hash: string, input: string) => `bucket ${bucket} of ${hash}("${input}")`,
   allOf: "All of",

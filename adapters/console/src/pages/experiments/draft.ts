@@ -1,5 +1,5 @@
 // The draft of an experiment that its form edits, and the conversion to and from the API.
-import type { Experiment, ExposureCriteria, SavedMetric, StatsConfig } from "../../api/experiments";
+import { variantsOfExperiment, type Experiment, type ExposureCriteria, type SavedMetric, type StatsConfig } from "../../api/experiments";
 import { canonicalJSON } from "../../api/draft";
 import { metricDraft, metricOf, newMetric, type MetricDraft } from "../../api/metrics";
 import { words } from "../../words";
@@ -75,7 +75,7 @@ export function experimentDraft(e: Experiment): ExperimentDraft {
     name: e.name,
     flag: e.feature_flag_key,
     hypothesis: e.description ?? "",
-    variants: (p.feature_flag_variants ?? []).map((v) => newVariant(v.key, v.rollout_percentage)),
+    variants: variantsOfExperiment(e).map((v) => newVariant(v.key, v.rollout_percentage)),
     primary: (e.metrics ?? []).map(metricDraft),
     secondary: (e.metrics_secondary ?? []).map(metricDraft),
     sharedPrimary: sharedOf(e.saved_metrics, "primary"),

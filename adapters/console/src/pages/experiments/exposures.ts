@@ -2,7 +2,7 @@
 import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { loadingBars, empty, problem, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
-import { relativeTime } from "../../ui/time";
+import { formatDay, relativeTime } from "../../ui/time";
 import { resource } from "../../api/cache";
 import type { Experiment, ExposureCounts } from "../../api/experiments";
 import type { ChartData } from "../../api/chartdata";
@@ -42,7 +42,7 @@ function exposures(experiment: Signal<Experiment>): Child {
 function people(x: ExposureCounts): Child {
   const total = Object.values(x.total_exposures).reduce((a, b) => a + b, 0);
   if (!total) return empty(experimentWords.noExposures, experimentWords.nobodyYetText);
-  const labels = x.timeseries.reduce<string[]>((most, t) => (t.days.length > most.length ? t.days : most), []);
+  const labels = x.timeseries.reduce<string[]>((most, t) => (t.days.length > most.length ? t.days : most), []).map(formatDay);
   const lines = x.timeseries.map((t) => ({ label: t.variant, data: t.exposure_counts }));
   // Counts are cumulative, so the last row is the total.
   const table = { columns: [experimentWords.day, ...lines.map((l) => l.label)], rows: labels.map((d, i) => [d, ...lines.map((l) => l.data[i] ?? null)]) };

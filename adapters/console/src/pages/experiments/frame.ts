@@ -9,7 +9,7 @@ import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { relativeTime } from "../../ui/time";
 import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
-import type { Experiment } from "../../api/experiments";
+import { variantsOfExperiment, type Experiment } from "../../api/experiments";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { projectPath, hasScope, project } from "../../session";
@@ -102,7 +102,7 @@ function tools(experiment: Signal<Experiment>): Child {
 
 /** Asks how to stop. It returns the variant for everyone, "" to keep the flag as it is, or undefined after Cancel. */
 function askStop(e: Experiment): Promise<string | undefined> {
-  const variants = e.parameters?.feature_flag_variants ?? [];
+  const variants = variantsOfExperiment(e);
   const box = h("select", { "data-first": "" }, h("option", { value: "" }, experimentWords.keepFlag), variants.map((v) => h("option", { value: v.key }, experimentWords.ship(v.key))));
   return dialog<string>({ title: experimentWords.stopAsk(e.name) }, (d) => ({
     content: [h("p", null, experimentWords.stopText(e.feature_flag_key)), field(box, { label: experimentWords.afterwards })],

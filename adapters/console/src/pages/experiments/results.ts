@@ -77,7 +77,8 @@ function metric(m: MetricResult, r: Results, name: string): HTMLElement {
     const chance = r.method === "bayesian" ? (v.chance_to_win == null ? words.dash : percent(Math.round(v.chance_to_win * 1000) / 10)) : words.dash;
     return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? words.dash : text(v.effect), i ? experimentWords.between(text(i[0]), text(i[1])) : words.dash, chance, ...(frequentist ? [v.p_value == null ? words.dash : pText(v.p_value)] : []), ...(adjusted ? [v.p_value_adjusted == null ? words.dash : pText(v.p_value_adjusted)] : [])];
   };
-  const columns = [experimentWords.variant, experimentWords.people, experimentWords.converted, experimentWords.rate, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(frequentist ? [experimentWords.pValue] : []), ...(adjusted ? [experimentWords.adjusted] : [])];
+  const [sum, mean] = experimentWords.amounts[m.metric_type] ?? [experimentWords.converted, experimentWords.rate];
+  const columns = [experimentWords.variant, experimentWords.people, sum, mean, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(frequentist ? [experimentWords.pValue] : []), ...(adjusted ? [experimentWords.adjusted] : [])];
   const intervalList = (m.variants ?? []).flatMap((v) => (intervalOf(v) ? [{ label: v.key, from: intervalOf(v)![0], to: intervalOf(v)![1], at: v.effect ?? (intervalOf(v)![0] + intervalOf(v)![1]) / 2 }] : []));
   return h(
     "section",

@@ -31,7 +31,7 @@ export function followLine(flag: Signal<Flag>): Child {
       announce(follows ? rolloutWords.followed : rolloutWords.unfollowed);
     }, showRefusal);
   const press = () => button(rolloutWords.follow, { kind: "small", "aria-pressed": () => list.data()!.following, run: () => follow(!list.data.peek()!.following) });
-  return when(list.data, () => h("p", { class: "choices gap" }, press(), h("span", { class: "meta" }, () => rolloutWords.followers(list.data()!.count))));
+  return when(list.data, () => h("p", { class: "choices gap gap-above center" }, press(), h("span", { class: "meta" }, () => rolloutWords.followers(list.data()!.count))));
 }
 
 export interface NoticeForm {

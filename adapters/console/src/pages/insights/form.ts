@@ -28,7 +28,7 @@ export function insightForm(f: InsightForm): Child {
   const kind = computed(() => draft().kind);
   const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, value: () => draft().name, disabled: locked, "data-first-focus": f.isNew ? "" : null, oninput: () => put({ name: name.value }) });
   const choice = (label: string, member: "kind" | "period" | "interval" | "chart" | "compare", known: Record<string, string>) =>
-    field(select(() => draft()[member], () => choices(known, draft()[member]), (v) => put({ [member]: v }), { disabled: locked }), { label });
+    field(select(() => draft()[member], () => choices(known, draft()[member], member === "period" ? lastDays(draft().period) : undefined), (v) => put({ [member]: v }), { disabled: locked }), { label });
   const series = () => (supports.several(kind()) ? draft().series : draft().series.slice(0, 1));
   const canAdd = () => supports.several(kind()) && draft().series.length < (kind() === "RetentionQuery" ? 2 : maxSeries);
   return [
@@ -47,6 +47,12 @@ export function insightForm(f: InsightForm): Child {
       when(() => supports.chart(kind()), () => choice(insightWords.chart, "chart", insightWords.charts)),
     ),
   ];
+}
+
+/** Returns the text of a period such as -29d. */
+function lastDays(period: string): string | undefined {
+  const n = /^-(\d{1,4})d$/.exec(period)?.[1];
+  return n && insightWords.lastDays(Number(n));
 }
 
 const addButton = (label: string, locked: () => boolean, run: () => void) => h("button", { type: "button", class: "button small", disabled: locked, onclick: run }, icon("plus"), label);

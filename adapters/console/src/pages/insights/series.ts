@@ -11,7 +11,7 @@ import type { InsightForm } from "./form";
 import { filterList, insightFilters } from "./filters";
 
 /** Returns the known options, and the current value if it is not one of them. */
-export const choices = (known: Record<string, string>, now: string): [string, string][] => [...Object.entries(known), ...(now in known ? [] : [[now, now] as [string, string]])];
+export const choices = (known: Record<string, string>, now: string, text = now): [string, string][] => [...Object.entries(known), ...(now in known ? [] : [[now, text] as [string, string]])];
 
 const countedTypes = ["event", "person"];
 

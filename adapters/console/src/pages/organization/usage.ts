@@ -3,7 +3,7 @@ import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { chart, valuesTable } from "../../ui/chart";
 import { button, faultAlert, field, heading, select, showResource } from "../../ui/parts";
-import { formatTime } from "../../ui/time";
+import { formatDay, formatTime } from "../../ui/time";
 import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import type { ChartData, Table } from "../../api/chartdata";
@@ -54,8 +54,8 @@ function month(u: Usage, name: string): Child {
   const days = [...new Set(r.days.map((d) => d.day))].sort();
   const usedOn = (day: string) => r.days.filter((d) => d.day === day).reduce((a, d) => a + d.count, 0);
   const line = { label: label, data: days.map(usedOn) };
-  const byDay: Table = { columns: [organizationWords.day, organizationWords.countHead], rows: days.map((d, i) => [d, line.data[i]!]) };
-  const picture: ChartData = { shape: "bars", head: organizationWords.day, labels: days, lines: [line], open: true, table: byDay };
+  const byDay: Table = { columns: [organizationWords.day, organizationWords.countHead], rows: days.map((d, i) => [formatDay(d), line.data[i]!]) };
+  const picture: ChartData = { shape: "bars", head: organizationWords.day, labels: days.map(formatDay), lines: [line], open: true, table: byDay };
   const sources = new Map<string, [string, string, string, number]>();
   for (const s of u.sources.filter((s) => s.resource === name)) {
     const id = [s.project_id, s.key, s.sdk].join("\n");
@@ -99,7 +99,7 @@ function limits(u: Usage, again: () => void): Child {
     h("h2", null, organizationWords.limits),
     h("p", { class: "meta" }, organizationWords.limitsText),
     faultAlert(fault),
-    Object.keys(words.resources).map(one),
+    h("div", { class: "stack gap-above gap form-narrow" }, Object.keys(words.resources).map(one)),
     button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabledReason: () => (owner() ? null : organizationWords.ownersOnly), run: save }),
   ]);
 }

@@ -51,7 +51,7 @@ function flags(person: Signal<Person>): Child {
               () => (r().differs ? h("p", { class: "meta" }, personWords.differs[r().differs!] ?? r().differs) : null),
             ],
           },
-          { label: words.reason, cell: (r) => () => r().reason, class: "meta" },
+          { label: words.reason, cell: (r) => () => personWords.reasons[r().reason] ?? r().reason, class: "meta" },
           { label: "", cell: (r) => [() => why(r()), " ", button(pinWords.pinButton, { kind: "small", "aria-label": () => pinWords.pinKey(r().key), scope: "feature_flag:write", run: () => pin(r.peek().key) })], class: "tight" },
         ],
         rows,

@@ -26,11 +26,14 @@ function condition(c: Condition): Branch {
   return { label: whyWords.conditionIs(c.index + 1, c.reached ? (outcomes[c.outcome] ?? c.outcome) : whyWords.notReached), open: c.reached, items };
 }
 
-const bucket = (b: Bucket) => `${b.hashed ? whyWords.bucketOf(b.bucket, b.hash ?? "", b.input ?? "") : whyWords.noHash}: ${b.result}`;
+const bucket = (b: Bucket) => `${b.hashed ? whyWords.bucketOf(b.bucket, b.hash ?? "", b.input ?? "") : whyWords.noHash}: ${result(b.result)}`;
+
+/** Returns the text of a result: a word, or the selected variant. */
+const result = (r: string) => whyWords.verdicts[r] ?? r;
 
 function filter(f: Filter): Branch {
   const items = [...(f.items ?? []), ...(f.cohort?.tree ? [f.cohort.tree] : [])].map(filter);
-  const end = [f.result, f.negated ? whyWords.negated : "", f.note ?? ""].filter(Boolean).join(", ");
+  const end = [result(f.result), f.negated ? whyWords.negated : "", f.note ?? ""].filter(Boolean).join(", ");
   return { label: `${filterRule(f)}: ${end}`, open: true, items };
 }
 
@@ -41,5 +44,5 @@ function filterRule(f: Filter): string {
   const wants = f.operator === "is_set" || f.operator === "is_not_set" ? "" : JSON.stringify(f.operand);
   const text = [f.key ?? f.kind, operators[f.operator ?? ""] ?? f.operator ?? "", wants].filter(Boolean).join(" ");
   if (f.kind === "flag" || !f.type) return text;
-  return `${text}: ${f.type === "missing" || f.type === "unknown" ? whyWords.missing : whyWords.saw(JSON.stringify(f.seen), f.source ?? "")}`;
+  return `${text}: ${f.type === "missing" || f.type === "unknown" ? whyWords.missing : whyWords.saw(JSON.stringify(f.seen), whyWords.valueSources[f.source ?? ""] ?? f.source ?? "")}`;
 }

@@ -68,6 +68,8 @@ export const activityWords: typeof English = {
     evaluation_contexts: "Auswertungskontexte",
     bucketing_identifier: "Zuteilung nach",
     bucketing_hash: "Hash",
+    sharing_enabled: "Öffentlicher Link",
+    links: "Verwendet von",
     usage_dashboard: "Nutzungs-Dashboard",
   },
   yes: "ja",

@@ -67,6 +67,7 @@ export const experimentWords: typeof English = {
   people: "Personen",
   converted: "Konvertiert",
   rate: "Rate",
+  amounts: { mean: ["Summe", "Pro Person"], ratio: ["Zähler", "Verhältnis"] },
   against: "Gegenüber control",
   interval: "Intervall",
   intervalOf: (level: number) => `Die Intervalle gelten auf dem Niveau ${percent(Math.round(level * 1000) / 10)}.`,

@@ -1,6 +1,6 @@
 // Texts of the pages for insights and dashboards, in German.
 import type { insightWords as English } from "../insights";
-import { number } from "../../format";
+import { count, number } from "../../format";
 
 export const insightWords: typeof English = {
   newInsight: "Neuer Insight",
@@ -77,6 +77,7 @@ export const insightWords: typeof English = {
   period: "Zeitraum",
   periods: { "-24h": "Letzte 24 Stunden", "-7d": "Letzte 7 Tage", "-30d": "Letzte 30 Tage", "-90d": "Letzte 90 Tage" },
   morePeriods: { dStart: "Heute", "-1dStart..-1dEnd": "Gestern", mStart: "Dieser Monat", "-1mStart..-1mEnd": "Letzter Monat", yStart: "Dieses Jahr", all: "Gesamte Zeit", days: "Ausgewählte Tage" },
+  lastDays: (n: number) => `Letzte ${count(n, "Tag", "Tage")}`,
   from: "Von",
   to: "Bis",
   asMade: "Der eigene Zeitraum jedes Insights",

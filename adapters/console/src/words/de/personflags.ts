@@ -32,6 +32,16 @@ export const personWords: typeof English = {
   now: "Jetzt simuliert",
   last: "Zuletzt zugeteilt",
   undecided: "unentschieden",
+  reasons: {
+    condition_match: "trifft zu",
+    no_condition_match: "trifft nicht zu",
+    out_of_rollout_bound: "außerhalb des Rollouts",
+    no_group_type: "keine solche Gruppe",
+    super_condition_value: "Early Access",
+    holdout_condition_value: "in einem Holdout",
+    flag_disabled: "ausgeschaltet",
+    pinned: "fixierter Wert",
+  },
   pinned: "(fixiert)",
   why: (key: string) => `Warum ${key}?`,
   differs: {

@@ -30,6 +30,8 @@ export const whyWords: typeof English = {
   cohort: (id: number) => `Kohorte ${id}`,
   saw: (value: string, source: string) => `gesehen: ${value} (${source})`,
   missing: "sie fehlt",
+  valueSources: { request: "aus der Anfrage", located: "aus der Adresse", stored: "gespeichert", identity: "die ID", initial: "Anfangswert" },
+  verdicts: { yes: "ja", no: "nein", unknown: "unbekannt", invalid: "nicht vergleichbar", "not reached": "nicht erreicht" },
   noHash: "kein Hash nötig",
   bucketOf: (bucket: number, hash: string, input: string) => `Bucket ${bucket} von ${hash}("${input}")`,
   allOf: "Alle von",
