@@ -20,12 +20,12 @@ import (
 // of an organization or has a key of a definitions file.
 type Account struct {
 	*core
-	resource.Resource[Tx, management.Caller, ownUser]
+	resource.Resource[Tx, management.Caller, me]
 }
 
 func newAccount(c *core) (s Account) {
 	s.core = c
-	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, management.Caller, ownUser]{
+	s.Resource = resource.NewResource(&c.Env, resource.Spec[Tx, management.Caller, me]{
 		Kind: storage.KindUser, Changes: accountFields,
 		Load: func(v *view, _ string, _ *management.Body) (*management.Caller, error) {
 			return c.reloadCaller(v.Tx, v.Caller)
@@ -35,14 +35,14 @@ func newAccount(c *core) (s Account) {
 		Put:          func(v *view, x *management.Caller) error { return records.PutUser(v.Tx, x.User) },
 		Delete:       func(v *view, x *management.Caller) error { return v.Tx.Delete(storage.KindUser, "", x.User.UUID) },
 		OnDuplicate:  func(bool) error { return errDuplicateEmail() },
-		Show:         func(v *view, x *management.Caller) (*ownUser, error) { return c.me(v.Tx, x) },
+		Show:         func(v *view, x *management.Caller) (*me, error) { return c.me(v.Tx, x) },
 	})
 	return s
 }
 
-// ownUser is the response with a user's own data (§1.9). The fields about passwords, second factors,
+// me is the response with a user's own data (§1.9). The fields about passwords, second factors,
 // staff and impersonation are constant, since there is no such sign-in (decision 19).
-type ownUser struct {
+type me struct {
 	Joined     management.Stamp `json:"date_joined"`
 	UUID       string           `json:"uuid"`
 	DistinctID string           `json:"distinct_id"`
@@ -66,7 +66,7 @@ type ownUser struct {
 	// Team is the current project and Organization the current organization, null if the user has
 	// no access to any. Organizations are all organizations of the user.
 	Team              *ProjectBasic       `json:"team"`
-	Organization      *organizationView   `json:"organization"`
+	Organization      *organization       `json:"organization"`
 	Organizations     []organizationBasic `json:"organizations"`
 	EventsColumns     json.RawMessage     `json:"events_column_config"`
 	Has2FA            bool                `json:"is_2fa_enabled"`
@@ -82,7 +82,7 @@ type ownUser struct {
 	Role     *string         `json:"role_at_organization"`
 }
 
-// organizationBasic is the short form of an organization inside ownUser.
+// organizationBasic is the short form of an organization inside me.
 type organizationBasic struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
@@ -174,9 +174,9 @@ func firstProject(tx Tx, c *management.Caller, organization string) (*management
 }
 
 // me returns a user's own data. It skips memberships of organizations that do not exist any more.
-func (s *core) me(tx Tx, c *management.Caller) (*ownUser, error) {
+func (s *core) me(tx Tx, c *management.Caller) (*me, error) {
 	u := c.User
-	out := &ownUser{
+	out := &me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
 		PendingEmail: pendingAddress(u, s.Env.Now()), EmailVerified: u.EmailVerified, Notifications: setting(u, "notification_settings"), AnonymizeData: setting(u, "anonymize_data"),
 		ToolbarMode: setting(u, "toolbar_mode"), ID: u.ID, Organizations: []organizationBasic{}, EventsColumns: setting(u, "events_column_config"),
@@ -223,7 +223,7 @@ func (s *core) me(tx Tx, c *management.Caller) (*ownUser, error) {
 }
 
 // Update changes the caller's user.
-func (s Account) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*ownUser, error) {
+func (s Account) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*me, error) {
 	out, err := s.Resource.Update(ctx, scope, id, b, put)
 	return out, s.notifyQueued(err)
 }

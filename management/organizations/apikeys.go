@@ -75,8 +75,8 @@ var keyFields = management.Fields{
 
 // viewKey returns the form of a key in responses, without its value. Lists are never null, and a
 // key without scopes, which has all, lists "*".
-func viewKey(k *management.KeyRecord) *apiKey {
-	out := &apiKey{
+func viewKey(k *management.KeyRecord) *APIKey {
+	out := &APIKey{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.NewStamp(k.CreatedAt), LastUsedAt: management.NewStamp(k.LastUsedAt), User: k.User,
 		Scopes: k.Scopes, Projects: k.Projects, Organizations: k.Organizations, LastRolledAt: management.NewStamp(k.LastRolledAt),
 	}
@@ -95,14 +95,14 @@ func viewKey(k *management.KeyRecord) *apiKey {
 // PersonalKeys manages the caller's personal keys (§1.10). A new key has at most the rights of the
 // calling key. Only the responses that create and roll a key have the key itself.
 type PersonalKeys struct {
-	resource.Resource[Tx, ownKey, apiKey]
+	resource.Resource[Tx, ownKey, APIKey]
 	env *management.Env[Tx]
 }
 
 // keyResource returns the resource of the caller's personal keys. The log has them under the
 // caller's current organization, since keys belong to no organization.
-func (s *core) keyResource() resource.Resource[Tx, ownKey, apiKey] {
-	return resource.NewResource(&s.Env, resource.Spec[Tx, ownKey, apiKey]{
+func (s *core) keyResource() resource.Resource[Tx, ownKey, APIKey] {
+	return resource.NewResource(&s.Env, resource.Spec[Tx, ownKey, APIKey]{
 		ActivityScope: keyActivityScope, Fields: keyFields,
 		Header: func(scope *management.Scope, k *ownKey) resource.RecordHeader {
 			return resource.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
@@ -140,7 +140,7 @@ func (s *core) keyResource() resource.Resource[Tx, ownKey, apiKey] {
 		Rules:  keyRules,
 		Put:    func(v *view, k *ownKey) error { return v.Tx.PutKey(&k.KeyRecord) },
 		Delete: func(v *view, k *ownKey) error { return v.Tx.DeleteKey(k.ID) },
-		Show: func(_ *view, k *ownKey) (*apiKey, error) {
+		Show: func(_ *view, k *ownKey) (*APIKey, error) {
 			out := viewKey(&k.KeyRecord)
 			if k.value != "" {
 				out.Value = &k.value
@@ -201,7 +201,7 @@ func (k *ownKey) renew() {
 }
 
 // Roll replaces the value of a key. The old value is invalid from then on.
-func (s PersonalKeys) Roll(ctx context.Context, scope *management.Scope, id string) (*apiKey, error) {
+func (s PersonalKeys) Roll(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
 	return resource.RunAction(ctx, s.Resource, scope, id, func(e *resource.Edit[Tx, ownKey]) error {
 		// Sessions that were created from the key end, since they refer to the old hash.
 		e.After.LastRolledAt = s.env.Now()

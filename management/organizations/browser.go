@@ -1,12 +1,10 @@
 package organizations
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
 	"github.com/bunting-flags/bunting/management"
-	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
@@ -145,32 +143,6 @@ const (
 	browserFollower = "browser settings"
 	browserRules    = 1
 )
-
-// RefreshBrowserSettings recomputes the browser settings of all projects if they were computed by
-// an older version of the rules. It must be called at the start of a server; if the version is
-// current, it does not write.
-func (s Service) RefreshBrowserSettings(ctx context.Context) error {
-	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return records.FollowerPosition(tx, browserFollower) })
-	if err != nil || version >= browserRules {
-		return err
-	}
-	return s.Env.Store.Write(ctx, func(tx Tx) error {
-		all, err := tx.Projects("")
-		if err != nil {
-			return err
-		}
-		for i := range all {
-			changed, err := s.updateBrowserSettings(tx, &all[i])
-			if err == nil && changed {
-				err = tx.PutProject(&all[i])
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return records.PutFollowerPosition(tx, browserFollower, browserRules)
-	})
-}
 
 // warnings returns a warning for each setting that has no effect on this server.
 func (s *projectSettings) warnings() []string {

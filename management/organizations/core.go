@@ -52,7 +52,7 @@ type Config struct {
 // that several of them use.
 type core struct {
 	Config
-	keys resource.Resource[Tx, ownKey, apiKey]
+	keys resource.Resource[Tx, ownKey, APIKey]
 }
 
 // organizationParent is the Spec.Parent of resources that belong to organizations.

@@ -39,8 +39,8 @@ type inviteSettings struct {
 	Access    []projectGrant   `json:"private_project_access"`
 }
 
-// invitation is an invitation to an organization in responses (§2.8 of the interface).
-type invitation struct {
+// invite is an invitation to an organization in responses (§2.8 of the interface).
+type invite struct {
 	inviteSettings
 	// Expired is also true if the inviter may not grant the level any more.
 	Expired   bool                 `json:"is_expired"`
@@ -78,13 +78,13 @@ const maxSecrets = 32
 // including expired ones, and Delete cancels one.
 type Invites struct {
 	*core
-	resource.Resource[Tx, storedInvite, invitation]
+	resource.Resource[Tx, storedInvite, invite]
 }
 
 // newInvites returns the service. Invitations are created by invite instead of Resource.Create, so
 // their Spec has no Fields.
 func newInvites(c *core) Invites {
-	return Invites{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedInvite, invitation]{
+	return Invites{c, resource.NewResource(&c.Env, resource.Spec[Tx, storedInvite, invite]{
 		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
 		Header: func(_ *management.Scope, i *storedInvite) resource.RecordHeader {
 			return resource.RecordHeader{Parent: i.Organization, ID: i.ID, Title: i.Email}
@@ -99,14 +99,14 @@ func newInvites(c *core) Invites {
 		},
 		Put:    func(v *view, i *storedInvite) error { return i.put(v.Tx) },
 		Delete: func(v *view, i *storedInvite) error { return deleteInvite(v.Tx, i) },
-		Show: func(v *view, i *storedInvite) (*invitation, error) {
+		Show: func(v *view, i *storedInvite) (*invite, error) {
 			creator, err := v.Author(i.CreatorID)
 			if err != nil {
 				return nil, err
 			}
 			level, err := inviterLevel(v.Tx, i)
 			isExpired := i.isExpired(c.Env.Now()) || level < i.Level
-			return &invitation{inviteSettings: i.inviteSettings, Expired: isExpired, CreatedBy: creator, Updated: i.Created}, err
+			return &invite{inviteSettings: i.inviteSettings, Expired: isExpired, CreatedBy: creator, Updated: i.Created}, err
 		},
 	})}
 }
@@ -168,17 +168,17 @@ func inviteLink(site, id, secret string) string { return site + "/signup/" + id 
 
 // Create invites a person. site is the address at which the caller has reached the server; links
 // use it if Config.SiteURL is empty.
-func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*invitation, error) {
+func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*invite, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*invitation, error) { return s.invite(tx, scope, site, b) })
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*invite, error) { return s.invite(tx, scope, site, b) })
 	return out, s.notifyQueued(err)
 }
 
 // CreateBulk creates all invitations of an array, or none. A single object counts as an array with
 // one item. site is as for Create.
-func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]invitation, error) {
+func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]invite, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
 	}
@@ -188,15 +188,15 @@ func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site s
 	case len(b.Array) > maxBulkInvites:
 		return nil, management.CodedFault(management.CodeMaxLength, "", "A maximum of %d invites can be sent in a single request.", maxBulkInvites)
 	}
-	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]invitation, error) {
+	out, err := management.Write(ctx, &s.Env, func(tx Tx) ([]invite, error) {
 		if !b.IsArray {
 			one, err := s.invite(tx, scope, site, b)
 			if err != nil {
 				return nil, err
 			}
-			return []invitation{*one}, nil
+			return []invite{*one}, nil
 		}
-		list := []invitation{}
+		list := []invite{}
 		for i, item := range invitesIn(b) {
 			one, err := s.invite(tx, scope, site, item)
 			if err != nil {
@@ -226,7 +226,7 @@ func checkInvite(scope *management.Scope) error {
 
 // invite creates one invitation: it checks the rights of the caller, replaces earlier invitations
 // of the address, and queues the mail or returns a link.
-func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*invitation, error) {
+func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*invite, error) {
 	v, err := inviteFields.Create(b)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package organizations
 
 import "github.com/bunting-flags/bunting/management"
 
-// apiKey is a personal key in responses to its user (§1.10).
-type apiKey struct {
+// APIKey is a personal key in responses to its user (§1.10).
+type APIKey struct {
 	ID            string           `json:"id"`
 	Label         string           `json:"label"`
 	Value         *string          `json:"value"` // null except in the response that creates or rolls the key

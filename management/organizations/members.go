@@ -150,8 +150,8 @@ func isMissing(err error) bool {
 	return errors.As(err, &apiErr) && apiErr.Kind == management.NotFound
 }
 
-// me is the name of the caller in paths.
-const me = "@me"
+// self is the name of the caller in paths.
+const self = "@me"
 
 // memberOf returns a member by the uuid of the user. Inactive users are hidden, so they are
 // NotFound (§4.6).
@@ -177,7 +177,7 @@ func loadMember(v *view, ref string) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ref == me {
+	if ref == self {
 		ref = v.User.UUID
 	}
 	id, ok := management.NormalizeUUID(ref)

@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/storage"
 )
 
-// organizationView is an organization in responses (§5.9). MembershipLevel, Teams and Projects depend
+// organization is an organization in responses (§5.9). MembershipLevel, Teams and Projects depend
 // on the caller.
-type organizationView struct {
+type organization struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
 	Slug            string           `json:"slug"`
@@ -74,8 +74,8 @@ var organizationFields = custom(management.Fields{
 // newOrganizations returns the resource of organizations. The methods for one organization ignore ids:
 // it is that of the scope. A new organization has a first project and the caller as its owner, and both
 // become the caller's current organization and project.
-func newOrganizations(c *core, projects Projects) resource.Resource[Tx, management.OrganizationRecord, organizationView] {
-	return resource.NewResource(&c.Env, resource.Spec[Tx, management.OrganizationRecord, organizationView]{
+func newOrganizations(c *core, projects Projects) resource.Resource[Tx, management.OrganizationRecord, organization] {
+	return resource.NewResource(&c.Env, resource.Spec[Tx, management.OrganizationRecord, organization]{
 		ActivityScope: "Organization", Fields: organizationFields,
 		// A deleted organization has no ID, and no log any more.
 		Parent: func(*management.Scope) string { return "" },
@@ -108,14 +108,14 @@ func newOrganizations(c *core, projects Projects) resource.Resource[Tx, manageme
 			}
 			return c.fillOrganization(e, projects)
 		},
-		Show: func(v *view, o *management.OrganizationRecord) (*organizationView, error) {
+		Show: func(v *view, o *management.OrganizationRecord) (*organization, error) {
 			return c.organization(v.Tx, v.Caller, o)
 		},
 	})
 }
 
 // organization returns an organization in the form of responses.
-func (s *core) organization(tx Tx, c *management.Caller, o *management.OrganizationRecord) (*organizationView, error) {
+func (s *core) organization(tx Tx, c *management.Caller, o *management.OrganizationRecord) (*organization, error) {
 	meta, err := management.MetaOfOrganization(o)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *core) organization(tx Tx, c *management.Caller, o *management.Organizat
 	if err != nil {
 		return nil, err
 	}
-	out := &organizationView{
+	out := &organization{
 		ID: o.ID, Name: o.Name, Slug: organizationSlug(&meta, o), LogoMedia: meta.LogoMedia, CreatedAt: management.NewStamp(o.CreatedAt), UpdatedAt: meta.Updated,
 		MembershipLevel: c.Level(o.ID), Teams: projects, Projects: projects, Features: features, Metadata: map[string]any{},
 		MemberJoinEmail: !meta.NoMemberJoinEmail, Enforce2FA: meta.Enforce2FA, MembersInvite: !meta.NoMemberInvites,

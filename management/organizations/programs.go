@@ -77,8 +77,8 @@ type storedProgram struct {
 	record management.Record
 }
 
-// programView is the description of a program for the person who decides about it.
-type programView struct {
+// program is the description of a program for the person who decides about it.
+type program struct {
 	Client    string           `json:"client"`
 	Scopes    []string         `json:"scopes"`
 	ExpiresAt management.Stamp `json:"expires_at"`
@@ -261,17 +261,17 @@ func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.V
 }
 
 // Inspect returns the description of a program without deciding about it.
-func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*programView, error) {
+func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*program, error) {
 	v, err := userCodeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Read(ctx, &s.Env, func(tx Tx) (*programView, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*program, error) {
 		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err
 		}
-		return &programView{Client: p.Client, Scopes: p.Scopes, ExpiresAt: p.Expires}, nil
+		return &program{Client: p.Client, Scopes: p.Scopes, ExpiresAt: p.Expires}, nil
 	})
 }
 
@@ -292,12 +292,12 @@ func (s Programs) Deny(ctx context.Context, scope *management.Scope, b managemen
 }
 
 // Authorize creates the key of a program for one project, with at most the rights of the caller.
-func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*apiKey, error) {
+func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
 	v, err := authorizeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
-	return management.Write(ctx, &s.Env, func(tx Tx) (*apiKey, error) {
+	return management.Write(ctx, &s.Env, func(tx Tx) (*APIKey, error) {
 		p, err := s.findPendingProgram(tx, scope, v)
 		if err != nil {
 			return nil, err

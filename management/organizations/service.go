@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bunting-flags/bunting/management"
+	"github.com/bunting-flags/bunting/management/internal/records"
 	"github.com/bunting-flags/bunting/management/internal/resource"
 )
 
@@ -13,7 +14,7 @@ import (
 // resources. New returns one; it may be used concurrently.
 type Service struct {
 	*core
-	resource.Resource[Tx, management.OrganizationRecord, organizationView]
+	resource.Resource[Tx, management.OrganizationRecord, organization]
 	Account  Account
 	Domains  Domains
 	Invites  Invites
@@ -28,17 +29,6 @@ type Service struct {
 	Mails, Webhooks outbox
 	// EventNames and PropertyNames are the vocabularies of a project.
 	EventNames, PropertyNames Vocabulary
-}
-
-// Bodies are the fields of the bodies of requests.
-var Bodies = struct {
-	Acceptance, Account, Authorization, Domain, EventName, GroupType, Invite, Key, Link, Member, NewProject, Organization, Passkey, PasskeyName,
-	Poll, Program, Project, ProjectMove, PropertyName, Role, RoleMember, SignIn, UserCode management.Fields
-}{
-	Acceptance: acceptFields, Account: accountFields, Authorization: authorizeFields, Domain: domainFields, EventName: detailFields, GroupType: groupTypeFields, Invite: inviteFields,
-	Key: keyFields, Link: linkFields, Member: memberFields, NewProject: newProjectFields, Organization: organizationFields,
-	Passkey: passkeyFields, PasskeyName: passkeyFields[:1], Poll: pollFields, Program: programFields, Project: projectFields,
-	ProjectMove: moveFields, PropertyName: propertyDetailFields, Role: roleFields, RoleMember: roleMemberFields, SignIn: signInFields, UserCode: userCodeFields,
 }
 
 // New returns a Service with the defaults of c applied. It returns an error if there is a Mailer
@@ -81,5 +71,31 @@ func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) er
 			}
 		}
 		return nil
+	})
+}
+
+// RefreshBrowserSettings recomputes the browser settings of all projects if they were computed by
+// an older version of the rules. It must be called at the start of a server; if the version is
+// current, it does not write.
+func (s Service) RefreshBrowserSettings(ctx context.Context) error {
+	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return records.FollowerPosition(tx, browserFollower) })
+	if err != nil || version >= browserRules {
+		return err
+	}
+	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		all, err := tx.Projects("")
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			changed, err := s.updateBrowserSettings(tx, &all[i])
+			if err == nil && changed {
+				err = tx.PutProject(&all[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return records.PutFollowerPosition(tx, browserFollower, browserRules)
 	})
 }

@@ -51,7 +51,7 @@ var mostExported = map[string]int{
 	"management/rollouts":      16,
 	"management/surveys":       15,
 	"management/files":         8,
-	"management/organizations": 92,
+	"management/organizations": 93,
 	"management/rooms":         5,
 }
 
