@@ -6,7 +6,7 @@ const (
 	mostFiles      = 55
 	leastTests     = 0.75
 	mostStable     = 700
-	mostOthers     = 811
+	mostOthers     = 812
 	mostBackwards  = 10
 	mostExceptions = 0
 	mostComplex    = 0
