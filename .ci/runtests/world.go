@@ -55,7 +55,7 @@ func (w *world) programs() []string {
 func (r *stepRun) build(variable, dir, pkg string) {
 	name := filepath.Base(pkg)
 	fresh := filepath.Join(r.cache, fmt.Sprintf("%s.%d", name, os.Getpid())) // another run may build it now
-	defer os.Remove(fresh)                                                  // fails if it was moved
+	defer os.Remove(fresh)                                                   // fails if it was moved
 	c := command{dir: dir, args: []string{"go", "build", "-buildvcs=false", "-o", fresh, pkg}}
 	if out, err := r.output(c); err != nil {
 		r.fail("build of "+name, out, c.String())
