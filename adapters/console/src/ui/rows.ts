@@ -182,14 +182,18 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   });
 }
 
-/** Keeps the focus in the table if its row is about to show another item: it moves to the row in its place, or else to the box that scrolls. */
+/** Keeps the focus in the table if its row is moved, which takes the focus away, or is about to show another item: the focus moves to the row in its place, or else to the box that scrolls. */
 function keepFocus<T>(body: HTMLElement, shown: ReadonlyMap<string | number, Row<T>>): void {
-  const row = body.contains(document.activeElement) ? document.activeElement!.closest<HTMLElement>("tr") : null;
+  const focused = document.activeElement as HTMLElement | null;
+  const row = body.contains(focused) ? focused!.closest<HTMLElement>("tr") : null;
   if (!row) return;
   const index = row.getAttribute("aria-rowindex");
   const item = [...shown].find(([, r]) => r.node === row)?.[0];
   queueMicrotask(() => {
-    if (row.isConnected && (item === undefined || shown.get(item)?.node === row)) return;
+    if (row.isConnected && (item === undefined || shown.get(item)?.node === row)) {
+      if (document.activeElement !== focused) focused!.focus({ preventScroll: true });
+      return;
+    }
     const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]`) ?? body.querySelector<HTMLElement>("tr.missing");
     const target = next?.querySelector<HTMLElement>("input:not(:disabled), a, button:not(:disabled)") ?? next ?? body.closest<HTMLElement>("[tabindex]");
     target?.focus({ preventScroll: true });
