@@ -71,7 +71,7 @@ func (p *page) demoPages(t *testing.T, person string, flags map[string]int) {
 	})
 	p.visit("p/1/why?flag=demo-new-search&person=" + person)
 	eventually(t, "an explanation in German", func() bool {
-		return js[bool](p, `/\(gespeichert\): nein/.test(document.querySelector("[role=tree]")?.innerText ?? "")`)
+		return js[bool](p, `/\(gespeichert\): (ja|nein)/.test(document.querySelector("[role=tree]")?.innerText ?? "")`)
 	})
 	p.visit("p/1/flags")
 	p.waitLoaded()
