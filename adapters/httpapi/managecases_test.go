@@ -101,8 +101,14 @@ func manageFiles(t testing.TB, folder string) map[string]manageFile {
 	return out
 }
 
+// Every case has the responses of its file. Each write is first tried with a full disk: it returns
+// 503 with Retry-After and stores no data, so that the case then continues unchanged.
+// TestManagement_PostgresCases runs cases without these attempts.
 func TestManagement_Cases(t *testing.T) {
-	eachManageCase(t, "", func(t *testing.T, c *manageCase) { newOffice(t, "sqlite::memory:").walk(t, c.Steps) })
+	eachManageCase(t, "", func(t *testing.T, c *manageCase) {
+		o, full := fullOffice(t)
+		o.walkAfterFullDisk(t, c.Steps, full)
+	})
 }
 
 // eachManageCase runs the cases of a folder below testdata/management.
