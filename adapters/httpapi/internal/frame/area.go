@@ -73,7 +73,8 @@ type route struct {
 	Path    string
 	area    *Area
 	Methods Methods
-	// uncompressed contains the methods whose responses are never compressed.
+	// uncompressed contains the methods whose responses are never compressed. It is nil if there
+	// are none.
 	uncompressed map[string]bool
 	// allow is the Allow header of responses to OPTIONS and to unsupported methods.
 	allow string
@@ -87,19 +88,28 @@ func (s *Server) RoutesOf(table []Endpoint) (out []*route) {
 		for _, prefix := range e.Area.Prefixes {
 			row := byPath[prefix+e.Path]
 			if row == nil {
-				row = &route{Path: prefix + e.Path, area: e.Area, Methods: Methods{}, uncompressed: map[string]bool{}}
+				row = &route{Path: prefix + e.Path, area: e.Area, Methods: Methods{}}
 				byPath[row.Path], out = row, append(out, row)
 			}
 			if row.Methods[e.Method] = e.Serve; e.Serve == nil {
 				row.Methods[e.Method] = s.handler(e)
 			}
-			row.uncompressed[e.Method] = e.Uncompressed
+			if e.Uncompressed {
+				row.noteUncompressed(e.Method)
+			}
 		}
 	}
 	for _, row := range out {
 		row.complete()
 	}
 	return out
+}
+
+func (row *route) noteUncompressed(method string) {
+	if row.uncompressed == nil {
+		row.uncompressed = map[string]bool{}
+	}
+	row.uncompressed[method] = true
 }
 
 // complete adds the methods that all paths of an area support. HEAD has the handler of GET with the
@@ -109,7 +119,9 @@ func (row *route) complete() {
 	if get := row.Methods[http.MethodGet]; get != nil && row.Methods[http.MethodHead] == nil {
 		row.Methods[http.MethodHead] = get
 	}
-	row.uncompressed[http.MethodHead] = row.uncompressed[http.MethodHead] || row.uncompressed[http.MethodGet]
+	if row.uncompressed[http.MethodGet] {
+		row.noteUncompressed(http.MethodHead)
+	}
 	allow := []string{http.MethodOptions}
 	for method := range row.Methods {
 		allow = append(allow, method)

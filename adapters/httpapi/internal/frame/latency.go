@@ -25,14 +25,22 @@ const unroutedName = "other"
 // never paths from clients, so their number is bounded. It is safe for concurrent use.
 type routeLatency struct {
 	route   string
-	classes [statusClasses]struct {
-		counts [len(latencyBounds) + 1]atomic.Uint64
-		sum    atomic.Int64 // nanoseconds
-	}
+	classes [statusClasses]atomic.Pointer[classLatency] // nil before the first response
+}
+
+// classLatency counts the response times of one route and status class.
+type classLatency struct {
+	counts [len(latencyBounds) + 1]atomic.Uint64
+	sum    atomic.Int64 // nanoseconds
 }
 
 func (m *routeLatency) add(status int, elapsed time.Duration) {
-	class := &m.classes[min(max(status/100, 1), statusClasses)-1]
+	place := &m.classes[min(max(status/100, 1), statusClasses)-1]
+	class := place.Load()
+	if class == nil {
+		place.CompareAndSwap(nil, &classLatency{})
+		class = place.Load()
+	}
 	i := 0
 	for i < len(latencyBounds) && elapsed > latencyBounds[i] {
 		i++
@@ -54,7 +62,10 @@ func (s *Server) LatencyTotals() []latency {
 	var out []latency
 	for _, m := range s.latencies {
 		for i := range m.classes {
-			class := &m.classes[i]
+			class := m.classes[i].Load()
+			if class == nil {
+				continue
+			}
 			l := latency{Route: m.route, Class: strconv.Itoa(i+1) + "xx", Within: make(map[float64]uint64, len(latencyBounds))}
 			for j := range class.counts {
 				l.Count += class.counts[j].Load()
