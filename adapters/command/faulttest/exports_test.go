@@ -19,7 +19,7 @@ const exportsKey = "phx_demo"
 
 // killsPerExportKill is the number of -kills for each kill of this test, which is slow: a server
 // looks for exports two seconds after its start.
-const killsPerExportKill = 8
+const killsPerExportKill = 6
 
 // SIGKILL at any moment while exports run and events arrive: every event is exported exactly once,
 // and every interval has one run (management §4.3, decision 23).
@@ -65,7 +65,6 @@ func TestKill_Exports(t *testing.T) {
 	}
 	for _, e := range x.exports {
 		eventuallyWithin(t, 5*time.Minute, "everything of "+e.path+" is exported", func() bool {
-			time.Sleep(200 * time.Millisecond)
 			return e.idle(t, s)
 		})
 		x.readRuns(t, s, e)

@@ -37,7 +37,7 @@ func askFlags(url string, clients int) *flagQueries {
 				select {
 				case <-a.ending:
 					return
-				case <-time.After(10 * time.Millisecond):
+				case <-time.After(40 * time.Millisecond):
 				}
 				a.one(client, url, fmt.Sprintf("user-%d-%d", n, i))
 			}

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 48, "how often TestKill_SQLite ends the server; those of exports and mails do so less often by a factor")
+var kills = flag.Int("kills", 24, "how often TestKill_SQLite ends the server; the other tests of kills do so less often by a factor")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -302,14 +302,19 @@ func read(t testing.TB) func(*http.Response, error) (int, string) {
 // eventually waits until a condition is true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	eventuallyWithin(t, patience, what, is)
+	poll(t, patience, 20*time.Millisecond, what, is)
 }
 
-// eventuallyWithin is eventually for conditions that take more than a minute, such as mails that
+// eventuallyWithin is eventually for conditions that may take more than a minute, such as mails that
 // are retried.
 func eventuallyWithin(t testing.TB, within time.Duration, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
+	poll(t, within, 200*time.Millisecond, what, is)
+}
+
+func poll(t testing.TB, within, interval time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !is(); time.Sleep(interval) {
 		if time.Now().After(end) {
 			t.Fatalf("after %s still not: %s", within, what)
 		}

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// killsPerPostgresKill is the number of -kills for each kill of TestPostgres.
+const killsPerPostgresKill = 6
+
 // While PostgreSQL is down under load, events get 503 and flags are evaluated; afterwards the same
 // process accepts events. Then the server itself is killed.
 func TestPostgres(t *testing.T) {
@@ -36,7 +39,7 @@ func TestPostgres(t *testing.T) {
 	a.check(t, db.open(t), people)
 
 	chance := random()
-	for range 10 {
+	for range max(1, *kills/killsPerPostgresKill) {
 		stop := l.run(s.url)
 		time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
 		s.kill()

@@ -221,6 +221,7 @@ func TestServers_RollingUpgrade(t *testing.T) {
 	front := b.serve(t)
 	queries := askFlags(front, 3)
 	l := newLoad(3)
+	l.pause = 50 * time.Millisecond
 	stop := l.run(front)
 	for i := range servers {
 		next := start(t, args...)

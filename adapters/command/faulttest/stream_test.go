@@ -64,19 +64,19 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	servers := [2]*server{start(t, args...), start(t, args...)}
 	loads := [2]*load{newLoad(2), newLoad(2)}
 	for _, l := range loads {
-		l.pause = 20 * time.Millisecond
+		l.pause = 50 * time.Millisecond
 	}
 	for n := range *rounds {
 		living, dying := servers[n%2], servers[(n+1)%2]
 		queries := askFlags(living.url, 1)
 		stop := [2]func(){loads[0].run(living.url), loads[1].run(dying.url)}
-		loads[0].awaitOK(t, 60)
-		loads[1].awaitOK(t, 60)
+		loads[0].awaitOK(t, 30)
+		loads[1].awaitOK(t, 30)
 		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
 		dying.kill()
 		stop[1]()
 		stop[1] = loads[1].run(living.url) // clients switch to the other server, and resend
-		loads[1].awaitOK(t, 60)
+		loads[1].awaitOK(t, 30)
 		servers[(n+1)%2] = start(t, args...)
 		stop[0]()
 		stop[1]()
@@ -89,15 +89,15 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	broken := loads[0].broken.Load()
 	queries := [2]*flagQueries{askFlags(servers[0].url, 1), askFlags(servers[1].url, 1)}
 	stop := [2]func(){loads[0].run(servers[0].url), loads[1].run(servers[1].url)}
-	loads[0].awaitOK(t, 60)
+	loads[0].awaitOK(t, 30)
 	b.kill()
 	for _, l := range loads {
 		before := l.busy.Load()
 		eventually(t, "20 requests are answered 503", func() bool { return l.busy.Load() > before+20 })
 	}
 	b.start(t)
-	loads[0].awaitOK(t, 60)
-	loads[1].awaitOK(t, 60)
+	loads[0].awaitOK(t, 30)
+	loads[1].awaitOK(t, 30)
 	for i, l := range loads {
 		stop[i]()
 		queries[i].end(t, true)
