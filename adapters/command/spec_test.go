@@ -56,7 +56,7 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 	eachSource(t, func(path, text string) {
 		before := ""
 		for n, line := range strings.Split(text, "\n") {
-			// Most lines contain nothing that the expressions below could match, which are slow.
+			// The expressions below are slow, and most lines have no text that they could match.
 			couldRefer := strings.ContainsAny(line, "§N") || strings.Contains(line, "decision") || strings.Contains(line, "console.md")
 			if !couldRefer || otherDocuments.MatchString(before+" "+line) {
 				before = line

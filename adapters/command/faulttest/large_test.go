@@ -20,10 +20,10 @@ import (
 // largest is the maximum length of a body in bytes (§4.6).
 const largest = 20 << 20
 
-var bodies = flag.Int("bodies", 16, "how many bodies of the maximum size TestLargeBodies sends at the same time")
+var bodies = flag.Int("bodies", 14, "how many bodies of the maximum size TestLargeBodies sends at the same time")
 
-// Of 16 concurrent bodies of the maximum size, which are more than the memory that is allowed, as many are accepted as there is memory for, the
-// rest get 503, and memory stays bounded (decision 14).
+// Of 14 concurrent bodies of the maximum size, which are more than the memory that is allowed, as
+// many are accepted as there is memory for, the rest get 503, and memory stays bounded (decision 14).
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -36,7 +36,7 @@ func TestKill_Rollouts(t *testing.T) {
 	s := start(t, args...)
 	r.create(t, s)
 	s.kill()
-	for n := range max(1, *kills/killsPerRolloutKill) {
+	for n := range max(8, *kills/killsPerRolloutKill) { // with fewer, perhaps no step is made
 		r.makeDue(t, openWritable(t, dir))
 		// Due rollouts are evaluated when a server starts, at about the time when it listens.
 		if n%2 == 0 {
@@ -67,7 +67,7 @@ func TestServers_Rollouts(t *testing.T) {
 	args := append([]string{"--database", db.url()}, r.args...)
 	servers := [2]*server{start(t, args...), start(t, args...)}
 	r.create(t, servers[0])
-	times := max(2, *kills/killsPerRolloutKill)
+	times := max(4, *kills/killsPerRolloutKill) // the fourth stops the database
 	for n := range times {
 		r.makeDue(t, db.open(t))
 		dying := n % 2
