@@ -81,7 +81,7 @@ func names(lists ...[]string) string {
 // raceFlags are arguments of go test. SQLite is C translated to Go, which manages its own memory: the
 // detector finds no races there, and would take three times as long as for all other packages.
 var raceFlags = []string{
-	"-race", "-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
+	"-race", "-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false -c=1", "-gcflags=modernc.org/libc=-race=false -dwarf=false -c=1",
 }
 
 func runRace(r *stepRun) {
