@@ -236,7 +236,8 @@ func foreignPosition(t *testing.T, connect func() StreamBackend) {
 func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 	var mu sync.Mutex
 	partitions := [2]map[int]bool{{}, {}}
-	count := func() (first, second, both int) {
+	known := map[int]bool{} // partitions that somebody has read
+	count := func() (first, second, both, all int) {
 		mu.Lock()
 		defer mu.Unlock()
 		for n := range partitions[0] {
@@ -244,7 +245,7 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 				both++
 			}
 		}
-		return len(partitions[0]), len(partitions[1]), both
+		return len(partitions[0]), len(partitions[1]), both, len(known)
 	}
 	share := func(i int) (leave func()) {
 		s := connect()
@@ -254,7 +255,7 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 			defer close(ended)
 			if err := s.RunPartitions(ctx, func(ctx context.Context, n int) {
 				mu.Lock()
-				partitions[i][n] = true
+				partitions[i][n], known[n] = true, true
 				mu.Unlock()
 				<-ctx.Done()
 				mu.Lock()
@@ -266,28 +267,32 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 		}()
 		return func() { cancel(); <-ended; s.Close() }
 	}
-	wait := func(what string, is func(first, second, both int) bool) {
+	wait := func(what string, is func(first, second, both, all int) bool) {
 		t.Helper()
 		for end := time.Now().Add(time.Minute); !is(count()); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				first, second, both := count()
-				t.Fatalf("%s: %d and %d, %d of them twice", what, first, second, both)
+				first, second, both, all := count()
+				t.Fatalf("%s: %d and %d, %d of them twice, of %d", what, first, second, both, all)
 			}
 		}
 	}
 	leaveFirst := share(0)
 	defer func() { leaveFirst() }()
-	all := 0 // final after it was unchanged for a while
-	wait("one has all", func(first, _, _ int) bool { all = max(all, first); return first > 1 })
+	same, before := 0, 0 // the partitions are taken one after the other
+	wait("one has all", func(first, _, _, _ int) bool {
+		if same++; first != before {
+			same, before = 0, first
+		}
+		return first > 1 && same > 50
+	})
 	leaveSecond := share(1)
 	defer func() { leaveSecond() }()
-	wait("each has half", func(first, second, both int) bool {
-		all = max(all, first+second-both)
+	wait("each has half", func(first, second, both, all int) bool {
 		return first+second == all && both == 0 && first-second <= 1 && second-first <= 1
 	})
 	leaveFirst()
 	leaveFirst = func() {}
-	wait("the one that stays has all", func(first, second, _ int) bool { return first == 0 && second == all })
+	wait("the one that stays has all", func(first, second, _, all int) bool { return first == 0 && second == all })
 }
 
 func fullRejects(t *testing.T, connect func() StreamBackend) {

@@ -82,9 +82,12 @@ func TestChanges_BeforeTheStream(t *testing.T) {
 	} {
 		p.visit(c.path)
 		eventually(t, "the page "+c.path, func() bool { return js[bool](p, c.loaded+" ?? false") })
-		stream := <-held
 		s.api("PATCH", "/api/projects/1/feature_flags/1/", map[string]any{"name": c.name}, nil)
-		call(p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: stream})
+		for { // requests of the page before have ended, and cannot go on
+			if _, err := chromedp.Call(p.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: <-held}); err == nil {
+				break
+			}
+		}
 		eventually(t, "the change on the page "+c.path, func() bool { return js[bool](p, c.changed) })
 	}
 	call(p, fetch.Disable, cdp.Empty{})

@@ -51,6 +51,23 @@ func TestViews_BackForwardReload(t *testing.T) {
 	p.node("heading", "flag-0075")
 	p.waitAnnounced("Draft restored")
 	p.click("button", "Discard")
+
+	// A form that is left at once, within the half second that drafts wait for the next key.
+	js[any](p, `(async () => {
+		const field = [...document.querySelectorAll("main textarea, main input")].find(f => f.labels?.[0]?.innerText.startsWith("Description"));
+		field.value = "Typed and left";
+		field.dispatchEvent(new Event("input", {bubbles: true}));
+		history.back();
+		for (let leave; !leave; await new Promise(r => setTimeout(r))) {
+			leave = [...document.querySelectorAll("[role=alertdialog] button")].find(b => b.innerText === "Leave");
+			leave?.click();
+		}
+	})()`)
+	p.node("heading", "Flags")
+	js[any](p, "history.forward()")
+	p.node("heading", "flag-0075")
+	eventually(t, "the draft of the form that was left at once", func() bool { return p.value("Description") == "Typed and left" })
+	p.click("button", "Discard")
 	js[any](p, "history.back()")
 	eventually(t, "the list with the focus on the link", func() bool { return js[bool](p, "document.activeElement.innerText === 'flag-0075'") })
 	before := p.scrollAndFocus()

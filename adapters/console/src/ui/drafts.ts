@@ -13,32 +13,49 @@ export function loadDraft<T>(record: string): T | undefined {
   }
 }
 
+/** Timers of drafts that are not stored yet, by their names. */
+const timers = new Map<string, number>();
+
 export function deleteDraft(record: string): void {
-  sessionStorage.removeItem(name(record));
+  forget(name(record));
+}
+
+function forget(key: string): void {
+  clearTimeout(timers.get(key));
+  timers.delete(key);
+  sessionStorage.removeItem(key);
 }
 
 /** Stores the draft half a second after each change and when the page is left, while dirty returns true. */
 export function saveDraft(record: string, draft: () => unknown, dirty: () => boolean): void {
   const key = name(record); // fixed, since another person may sign in on the page
-  let timer = 0;
+  const person = session.peek()?.user.uuid;
   const write = () => {
-    timer = 0;
+    timers.delete(key);
     try {
       sessionStorage.setItem(key, JSON.stringify(draft()));
     } catch {
       // the storage is full; the page still has the draft
     }
   };
-  const onHide = () => timer && untracked(write);
+  const onHide = () => {
+    clearTimeout(timers.get(key));
+    if (timers.has(key)) untracked(write);
+  };
   addEventListener("pagehide", onHide);
   effect(() => {
     draft();
     const is = dirty();
     untracked(() => {
-      clearTimeout(timer);
-      timer = is ? setTimeout(write, 500) : 0;
-      if (!is) sessionStorage.removeItem(key);
+      if (!is) return forget(key);
+      clearTimeout(timers.get(key));
+      timers.set(key, setTimeout(write, 500));
     });
   });
-  onEnd(() => (clearTimeout(timer), removeEventListener("pagehide", onHide)));
+  onEnd(() => {
+    removeEventListener("pagehide", onHide);
+    if (session.peek()?.user.uuid === person) return onHide();
+    clearTimeout(timers.get(key)); // signing out has deleted the drafts
+    timers.delete(key);
+  });
 }
