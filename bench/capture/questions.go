@@ -52,7 +52,7 @@ var questions = []question{
 		`SELECT timestamp, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1`, 200 * time.Millisecond,
 	}, {
 		"a JSON property over all events", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":"duration_ms","type":"event","operator":"gt","value":800}]}],` + questionRange + `}`,
-		`SELECT timestamp, properties FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1`, 1500 * time.Millisecond,
+		`SELECT last_id, data FROM event_chunks WHERE first_id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1`, 1500 * time.Millisecond,
 	}, {
 		"a funnel of three steps in 14 days", `{"kind":"FunnelsQuery","series":[` + node(names[1]) + `},` + node(names[0]) + `},` + node(names[4]) + `}],` + questionRange + `}`,
 		`SELECT id, timestamp, event, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND project_id = 1 AND event IN ('item viewed', 'order placed', 'invoice sent')`, 800 * time.Millisecond,

@@ -29,15 +29,15 @@ func TestAudit_FindsDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const rest = `project_id, event, distinct_id, properties, elements_chain, timestamp, created_at,
-		person_uuid, person_created_at, person_state, person_mode, historical`
+	const rest = `project_id, event, distinct_id, timestamp, created_at, person_uuid, person_created_at, person_mode, historical`
 	const again = `INSERT INTO events (id, ` + rest + `, uuid) SELECT id + 1000000, ` + rest + `, `
 	tests := map[string]string{
 		"an event is lost":          `DELETE FROM events WHERE id = (SELECT MAX(id) FROM events)`,
 		"an event is there twice":   again + `uuid FROM events WHERE id = 1`,
 		"events change places":      `UPDATE events SET id = CASE id % 2 WHEN 1 THEN -(id + 1) ELSE -(id - 1) END; UPDATE events SET id = -id`,
 		"a key is lost":             `DELETE FROM event_keys WHERE id = (SELECT MAX(id) FROM event_keys)`,
-		"a state is lost":           `DELETE FROM person_states WHERE event_id = (SELECT MAX(person_state) FROM events)`,
+		"a chunk is lost":           `DELETE FROM event_chunks WHERE first_id = (SELECT MAX(first_id) FROM event_chunks)`,
+		"a chunk is damaged":        `UPDATE event_chunks SET data = zeroblob(1) || substr(data, 2)`,
 		"an event is another's":     `UPDATE events SET person_uuid = zeroblob(16) WHERE id = 1`,
 		"a property is lost":        `UPDATE persons SET properties = '{}' WHERE id = (SELECT MAX(id) FROM persons)`,
 		"nobody is identified":      `UPDATE persons SET is_identified = 0`,

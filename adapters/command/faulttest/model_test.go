@@ -84,7 +84,9 @@ func (m *model) apply(e *storedEvent) (attribution, error) {
 		m.groupIdentify(e, props)
 	}
 	if e.Name == "$feature_flag_called" {
-		m.calls[[2]string{props["$feature_flag"].(string), props["$feature_flag_response"].(string)}]++
+		flag, _ := props["$feature_flag"].(string)
+		value, _ := props["$feature_flag_response"].(string)
+		m.calls[[2]string{flag, value}]++
 	}
 	if personless {
 		return m.attributePersonless(e), nil
@@ -215,7 +217,8 @@ func (m *model) groupType(name string) int {
 
 // groupIdentify implements §11.3.
 func (m *model) groupIdentify(e *storedEvent, props map[string]any) {
-	name, key := props["$group_type"].(string), props["$group_key"].(string)
+	name, _ := props["$group_type"].(string)
+	key, _ := props["$group_key"].(string)
 	number := m.groupType(name)
 	if number < 0 {
 		return

@@ -16,6 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // projectID is the project of the definitions.
@@ -105,19 +108,16 @@ func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
 // readEvents replays the new events.
 func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 	t.Helper()
-	var e storedEvent
-	var uuid, person []byte
-	var timestamp, created, mode int64
-	rows(t, tx, `SELECT id, uuid, event, distinct_id, properties, timestamp, person_uuid, person_created_at,
-		COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = person_state), '{}'), person_mode
-		FROM events WHERE id > $1 AND project_id = $2 ORDER BY id`, []any{a.last, projectID},
-		[]any{&e.ID, &uuid, &e.Name, &e.DistinctID, &e.Properties, &timestamp, &person, &created, &e.Person.Properties, &mode},
-		func() {
-			e.UUID, e.Person.UUID = [16]byte(uuid), uuidText([16]byte(person))
-			e.Timestamp, e.Person.CreatedAt = micros(timestamp), micros(created)
-			e.Person.Mode = [...]string{"full", "propertyless", "force_upgrade"}[mode]
-			a.addEvent(&e)
-		})
+	err := sqlstore.EachEvent(context.Background(), tx, projectID, a.last, func(r *capture.Record) error {
+		e := storedEvent{ID: r.ID, UUID: r.UUID, Name: r.Name, DistinctID: r.DistinctID, Properties: r.Properties, Timestamp: r.Timestamp}
+		e.Person.UUID, e.Person.CreatedAt, e.Person.Properties = uuidText(r.PersonID), r.PersonCreatedAt, r.PersonProperties
+		e.Person.Mode = [...]string{"full", "propertyless", "force_upgrade"}[r.PersonMode]
+		a.addEvent(&e)
+		return nil
+	})
+	if err != nil {
+		a.problem("reading events: %v", err)
+	}
 }
 
 // addEvent processes the next stored event.

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/capture"
 )
 
 // Results of the functions that copy and examine databases.
@@ -56,4 +59,10 @@ func Move(ctx context.Context, from, to string, progress func(what string, done,
 // contents of this product's tables are examined.
 func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	return copies.Examine(ctx, url, quick)
+}
+
+// EachEvent calls visit for all events of a project with after < id, in their order. q may be a
+// database or a transaction with the newest schema, and it is only read.
+func EachEvent(ctx context.Context, q database.Querier, projectID, after int64, visit func(*capture.Record) error) error {
+	return events.EachEvent(ctx, q, projectID, after, visit)
 }

@@ -12,9 +12,6 @@ import (
 // after the commit.
 func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
 	found, events, err = t.store.erasePerson(&t.Tx, projectID, uuid, withEvents)
-	if err == nil && found && withEvents {
-		err = t.Count(projectID, database.CounterErasures, 1)
-	}
 	if err == nil && found {
 		err = t.Count(projectID, database.CounterRewritten, 1)
 	}
@@ -22,7 +19,7 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 		return false, 0, fmt.Errorf("erasing a person: %w", err)
 	}
 	if found {
-		t.store.states.Purge() // the same person may be imported later
+		t.hasErased = true
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
 	return found, events, nil
@@ -32,15 +29,12 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error) {
 	events, err := t.store.events.EraseEventsOf(&t.Tx, projectID, uuid)
 	if err == nil {
-		err = t.Count(projectID, database.CounterErasures, 1)
-	}
-	if err == nil {
 		err = t.Count(projectID, database.CounterRewritten, 1)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("erasing events: %w", err)
 	}
-	t.store.states.Purge() // the states point to properties in the erased events
+	t.hasErased = true
 	return events, nil
 }
 

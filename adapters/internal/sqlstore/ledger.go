@@ -27,13 +27,11 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	// succeeded. Therefore cached entries are dropped in any case.
 	t.invalidateCache()
 	if err == nil {
-		// Only now: an event of a transaction that was rolled back has no state that
-		// events could refer to.
-		for key, id := range t.states {
-			t.store.states.Add(key, id)
-		}
 		t.store.rewrites.add(t.rewrites)
 		t.notifyChanged()
+		if t.hasErased {
+			s.db.EmptyLog()
+		}
 		s.events.Committed(t.firstID-1, t.lastID, t.saved)
 	} else if t.lastID > 0 {
 		s.events.ForgetPending()
@@ -53,10 +51,9 @@ type ledgerTx struct {
 	// claimed are the ids of the new events, in order, until saveEvents stores them.
 	claimed []int64
 	// saved are the changes whose cache entries must be dropped.
-	saved  []*capture.Changes
-	states map[stateKey]int64 // new states, added to the cache after the commit
-	// erasures caches readErasures, by project.
-	erasures map[int64]int64
+	saved []*capture.Changes
+	// hasErased is true if a person or events were erased.
+	hasErased bool
 	// moved are the projects in which a distinct id was assigned to another person.
 	moved map[int64]bool
 	// rewrites are added to those of the store after the commit.

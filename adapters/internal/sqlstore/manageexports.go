@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
@@ -119,8 +120,8 @@ type exportReader struct {
 	store   *Store
 	project int64
 	span    *batchexports.Span
-	columns string
 	visit   func(*batchexports.Event) error
+	long    events.LongReader
 	// page is reusable memory.
 	page []batchexports.Event
 }
@@ -130,11 +131,6 @@ type exportReader struct {
 // all rows, also those of other times.
 func (s exportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
 	r := &exportReader{store: s.Store, project: projectID, span: &span, visit: visit}
-	person := `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`
-	if span.Light {
-		person = `'{}'`
-	}
-	r.columns = `e.id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at, e.person_uuid, ` + person
 	from, to := r.times()
 	ranges, err := s.Store.events.Ranges(ctx, projectID, span.After, span.UpTo, from, to)
 	if err != nil {
@@ -142,13 +138,13 @@ func (s exportStore) Events(ctx context.Context, projectID int64, span batchexpo
 	}
 	for _, ids := range ranges {
 		for after := ids[0] - 1; after < ids[1]; {
-			last, err := r.read(ctx, ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
+			last, err := r.read(ctx, ids[1], ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
 				ORDER BY e.id`, after, ids[1], projectID, from, to)
 			if err != nil {
 				return err
 			}
-			if after = ids[1]; last != nil {
-				after = last.ID
+			if after = ids[1]; last > 0 {
+				after = last
 			}
 		}
 	}
@@ -167,25 +163,40 @@ func (r *exportReader) times() (from, to int64) {
 	return from, to
 }
 
-// read visits the first page of a query and returns its last event, or nil if the query
-// has no further rows.
-func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
-	page, full, err := exportPage(ctx, r.store.db.Read, r.page[:0], scanExportEvent, `SELECT `+r.columns+from, args...)
+// read visits the first page of a query for events up to an id and returns the id of its last
+// event, or 0 if the query has no further rows.
+func (r *exportReader) read(ctx context.Context, upTo int64, from string, args ...any) (last int64, err error) {
+	page, full, err := exportPage(ctx, r.store.db.Read, r.page[:0], scanExportEvent,
+		`SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp, e.created_at, e.person_uuid`+from, args...)
 	if r.page = page; err != nil {
-		return nil, r.store.db.ReadError("events", err)
+		return 0, r.store.db.ReadError("events", err)
 	}
-	for i := range r.page {
-		if !r.span.Contains(&r.page[i]) {
+	for i := range page {
+		e := &page[i]
+		if !r.span.Contains(e) {
 			continue
 		}
-		if err := r.visit(&r.page[i]); err != nil {
-			return nil, err
+		c, ok, err := r.long.Read(ctx, r.store.db.Read, r.project, e.ID, upTo)
+		if err != nil {
+			return 0, r.store.db.ReadError("events", err)
+		}
+		if !ok { // it was erased meanwhile
+			continue
+		}
+		c = c.Clone() // destinations keep many events, of which some may be excluded
+		e.Properties, e.ElementsChain = c.Properties, c.Elements
+		if e.PersonProperties = "{}"; !r.span.Light {
+			e.PersonProperties = c.Person
+		}
+		err = r.visit(e)
+		if *e = (batchexports.Event{ID: e.ID}); err != nil { // the memory of the page is bounded
+			return 0, err
 		}
 	}
-	if !full {
-		return nil, nil
+	if full {
+		last = page[len(page)-1].ID
 	}
-	return &r.page[len(r.page)-1], nil
+	return last, nil
 }
 
 // exportPage appends rows to a page until it has exportRows rows or exportBytes bytes,
@@ -211,10 +222,10 @@ func exportPage[T any](ctx context.Context, db database.Querier, page []T, scan 
 	return page, full, err
 }
 
-// scanExportEvent reads an event and returns the size of its long columns.
+// scanExportEvent reads the row of an event and returns its size.
 func scanExportEvent(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
 	var event, owner capture.UUID
-	err = rows.Scan(&e.ID, database.ScanUUID(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt), database.ScanUUID(&owner), &e.PersonProperties)
+	err = rows.Scan(&e.ID, database.ScanUUID(&event), &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt), database.ScanUUID(&owner))
 	e.UUID, e.PersonID = event.String(), owner.String()
-	return len(e.Properties) + len(e.PersonProperties) + len(e.ElementsChain), err
+	return len(e.Name) + len(e.DistinctID), err
 }

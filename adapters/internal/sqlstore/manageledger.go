@@ -2,11 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
@@ -46,26 +45,30 @@ func (s managementStore) eventsAfter(ctx context.Context, name string, after int
 // followBytes, and then all is false. Events that were erased in the meantime are
 // skipped.
 func (s managementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
+	var long events.LongReader
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
-		err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) error {
-			var e errortracking.LoggedEvent
-			if err := rows.Scan(&e.Position, &e.Project, database.ScanTime(&e.Timestamp), &e.Properties, &e.PersonProperties); err != nil {
-				return err
-			}
-			out = append(out, e)
-			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
-				return database.ErrPageFull
-			}
-			return nil
-		}, `SELECT e.id, e.project_id, e.timestamp, e.properties,
-			COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
-			FROM events e WHERE e.id IN (`+database.JoinNumbers(chunk, func(id int64) int64 { return id })+`) ORDER BY e.id`)
-		if errors.Is(err, database.ErrPageFull) {
-			return out, false, nil
-		}
+		found, err := database.List(ctx, s.db.Read, func(e *errortracking.LoggedEvent) []any {
+			return []any{&e.Position, &e.Project, database.ScanTime(&e.Timestamp)}
+		}, `SELECT id, project_id, timestamp FROM events WHERE id IN (`+database.JoinNumbers(chunk, func(id int64) int64 { return id })+`) ORDER BY id`)
 		if err != nil {
 			return nil, false, err
+		}
+		for i := range found {
+			e := &found[i]
+			c, ok, err := long.Read(ctx, s.db.Read, e.Project, e.Position, 0)
+			if err != nil {
+				return nil, false, err
+			}
+			if !ok {
+				continue
+			}
+			c = c.Clone()
+			e.Properties, e.PersonProperties = c.Properties, c.Person
+			out = append(out, *e)
+			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
+				return out, false, nil
+			}
 		}
 	}
 	return out, true, nil

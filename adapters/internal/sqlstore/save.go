@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -143,8 +144,8 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 	})
 }
 
-var insertEvents = database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
-	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
+var insertEvents = database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id,
+	timestamp, created_at, person_uuid, person_created_at, person_mode, historical)`, 11, "")
 
 // saveEvents stores the events with the ids that Claim assigned to their keys.
 func (t *ledgerTx) saveEvents(c *capture.Changes) error {
@@ -157,16 +158,15 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	for i := range c.Events {
 		c.Events[i].ID = t.claimed[i]
 	}
-	stateIDs, err := t.saveStates(c.Events)
-	if err != nil {
-		return err
-	}
-	err = t.Insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
+	err := t.Insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
 		e := &c.Events[i]
-		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, e.Properties, e.ElementsChain,
-			database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], database.Micros(e.PersonCreatedAt), stateIDs[i],
+		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID,
+			database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], database.Micros(e.PersonCreatedAt),
 			int(e.PersonMode), database.BoolToInt(e.Historical))
 	})
+	if err == nil {
+		err = events.SaveChunks(&t.Tx, c.Events)
+	}
 	if err != nil {
 		return err
 	}

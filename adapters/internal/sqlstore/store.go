@@ -53,7 +53,6 @@ type Store struct {
 	now      func() time.Time
 	people   *people.Cache
 	changed  func(projectID int64)
-	states   *states
 	rewrites rewrites
 	events   *events.Log
 
@@ -104,7 +103,7 @@ func newStore(db *database.DB, c Config) *Store {
 	persons, log := people.New(db, c.Now, cache), events.NewLog(db)
 	return &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
-		db: db, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, states: newStates(), events: log,
+		db: db, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
 		name: serverName(), managing: make(chan struct{}, 1),
 	}
 }
@@ -121,7 +120,7 @@ func IsUnreachable(err error) bool { return database.IsUnreachable(err) }
 // start prepares an open database: it migrates the schema, refuses a database that is
 // the incomplete target of a move, and initializes the ledger.
 func (s *Store) start(ctx context.Context) error {
-	if err := s.db.Migrate(ctx, s.logger); err != nil {
+	if err := events.Migrate(ctx, s.db, s.logger); err != nil {
 		return err
 	}
 	if err := copies.CheckNotMoving(ctx, s.db); err != nil {

@@ -115,7 +115,9 @@ func (c *CopyResult) check(ctx context.Context, path string) error {
 	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM events`).Scan(&c.Events); err != nil {
 		return fmt.Errorf("checking %s: %w", path, err)
 	}
-	return nil
+	rest, _, err := countOlder(ctx, db, func(table string) (bool, error) { return hasTable(ctx, db, true, table) })
+	c.Events += rest
+	return database.WrapError("checking "+path, err)
 }
 
 // integrity runs one of SQLite's integrity pragmas and returns the faults that it

@@ -122,15 +122,7 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examination, e
 // readCounts reads the fields that exist for both kinds of databases. The schema may be
 // older or newer than that of this binary, so the existence of tables is checked first.
 func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, quick bool) error {
-	existsQuery := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
-	if !singleWriter {
-		existsQuery = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
-	}
-	has := func(table string) (bool, error) {
-		var n int
-		err := db.QueryRowContext(ctx, existsQuery, table).Scan(&n)
-		return n > 0, err
-	}
+	has := func(table string) (bool, error) { return hasTable(ctx, db, singleWriter, table) }
 	if ok, err := has("goose_db_version"); err != nil || !ok {
 		return errors.Join(err, ErrNoDatabase)
 	}
@@ -156,16 +148,46 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 	}
 	e.MigratedBy = database.MigratedBy(ctx, db)
 	e.NewerSchema = database.CheckSchema(e.Schema, e.MigratedBy)
-	if ok, err := has("event_hashes"); err != nil || ok && !quick {
-		if err == nil {
-			e.Faults, err = events.CheckBlocks(ctx, db, 10)
-		}
-		if err != nil {
-			return err
-		}
+	if err := e.examineEvents(ctx, db, has, quick); err != nil {
+		return err
 	}
 	if ok, err := has("moving"); err != nil || !ok {
 		return err
 	}
 	return db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM moving`).Scan(&e.Moving)
+}
+
+// examineEvents checks the blocks and chunks of events, unless quick is true or they are being
+// converted from an earlier schema. Then it adds the number of events that are not converted yet.
+func (e *Examination) examineEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error), quick bool) error {
+	rest, isConverting, err := countOlder(ctx, db, has)
+	if e.Events += rest; err != nil || isConverting {
+		return err
+	}
+	hasChunks, err := has("event_chunks")
+	if err == nil && hasChunks && !quick {
+		e.Faults, err = events.CheckBlocks(ctx, db, 10)
+	}
+	return err
+}
+
+// countOlder returns the number of events that are not converted yet from an earlier schema, and
+// whether there may be such events.
+func countOlder(ctx context.Context, db *sql.DB, has func(string) (bool, error)) (n int64, isConverting bool, err error) {
+	if isConverting, err = has("event_rows"); err != nil || !isConverting {
+		return 0, false, err
+	}
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_rows WHERE id > (SELECT id FROM places WHERE name = $1)`, database.PositionRows).Scan(&n)
+	return n, true, err
+}
+
+// hasTable reports whether a table exists.
+func hasTable(ctx context.Context, db *sql.DB, singleWriter bool, table string) (bool, error) {
+	text := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
+	if !singleWriter {
+		text = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
+	}
+	var n int
+	err := db.QueryRowContext(ctx, text, table).Scan(&n)
+	return n > 0, err
 }

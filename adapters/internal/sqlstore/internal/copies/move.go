@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 )
 
 // The bounds of a batch of a move, which is one transaction: its number of rows and its
@@ -127,7 +128,7 @@ func openForMove(ctx context.Context, address string) (*endpoint, error) {
 	logger := slog.New(slog.DiscardHandler)
 	db.Start(logger)
 	s := &endpoint{db}
-	if err = db.Migrate(ctx, logger); err != nil {
+	if err = events.Migrate(ctx, db, logger); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", db.DisplayURL, db.Dialect.Explain(err)), s.Close())
 	}
 	return s, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type checkpointer struct {
 	logger    *slog.Logger
 	wake      chan struct{}
 	running   *Background
+	empty     atomic.Bool // Empty was called and the log was not empty since
 }
 
 // startCheckpointer starts a checkpointer on db, the connection for checkpoints.
@@ -47,6 +49,15 @@ func (c *checkpointer) WakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Empty requests that the log is emptied as soon as no reader needs it, because erased data is still
+// in it. It does not block, and has no effect on a nil checkpointer.
+func (c *checkpointer) Empty() {
+	if c != nil {
+		c.empty.Store(true)
+		c.WakeUp()
 	}
 }
 
@@ -79,6 +90,12 @@ func (c *checkpointer) run(ctx context.Context) {
 		if err == nil && pages >= longLog {
 			_, err = checkpoint(ctx, c.write)
 		}
+		if err == nil && c.empty.Swap(false) {
+			var isEmpty bool
+			if isEmpty, err = truncate(ctx, c.db); !isEmpty {
+				c.Empty() // again after the pause
+			}
+		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			// No data is lost: the pages stay in the log, and the commits report errors
 			// of the disk.
@@ -93,4 +110,14 @@ func checkpoint(ctx context.Context, db *sql.DB) (pages int, err error) {
 	var busy, moved int
 	err = db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &pages, &moved)
 	return pages, err
+}
+
+// truncate empties the log, unless another connection uses it: commits must not wait for a reader.
+func truncate(ctx context.Context, db *sql.DB) (isEmpty bool, err error) {
+	if _, err := db.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		return false, err
+	}
+	var busy, pages, moved int
+	err = db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
+	return err == nil && busy == 0, err
 }

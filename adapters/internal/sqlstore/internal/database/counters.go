@@ -6,7 +6,6 @@ import "database/sql"
 const (
 	CounterPersons   = "persons"
 	CounterFlagCalls = "flag_calls"
-	CounterErasures  = "erasures"    // erasures of events
 	CounterEvents    = "events"      // events ever recorded
 	CounterRewritten = "rewritten"   // changes of stored data that make cached answers of queries wrong
 	CounterSeen      = "seen_names_" // followed by the number of the kind
@@ -18,6 +17,9 @@ const (
 const (
 	PositionEventID = "event_id"
 	PositionIndexed = "event_index"
+	// PositionRows is the id up to which the events of a store of an earlier schema were
+	// converted. It has no row if there are no such events.
+	PositionRows = "event_rows"
 )
 
 // Count adds n to a counter of a project.

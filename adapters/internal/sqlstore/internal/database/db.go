@@ -60,6 +60,9 @@ func (db *DB) Close() error {
 	return errors.Join(err, db.Write.Close(), db.Unlock())
 }
 
+// EmptyLog removes deleted data from SQLite's write-ahead log, soon and in the background.
+func (db *DB) EmptyLog() { db.Checkpoints.Empty() }
+
 // dropIdleConnections closes all unused connections. After a failover they may lead to
 // a server that no longer exists, and each of them would delay one caller until the
 // connection fails.

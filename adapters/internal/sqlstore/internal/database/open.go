@@ -49,10 +49,11 @@ const (
 )
 
 // sqlitePragmas are the pragmas of every connection. The checkpointer runs the
-// checkpoints; a commit runs one itself only if the checkpointer falls behind.
+// checkpoints; a commit runs one itself only if the checkpointer falls behind. Deleted data is
+// overwritten with zeros, because it may be the data of a person who was erased.
 var sqlitePragmas = []string{
 	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)",
-	"temp_store(MEMORY)", fmt.Sprintf("wal_autocheckpoint(%d)", longestLog), "journal_size_limit(67108864)",
+	"temp_store(MEMORY)", "secure_delete(1)", fmt.Sprintf("wal_autocheckpoint(%d)", longestLog), "journal_size_limit(67108864)",
 }
 
 // openSQLite opens a SQLite file, which it creates and locks, or a database in memory.

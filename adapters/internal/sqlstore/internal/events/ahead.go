@@ -52,7 +52,7 @@ func (a *readAhead) run(ctx context.Context) error {
 		close(a.stopped)
 		a.workers.Wait()
 	}()
-	mine := &columnBuffer{}
+	mine := newColumnBuffer()
 	for {
 		// Results of the worker first, so that its buffers are free again.
 		if err := a.deliverReady(ctx, false); err != nil {
@@ -130,7 +130,7 @@ func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, fre
 			err = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	e := &columnBuffer{}
+	e := newColumnBuffer()
 	for a.spare() {
 		u, ok := a.claim()
 		if !ok {
@@ -139,8 +139,8 @@ func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, fre
 		err := a.read(ctx, u, e, func(e *columnBuffer) error {
 			select {
 			case next := <-free:
-				// Hand over the filled memory, and continue with the empty memory.
-				*next, *e = *e, *next
+				// Hand over the events, and continue with the empty memory.
+				e.swap(next)
 				filled <- readResult{e: next}
 				return nil
 			case <-a.stopped:

@@ -199,8 +199,8 @@ func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, er
 	return insertBlock(t, project, level, &w)
 }
 
-// CheckBlocks decodes all blocks and counts their events. It returns descriptions of the
-// damage, at most limit.
+// CheckBlocks decodes all blocks and chunks and compares their events with the rows. It
+// returns descriptions of the damage, at most limit.
 func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []string, err error) {
 	var c block.Columns
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
@@ -236,5 +236,8 @@ func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []s
 	if err == nil && rows != inBlocks {
 		faults = append(faults, fmt.Sprintf("%d events are in blocks, which should have %d", inBlocks, rows))
 	}
-	return faults, err
+	if err != nil || len(faults) > 0 {
+		return faults, err
+	}
+	return checkChunks(ctx, q, limit)
 }

@@ -27,9 +27,24 @@ type columnBuffer struct {
 
 	bytes int // total length of the strings
 
-	// Reusable memory.
+	*scratch
+}
+
+// scratch is the reusable memory of a goroutine that reads events. It stays with the goroutine when
+// a buffer that was filled is handed over.
+type scratch struct {
 	block block.Columns
 	keep  []int32
+	long  LongReader
+}
+
+// newColumnBuffer returns an empty buffer for reading.
+func newColumnBuffer() *columnBuffer { return &columnBuffer{scratch: &scratch{}} }
+
+// swap exchanges the events of two buffers.
+func (e *columnBuffer) swap(other *columnBuffer) {
+	*e, *other = *other, *e
+	e.scratch, other.scratch = other.scratch, e.scratch
 }
 
 // reset empties all columns and keeps their memory.
@@ -118,7 +133,7 @@ func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, dri
 // alwaysRead marks the column that is read by every scan.
 const alwaysRead = ^port.Columns(0)
 
-// scanColumns are all columns.
+// scanColumns are the columns of rows. The remaining columns are in chunks.
 var scanColumns = []scanColumn{
 	{port.IDs, "e.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
 	{alwaysRead, "e.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
@@ -131,10 +146,6 @@ var scanColumns = []scanColumn{
 		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
 		return nil
 	}},
-	{port.Elements, "e.elements_chain", textColumn(func(e *columnBuffer) *[]string { return &e.elements })},
-	{port.Properties, "e.properties", textColumn(func(e *columnBuffer) *[]string { return &e.properties })},
-	{port.PersonProperties, `COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')`,
-		textColumn(func(e *columnBuffer) *[]string { return &e.personProperty })},
 }
 
 // columnTexts returns the SQL expressions for the requested columns of a row, and the

@@ -48,7 +48,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 		if err != nil || len(rest) == 0 {
 			return events, err
 		}
-		if err := eraseWithStates(t, rest); err != nil {
+		if err := eraseEvents(t, projectID, rest); err != nil {
 			return events, err
 		}
 		events += int64(len(rest))
@@ -74,25 +74,23 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, erased); err != nil {
 		return 0, err
 	}
-	return int64(len(found)), eraseWithStates(t, found)
+	return int64(len(found)), eraseEvents(t, b.project, found)
 }
 
-// eraseWithStates erases events and the properties of persons that were stored first with
-// them, which belong to the person too.
-func eraseWithStates(t *database.Tx, events []erasedEvent) error {
-	if err := eraseEvents(t, events); err != nil {
+// eraseEvents deletes the chunks' parts, the rows and the duplicate keys of events of a project.
+func eraseEvents(t *database.Tx, project int64, events []erasedEvent) error {
+	ids := make(map[int64]bool, len(events))
+	for i := range events {
+		ids[events[i].id] = true
+	}
+	if err := eraseFromChunks(t, project, ids); err != nil {
 		return err
 	}
-	for i := range events {
-		if _, err := t.Exec(`DELETE FROM person_states WHERE event_id = $1`, events[i].id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return deleteRows(t, events)
 }
 
-// eraseEvents deletes the rows and the duplicate keys of events.
-func eraseEvents(t *database.Tx, events []erasedEvent) error {
+// deleteRows deletes the rows and the duplicate keys of events.
+func deleteRows(t *database.Tx, events []erasedEvent) error {
 	var key, scratch []byte
 	for i := range events {
 		key, scratch = AppendKey(key[:0], scratch, &events[i].key)

@@ -87,11 +87,11 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 	return database.WrapError("blocks of events", err)
 }
 
-// shortColumns are the columns of events that blocks have.
-const shortColumns = `project_id, id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical`
+// shortColumns are the columns of events that blocks have, without the id.
+const shortColumns = `project_id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical`
 
 // buildBlocks builds the blocks of the events with after < id <= upTo, one for each of
-// their projects, from pending events if possible.
+// their projects, from pending events if possible, and merges their small chunks.
 func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
 	writers := map[int64]*block.Writer{}
 	add := func(project int64, e *block.Event) {
@@ -109,6 +109,9 @@ func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
 	}
 	for _, project := range slices.Sorted(maps.Keys(writers)) {
 		if err := insertBlock(t, project, 0, writers[project]); err != nil {
+			return err
+		}
+		if err := mergeChunks(t, project, after, upTo); err != nil {
 			return err
 		}
 	}
@@ -132,7 +135,7 @@ func (l *Log) readShortColumns(t *database.Tx, after, upTo int64, add func(proje
 		var e block.Event
 		var project int64
 		var uuid, person sql.RawBytes
-		err := rows.Scan(&project, &e.ID, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, &uuid, &person, &e.PersonCreated, &e.Mode, &e.Historical)
+		err := rows.Scan(&e.ID, &project, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, &uuid, &person, &e.PersonCreated, &e.Mode, &e.Historical)
 		if err == nil {
 			e.UUID, err = database.UUIDOf(uuid)
 		}
@@ -143,7 +146,7 @@ func (l *Log) readShortColumns(t *database.Tx, after, upTo int64, add func(proje
 			add(project, &e)
 		}
 		return err
-	}, `SELECT `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
+	}, `SELECT id, `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
 }
 
 // LastIndexedID returns the id up to which events are in blocks; later events must be

@@ -14,19 +14,6 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// eventColumns are the columns for eventFields. The person's properties are stored with
-// the first event that has them (see states.go in sqlstore).
-const eventColumns = `e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at,
-	e.person_uuid, e.person_created_at, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}'), e.person_mode, e.historical`
-
-// eventFields returns the destinations of eventColumns.
-func eventFields(r *capture.Record) []any {
-	return []any{
-		&r.ID, &r.ProjectID, database.ScanUUID(&r.UUID), &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, database.ScanTime(&r.Timestamp), database.ScanTime(&r.CreatedAt),
-		database.ScanUUID(&r.PersonID), database.ScanTime(&r.PersonCreatedAt), &r.PersonProperties, &r.PersonMode, &r.Historical,
-	}
-}
-
 // eventPosition is the sort key of an event in a page. The timestamp is in
 // microseconds.
 type eventPosition struct{ timestamp, id int64 }
@@ -216,11 +203,11 @@ func (p *eventPage) scan(ctx context.Context) (err error) {
 	return err
 }
 
-// readEvents reads the rows of the positions, in their order.
+// readEvents reads the events of the positions, in their order.
 func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []eventPosition) ([]capture.Record, error) {
 	byID := make(map[int64]capture.Record, len(positions))
 	for chunk := range slices.Chunk(positions, 200) {
-		found, err := database.List(ctx, s.db.Read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.project_id = $1
+		found, err := readRecords(ctx, s.db.Read, `events e WHERE e.project_id = $1
 			AND e.id IN (`+database.JoinNumbers(chunk, func(p eventPosition) int64 { return p.id })+`)`, projectID)
 		if err != nil {
 			return nil, err
@@ -243,7 +230,7 @@ func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []ev
 // returned, or nil if there is none.
 func (s *Reader) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
 	low, high := keyBounds(id)
-	found, err := database.List(ctx, s.db.Read, eventFields, `SELECT `+eventColumns+` FROM event_keys k JOIN events e ON e.id = k.id
+	found, err := readRecords(ctx, s.db.Read, `event_keys k JOIN events e ON e.id = k.id
 		WHERE k.key >= $1 AND k.key <= $2 AND e.project_id = $3 AND e.uuid = $4
 		ORDER BY e.timestamp DESC, e.id DESC LIMIT 1`, low, high, projectID, id[:])
 	return database.FirstOrNil(found), s.db.ReadError("an event", err)
@@ -266,8 +253,7 @@ func (s *Reader) ledgerAfter(ctx context.Context, projectID, after int64, limit 
 		return nil, err
 	}
 	read := func(after, upTo int64) error {
-		found, err := database.List(ctx, s.db.Read, eventFields, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`,
-			after, upTo, projectID, limit-len(out))
+		found, err := readRange(ctx, s.db.Read, projectID, after, upTo, limit-len(out))
 		out = append(out, found...)
 		return err
 	}
@@ -290,4 +276,30 @@ func (s *Reader) ledgerAfter(ctx context.Context, projectID, after int64, limit 
 		err = read(max(after, mark), math.MaxInt64)
 	}
 	return out, err
+}
+
+// readRange reads the first events of a project with after < id <= upTo, in their order.
+func readRange(ctx context.Context, q database.Querier, project, after, upTo int64, limit int) ([]capture.Record, error) {
+	return readRecords(ctx, q, `events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`, after, upTo, project, limit)
+}
+
+// EachEvent calls visit for all events of a project with after < id, in their order. q may be a
+// transaction.
+func EachEvent(ctx context.Context, q database.Querier, project, after int64, visit func(*capture.Record) error) error {
+	const page = 500
+	for {
+		found, err := readRange(ctx, q, project, after, math.MaxInt64, page)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if err := visit(&found[i]); err != nil {
+				return err
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		after = found[len(found)-1].ID
+	}
 }

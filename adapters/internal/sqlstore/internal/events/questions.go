@@ -76,7 +76,7 @@ func (r *insightReader) Count(ctx context.Context, s port.Scan) (int64, error) {
 	}
 	step := max(len(blocks)/sampledBlocks, 1)
 	var n, sampled int64
-	e := &columnBuffer{}
+	e := newColumnBuffer()
 	for i := 0; i < len(blocks); i += step {
 		u := &unitScan{insightScan: p, unit: blocks[i].unit, e: e}
 		err := u.eachBlock(ctx, func(keep []int32) error {
@@ -120,7 +120,7 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 		return 0, false, err
 	}
 	slices.SortFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.firstTime, b.firstTime) })
-	e := &columnBuffer{}
+	e := newColumnBuffer()
 	for _, b := range blocks {
 		if b.firstTime >= best {
 			break

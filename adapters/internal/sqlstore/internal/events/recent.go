@@ -2,8 +2,6 @@ package events
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -25,21 +23,23 @@ func (s *Reader) recent(ctx context.Context, projectID, after int64, limit int) 
 		out.Position = max(out.Position, after)
 		return out, err
 	}
+	found, err := database.List(ctx, s.db.Read, shortInto, `SELECT `+shortFields+` FROM events e
+		WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id DESC LIMIT $4`, after, out.Position, projectID, limit)
+	var r LongReader
 	size := 0
-	err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) error {
-		var r capture.Record
-		if err := rows.Scan(eventFields(&r)...); err != nil {
-			return err
+	for i := 0; i < len(found) && err == nil; i++ {
+		e := &found[i]
+		if err = r.fill(ctx, s.db.Read, e, 0); err != nil || e.ID == 0 {
+			continue
 		}
-		size += len(r.Properties) + len(r.PersonProperties)
+		size += len(e.Properties) + len(e.PersonProperties)
 		// The first event is returned whatever its size.
 		if len(out.Events) > 0 && size > capture.RecentBytes {
-			return database.ErrPageFull
+			break
 		}
-		out.Events = append(out.Events, r)
-		return nil
-	}, `SELECT `+eventColumns+` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id DESC LIMIT $4`, after, out.Position, projectID, limit)
-	if err != nil && !errors.Is(err, database.ErrPageFull) || len(out.Events) == 0 {
+		out.Events = append(out.Events, *e)
+	}
+	if err != nil || len(out.Events) == 0 {
 		return out, err
 	}
 	// Oldest first, and count the events that were left out.

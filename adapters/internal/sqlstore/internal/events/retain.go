@@ -95,19 +95,14 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 			return 0, err
 		}
 	}
-	ids := make(map[int64]bool, len(old))
+	ids, last := make(map[int64]bool, len(old)), old[len(old)-1].id
 	for i := range old {
 		ids[old[i].id] = true
 	}
-	if err := l.deleteFromBlocks(&t, projects, old[len(old)-1].id, ids); err != nil {
+	if err := l.deleteFromBlocks(&t, projects, last, ids); err != nil {
 		return 0, err
 	}
-	if err := eraseEvents(&t, old); err != nil {
-		return 0, err
-	}
-	// Later events refer only to states within StateReach, so older states are unused.
-	last := old[len(old)-1].id
-	if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id <= $1`, last-StateReach); err != nil {
+	if err := deleteRows(&t, old); err != nil {
 		return 0, err
 	}
 	// Exports read changes of persons by the same ids as events: old ones are not needed.
@@ -118,7 +113,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 }
 
 // deleteFromBlocks deletes events, none of which has a greater id than last, from the
-// blocks of their projects.
+// blocks and the chunks of their projects.
 func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids map[int64]bool) error {
 	for _, project := range projects {
 		search := anyTime(project, 0, last)
@@ -131,11 +126,9 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 				return err
 			}
 		}
+		if err := deleteFromChunks(t, project, last, ids); err != nil {
+			return err
+		}
 	}
 	return nil
 }
-
-// StateReach is the maximum distance, in ids, between an event and the state that
-// it refers to. For later events the state is stored another time, so that old
-// events can be deleted together with their states.
-const StateReach = 1 << 18

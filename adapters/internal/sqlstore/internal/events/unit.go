@@ -1,9 +1,11 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,7 +25,7 @@ type unitScan struct {
 }
 
 const (
-	// longColumns are the columns that only rows of events have.
+	// longColumns are the columns that only chunks have.
 	longColumns = port.Properties | port.PersonProperties | port.Elements
 	// peopleColumns and originColumns are the columns in the strings people and origins of
 	// a block.
@@ -31,27 +33,17 @@ const (
 	originColumns = port.UUIDs | port.CreatedAt | port.Modes
 )
 
-// run reads the unit from its block, or from rows if it has no block. If long columns are
-// requested, the block selects the rows to read: one by one, unless most rows of the
-// range match.
+// run reads the unit from its block, or from rows if it has no block. Long columns are in chunks.
 func (u *unitScan) run(ctx context.Context) error {
 	if u.first > u.mark {
-		return u.readRange(ctx, u.first, u.last)
+		return u.readRows(ctx)
 	}
 	return u.eachBlock(ctx, func(keep []int32) error {
-		switch ids := u.e.block.IDs; {
-		case u.want&longColumns == 0:
-			u.fill(keep)
-			return u.flush()
-		case int64(len(keep)) < (u.last-u.first)/fewRows:
-			rows := make([]int64, len(keep))
-			for i, at := range keep {
-				rows[i] = ids[at]
-			}
-			return u.readRows(ctx, rows)
-		default:
-			return u.readRanges(ctx, ids[keep[0]], ids[keep[len(keep)-1]])
+		if u.want&longColumns != 0 {
+			return u.readLong(ctx, keep)
 		}
+		u.fill(keep)
+		return u.flush()
 	})
 }
 
@@ -189,48 +181,66 @@ func (u *unitScan) fillOrigins(keep []int32) {
 	}
 }
 
-const (
-	// fewRows is the part of the ids of a unit from which all its rows are read: one in
-	// eight. Fewer rows are read one by one.
-	fewRows = 8
-	// rowsStep is the number of ids in one statement.
-	rowsStep = 500
-)
-
-// readRows reads the rows of events with the given ids, in their order.
-func (u *unitScan) readRows(ctx context.Context, ids []int64) error {
-	for len(ids) > 0 {
-		step := ids[:min(len(ids), rowsStep)]
-		full, err := u.readInto(ctx, ` FROM events e WHERE e.id IN (`+database.JoinNumbers(step, func(id int64) int64 { return id })+`) ORDER BY e.id`, nil)
+// readLong delivers events of the decoded block with their long columns, in parts of about
+// database.PieceBytes. Events that are erased meanwhile are left out.
+func (u *unitScan) readLong(ctx context.Context, keep []int32) error {
+	e, ids := u.e, u.e.block.IDs
+	last := ids[keep[len(keep)-1]]
+	if last-ids[keep[0]] > fewEvents*int64(len(keep)) {
+		last = 0
+	}
+	n := 0 // the number of events in the buffer, which are the first of keep
+	for _, at := range keep {
+		ok, err := u.addLong(ctx, ids[at], last)
 		if err != nil {
 			return err
 		}
-		rest := len(step)
-		if full { // continue after the last row that was read
-			rest, _ = slices.BinarySearch(step, u.e.id[len(u.e.id)-1]+1)
+		if !ok {
+			continue
 		}
-		ids = ids[rest:]
-		if err := u.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readRanges reads all matching rows with first <= id <= last.
-func (u *unitScan) readRanges(ctx context.Context, first, last int64) error {
-	for id := first; id <= last; id += scanBatch {
-		if err := u.readRange(ctx, id, min(id+scanBatch-1, last)); err != nil {
-			return err
+		keep[n] = at
+		if n++; e.bytes > database.PieceBytes {
+			u.fill(keep[:n])
+			if err := u.flush(); err != nil {
+				return err
+			}
+			e.reset()
+			n = 0
 		}
 	}
-	return nil
+	u.fill(keep[:n])
+	return u.flush()
 }
 
-// readRange reads the matching rows of events with first <= id <= last. It flushes the
-// buffer when it contains database.PieceBytes, and continues after the last row.
-func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
-	c := &conditions{args: []any{first, last, u.project}}
+// addLong adds the requested long columns of an event to the buffer. upTo is that of
+// LongReader.Read. ok is false if the event is not stored any more.
+func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err error) {
+	e := u.e
+	before := e.long.bytes
+	c, ok, err := e.long.Read(ctx, u.store.db.Read, u.project, id, upTo)
+	if err != nil || !ok {
+		return false, err
+	}
+	if decoded := e.long.bytes - before; decoded > 0 { // the strings share the memory of the whole chunk
+		e.bytes += decoded
+		u.scan.Pause(ctx)
+	}
+	if u.want&port.Elements != 0 {
+		e.elements = append(e.elements, c.Elements)
+	}
+	if u.want&port.Properties != 0 {
+		e.properties = append(e.properties, c.Properties)
+	}
+	if u.want&port.PersonProperties != 0 {
+		e.personProperty = append(e.personProperty, c.Person)
+	}
+	return true, nil
+}
+
+// readRows reads the matching rows of the unit, whose events are in no block. It flushes the buffer
+// when it contains database.PieceBytes, or the events of as many chunks, and continues after them.
+func (u *unitScan) readRows(ctx context.Context) error {
+	c := &conditions{args: []any{u.first, u.last, u.project}}
 	u.addTimeRange(c)
 	if u.scan.Names != nil {
 		c.addNames("e.event", u.scan.Names)
@@ -238,18 +248,46 @@ func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
 	if u.scan.DistinctIDs != nil {
 		c.addOneOf("e.distinct_id", u.scan.DistinctIDs)
 	}
-	for {
+	for first := u.first; first <= u.last; {
+		last := u.last
+		if u.want&longColumns != 0 {
+			// The chunks first: an event that is erased meanwhile has no row then.
+			if err := u.e.long.load(ctx, u.store.db.Read, u.project, first, last, chunksAhead); err != nil {
+				return err
+			}
+			if end := u.e.long.last(); end >= first {
+				last = min(last, end)
+			}
+		}
+		c.args[0], c.args[1] = first, last
 		full, err := u.readInto(ctx, ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String()+` ORDER BY e.id`, c.args)
 		if err != nil {
 			return err
 		}
-		if full {
-			c.args[0] = u.e.id[len(u.e.id)-1] + 1
+		if first = last + 1; full {
+			first = u.e.id[len(u.e.id)-1] + 1
 		}
-		if err := u.flush(); err != nil || !full {
+		if err := u.fillRows(ctx); err != nil {
+			return err
+		}
+		if err := u.flush(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// fillRows adds the requested long columns of the events in the buffer.
+func (u *unitScan) fillRows(ctx context.Context) error {
+	if u.want&longColumns == 0 {
+		return nil
+	}
+	for _, id := range u.e.id {
+		if ok, err := u.addLong(ctx, id, 0); err != nil || !ok {
+			return cmp.Or(err, fmt.Errorf("event %d of project %d was erased meanwhile", id, u.project))
+		}
+	}
+	return nil
 }
 
 // errFull stops reading rows until the buffer is flushed.
