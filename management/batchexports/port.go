@@ -137,8 +137,6 @@ type Span struct {
 	To   time.Time `json:"to,omitzero"`
 	// Back is the position after which the remaining events of sessions are searched.
 	Back int64 `json:"back,omitempty"`
-	// Light omits the properties of persons.
-	Light bool `json:"-"`
 }
 
 // Contains reports whether an event belongs to the span.

@@ -142,13 +142,6 @@ func (q *exportQuery) keyAliases(key []string) (out []string) {
 	return out
 }
 
-// selectsPerson reports whether the query selects properties of persons.
-func (q *exportQuery) selectsPerson() bool {
-	return slices.ContainsFunc(q.Fields, func(f exportQueryField) bool {
-		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, personPrefix)
-	})
-}
-
 // row appends the selected values of an event to row. Properties are parsed at most once for
 // each event.
 func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {

@@ -51,7 +51,6 @@ func (s Service) job(h *claimedRun) *Job {
 		case modelSessions:
 			return s.sessions(ctx, e, span, yield)
 		}
-		span.Light = !r.needsPerson()
 		return s.Rows.Events(ctx, e.Team, span, r.event)
 	}
 	return j
@@ -74,11 +73,6 @@ type rowMaker struct {
 	row      []any
 	columns  int
 	appended bool
-}
-
-// selectsPerson reports whether the rows or the filters need the properties of persons.
-func (r *rowMaker) needsPerson() bool {
-	return r.query == nil && !r.appended || r.query != nil && r.query.selectsPerson() || r.filters.person != nil
 }
 
 // event yields the row of an event, unless the export excludes it.

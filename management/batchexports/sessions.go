@@ -46,7 +46,7 @@ func (s *session) size() int {
 func (s Service) sessions(ctx context.Context, e *exportRecord, span Span, yield func([]any) error) error {
 	// The remaining events of a session may be outside of the run's span.
 	wide := span
-	wide.Light, wide.DoneUpTo, wide.DoneBefore = true, 0, time.Time{}
+	wide.DoneUpTo, wide.DoneBefore = 0, time.Time{}
 	wide.After = min(span.Back, span.After)
 	if !span.From.IsZero() {
 		wide.From, wide.To = span.From.Add(-sessionReach), span.To.Add(sessionReach)

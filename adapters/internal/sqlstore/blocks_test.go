@@ -481,7 +481,7 @@ func TestBlocks_FromMemory(t *testing.T) {
 
 // writeOlder writes a store of an earlier schema with some events: 13, in which events had
 // indexes, or 14.
-func writeOlder(t *testing.T, address string, schema int64, list []capture.Record) {
+func writeOlder(t testing.TB, address string, schema int64, list []capture.Record) {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)
 	if err != nil {

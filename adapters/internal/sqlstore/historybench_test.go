@@ -18,7 +18,7 @@ const historyEvents = 1_000_000
 // blocks.
 func fillHistory(b *testing.B, s *Store) {
 	const size = 1000
-	start, random := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), rand.New(rand.NewPCG(1, 2))
+	start, random, pages := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), rand.New(rand.NewPCG(1, 2)), benchPages(300)
 	for first := 0; first < historyEvents; first += size {
 		keys, list := make([]capture.EventKey, size), make([]capture.Record, size)
 		for i := range list {
@@ -29,7 +29,7 @@ func fillHistory(b *testing.B, s *Store) {
 			at := start.Add(time.Duration(n) * time.Second)
 			list[i] = capture.Record{
 				ProjectID: 1, UUID: benchUUID(n, 4+3*(n%2)), Name: fmt.Sprint("event ", n%7), DistinctID: id, PersonID: capture.PersonID(1, id), PersonCreatedAt: start,
-				Properties: benchProperties[:300] + `"}`, Timestamp: at, CreatedAt: at, PersonProperties: "{}",
+				Properties: pages[n%len(pages)], Timestamp: at, CreatedAt: at, PersonProperties: "{}",
 			}
 			keys[i] = capture.EventKey{ProjectID: 1, UUID: list[i].UUID, Name: list[i].Name, DistinctID: id}
 		}

@@ -105,10 +105,10 @@ func (t *ledgerTx) invalidateCache() {
 	}
 }
 
-// Index implements capture.Indexer. It puts the next events, at most 2,048, into blocks,
-// or merges small blocks, in a transaction of its own, and reports whether there is more
-// to do. Unless idle is true it waits until there are that many events. On PostgreSQL it
-// does nothing while another server does it.
+// Index implements capture.Indexer. It puts the next events, at most 2,048, into blocks
+// and merges their small chunks, or merges small blocks, in a transaction of its own, and
+// reports whether there is more to do. Unless idle is true it waits until there are that
+// many events. On PostgreSQL it does nothing while another server does it.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	return s.events.Index(ctx, idle)
 }

@@ -184,10 +184,7 @@ func (r *exportReader) read(ctx context.Context, upTo int64, from string, args .
 			continue
 		}
 		c = c.Clone() // destinations keep many events, of which some may be excluded
-		e.Properties, e.ElementsChain = c.Properties, c.Elements
-		if e.PersonProperties = "{}"; !r.span.Light {
-			e.PersonProperties = c.Person
-		}
+		e.Properties, e.ElementsChain, e.PersonProperties = c.Properties, c.Elements, c.Person
 		err = r.visit(e)
 		if *e = (batchexports.Event{ID: e.ID}); err != nil { // the memory of the page is bounded
 			return 0, err

@@ -81,7 +81,7 @@ func TestExportStore_Events(t *testing.T) {
 				"places":        {After: all[999].ID, UpTo: all[9999].ID},
 				"coming in":     {UpTo: horizon, Before: exportTime(12_000), DoneUpTo: all[9999].ID, DoneBefore: exportTime(9_000)},
 				"time":          {UpTo: horizon, From: exportTime(500), To: exportTime(5_000)},
-				"time, a part":  {UpTo: all[9999].ID, From: exportTime(500), To: exportTime(5_000), Light: true},
+				"time, a part":  {UpTo: all[9999].ID, From: exportTime(500), To: exportTime(5_000)},
 				"nothing":       {After: horizon, UpTo: horizon},
 				"open from":     {UpTo: horizon, To: exportTime(5_000)},
 				"not indexed":   {After: all[total-600].ID, UpTo: horizon},

@@ -19,6 +19,8 @@ const (
 	// longestLog is the number of pages of the log, 128 MiB, from which a commit runs a
 	// checkpoint itself.
 	longestLog = 32000
+	// emptyPause is the delay between two attempts to empty the log.
+	emptyPause = time.Second
 )
 
 // checkpointer moves pages from SQLite's write-ahead log into the database file, on a
@@ -36,6 +38,7 @@ type checkpointer struct {
 // startCheckpointer starts a checkpointer on db, the connection for checkpoints.
 func startCheckpointer(db, write *sql.DB, logger *slog.Logger) *checkpointer {
 	c := &checkpointer{db: db, write: write, logger: logger, wake: make(chan struct{}, 1)}
+	c.Empty() // after a crash, erased data may still be in the log
 	c.running = RunInBackground(c.run)
 	return c
 }
@@ -93,7 +96,7 @@ func (c *checkpointer) run(ctx context.Context) {
 		if err == nil && c.empty.Swap(false) {
 			var isEmpty bool
 			if isEmpty, err = truncate(ctx, c.db); !isEmpty {
-				c.Empty() // again after the pause
+				time.AfterFunc(emptyPause, c.Empty)
 			}
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {

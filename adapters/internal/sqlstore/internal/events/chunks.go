@@ -109,8 +109,8 @@ func SaveChunks(t *database.Tx, events []capture.Record) (err error) {
 const smallChunk = block.ChunkBytes / 2
 
 // mergeChunks merges the small chunks of a project that follow one another and were stored after
-// an id, and older chunks before them. An older chunk is merged only with at least half as many bytes of
-// newer events, so that an event is rewritten a logarithmic number of times.
+// an id, and older chunks before them. An older chunk is merged only with at least half as many
+// bytes of newer events, so that an event is rewritten a logarithmic number of times.
 func mergeChunks(t *database.Tx, project, after, upTo int64) error {
 	var runs [][]storedChunk
 	var run []storedChunk // from the last one to the first

@@ -20,10 +20,10 @@ const (
 	minIndexed = 64
 )
 
-// Index puts the next events, at most 2,048, into blocks, or merges small blocks, in a
-// transaction of its own, and reports whether there is more to do. Unless idle is true
-// it waits until there are that many events. On PostgreSQL it does nothing while another
-// server does it.
+// Index puts the next events, at most 2,048, into blocks and merges their small chunks, or
+// merges small blocks, in a transaction of its own, and reports whether there is more to do.
+// Unless idle is true it waits until there are that many events. On PostgreSQL it does
+// nothing while another server does it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < IndexChunk && (!idle || waiting < minIndexed) {

@@ -286,7 +286,7 @@ func readRange(ctx context.Context, q database.Querier, project, after, upTo int
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
 // transaction.
 func EachEvent(ctx context.Context, q database.Querier, project, after int64, visit func(*capture.Record) error) error {
-	const page = 500
+	const page = 100
 	for {
 		found, err := readRange(ctx, q, project, after, math.MaxInt64, page)
 		if err != nil {
