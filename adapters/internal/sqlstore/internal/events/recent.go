@@ -15,6 +15,9 @@ func (s *Reader) Recent(ctx context.Context, projectID, after int64, limit int) 
 	return out, s.db.ReadError("new events", err)
 }
 
+// recentGroup is the number of events whose chunks are read together.
+const recentGroup = 64
+
 // recent implements Recent. It reads the newest events first, so that a caller that is
 // far behind misses old events instead of new ones, and counts the missed events in
 // Remaining.
@@ -29,6 +32,12 @@ func (s *Reader) recent(ctx context.Context, projectID, after int64, limit int) 
 	size := 0
 	for i := 0; i < len(found) && err == nil; i++ {
 		e := &found[i]
+		if i%recentGroup == 0 { // their chunks may have few events each
+			oldest := found[min(i+recentGroup, len(found))-1].ID
+			if err = r.load(ctx, s.db.Read, projectID, oldest, e.ID, chunksAhead); err != nil {
+				break
+			}
+		}
 		if err = r.fill(ctx, s.db.Read, e, 0); err != nil || e.ID == 0 {
 			continue
 		}
