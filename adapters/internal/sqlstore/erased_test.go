@@ -104,9 +104,9 @@ func TestErase_NoBytesAreLeft(t *testing.T) {
 	s, random := sqliteStores["disk"](t), rand.New(rand.NewPCG(19, 20))
 	parts, want := map[string]string{erasedID: "the distinct id", erasedText: "a property"}, int64(0)
 	for _, size := range []struct{ commits, events, length int }{
-		{40, 10, 20},   // small chunks, which are not compressed and are merged
-		{20, 30, 900},  // merged into large ones
-		{2, 1000, 300}, // large chunks
+		{20, 10, 20},   // small chunks, which are not compressed and are merged
+		{10, 30, 900},  // merged into large ones
+		{1, 1000, 300}, // large chunks
 		{1, 10, 300_000},
 		{1, 20, 100}, // in no block
 	} {
@@ -134,6 +134,18 @@ func TestErase_NoBytesAreLeft(t *testing.T) {
 		}
 		return left
 	}
+	// Others are erased before, which moves rows between pages.
+	for _, id := range []string{"other 4", "other 17", "other 0", "other 8", "other 1"} {
+		person := capture.PersonID(1, id)
+		_, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2)`, id, person[:])
+		if err == nil {
+			err = s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error { _, err := tx.EraseEvents(1, person); return err })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	addParts(t, s, parts)
 	if n := len(find()); n < 100 {
 		t.Fatalf("only %d parts are found before", n)
 	}

@@ -96,8 +96,8 @@ func readAll(t *testing.T, db *database.DB, r *LongReader, project, first, last,
 // no chunk is longer than the limit.
 func TestChunks_Merge(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db *database.DB) {
-		const events, length = 1500, 300
-		for project, step := range map[int64]int64{1: 500, 2: 1} {
+		const events, length = 300, 1500
+		for project, step := range map[int64]int64{1: 100, 2: 1} {
 			for id := project * 10_000; id < project*10_000+events; id++ {
 				saveLong(t, db, project, id, 1, length)
 				if after := id - step; (id+1)%step == 0 {
