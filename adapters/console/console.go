@@ -9,11 +9,12 @@ import (
 	"embed"
 	"html/template"
 	"io"
-	"iter"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/bunting-flags/bunting/adapters/internal/accept"
 )
 
 //go:generate go run -C build .
@@ -104,7 +105,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Accept-Encoding")
-	if takesGzip(r.Header.Values("Accept-Encoding")) {
+	if accept.Gzip(r.Header.Values("Accept-Encoding")) {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed)))
 		_, _ = w.Write(packed)
@@ -125,40 +126,11 @@ func languageOf(r *http.Request) string {
 		return cookie.Value
 	}
 	best, most := defaultLanguage, 0.0
-	for tag, weight := range weights(r.Header.Values("Accept-Language")) {
+	for tag, weight := range accept.Weights(r.Header.Values("Accept-Language")) {
 		primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
 		if shells[primary] != nil && weight > most {
 			best, most = primary, weight
 		}
 	}
 	return best
-}
-
-// takesGzip reports whether Accept-Encoding includes gzip, and not with a weight of 0 (RFC 9110
-// §12.5.3).
-func takesGzip(accepted []string) bool {
-	for coding, weight := range weights(accepted) {
-		if strings.EqualFold(coding, "gzip") {
-			return weight > 0
-		}
-	}
-	return false
-}
-
-// weights yields the values of an Accept header with their weights (RFC 9110 §12.4.2). A value
-// without a valid weight has the weight 1.
-func weights(accepted []string) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
-			value, parameter, _ := strings.Cut(part, ";")
-			_, text, isWeighted := strings.Cut(parameter, "=")
-			weight, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			if !isWeighted || err != nil {
-				weight = 1
-			}
-			if !yield(strings.TrimSpace(value), weight) {
-				return
-			}
-		}
-	}
 }

@@ -119,7 +119,8 @@ var table = map[string]room{
 	"adapters/internal/natsstream":     {ours: []string{"capture", "adapters/internal/throttle"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
 	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood", "adapters/internal/throttle"}},
-	"adapters/console":                 {},
+	"adapters/console":                 {ours: []string{"adapters/internal/accept"}},
+	"adapters/internal/accept":         {},
 	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}, others: []string{"golang.org/x/sync"}},
 	"adapters/internal/throttle":       {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
