@@ -1,4 +1,6 @@
-.PHONY: run test quick house bench pictures lint fmt tidy release
+.PHONY: run test quick house bench pictures site lint fmt tidy release
+
+SITE ?= site
 
 run: ## serve the demo flags
 	go run ./cmd/bunting serve --definitions testdata/demo.json
@@ -18,6 +20,9 @@ bench: ## our speed beside other engines
 pictures: ## of the console, for its page and README.md; wants Chromium
 	mkdir -p adapters/console/pictures
 	CONSOLE_KEEP=$(CURDIR)/adapters/console/pictures go test -C adapters/console/browsertest -count=1 -run TestPictures ./...
+
+site: ## the documentation as a static site: make site SITE=FOLDER
+	go run -C adapters/internal/docs/build . '$(abspath $(SITE))'
 
 lint:
 	.ci/test --only lint

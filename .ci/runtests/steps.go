@@ -83,6 +83,9 @@ var steps = []step{
 		}
 		r.goTest("adapters/console/build", "./...")
 	}},
+	{name: "site", about: "the documentation has every page of the repository, and each link has a target", after: []string{"program"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/docs/build", "./...")
+	}},
 	{name: "metrics", about: "metrics, alert rules and the dashboard as Prometheus reads them", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-tags=promtool", "-run=Ops", "./adapters/internal/metrics")
 	}},
@@ -143,6 +146,9 @@ var steps = []step{
 	}},
 	{name: "walks", about: "the console in Chromium: every page, every theme, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
+	}},
+	{name: "docs", about: "the embedded documentation is what the pages of the repository make", tiers: []tier{long}, after: []string{"program", "site"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/docs/build", "-run=TestArchive", "./...", "-long=true")
 	}},
 	{name: "modules", about: "programs with each module of a release, one that embeds the server, and go install", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-run=^TestModules_(LibrariesAreLight|ServiceDecides)$", "./adapters/command", "-long=true")

@@ -95,6 +95,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "oidc_client_secret_file": {"value": "", "source": "default"},
   "oidc_name": {"value": "", "source": "default"},
   "sign_in_link": {"value": false, "source": "default"},
+  "docs": {"value": true, "source": "default"},
   "rollout_interval": {"value": "1m", "source": "default"},
   "query_timeout": {"value": "30s", "source": "default"},
   "query_timeout_async": {"value": "5m", "source": "default"},

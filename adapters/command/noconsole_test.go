@@ -18,14 +18,16 @@ func TestServe_NoConsole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(out), "/adapters/console") {
-		t.Error("the program contains the package console")
+	for _, name := range []string{"/adapters/console", "/adapters/internal/docs"} {
+		if strings.Contains(string(out), name) {
+			t.Errorf("the program contains the package %s", name)
+		}
 	}
 	s := serve(t, time.Minute, "--data", t.TempDir())
 	if link := printedLink.FindString(s.stdout.String()); link != "" {
 		t.Errorf("it prints %s", link)
 	}
-	for path, want := range map[string]int{"/console/": 404, "/console/p/1": 404, "/api/session/methods/": 404, "/": 200, "/_liveness": 200} {
+	for path, want := range map[string]int{"/console/": 404, "/console/p/1": 404, "/docs/": 404, "/api/session/methods/": 404, "/": 200, "/_liveness": 200} {
 		r, err := http.NewRequest("GET", s.url+path, nil)
 		if err != nil {
 			t.Fatal(err)

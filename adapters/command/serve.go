@@ -52,8 +52,8 @@ the working directory.
 
 Endpoints: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
 locally, /batch, /capture, /e, /i/v0/e and /i/v1/analytics/events for events,
-/api/projects for reading and managing, /_liveness, /_readiness, and /metrics for
-Prometheus.
+/api/projects for reading and managing, /docs for the documentation, /_liveness,
+/_readiness, and /metrics for Prometheus.
 `)
 	return b.String()
 }
@@ -88,6 +88,9 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	s.key.prepareLink = s.prepareLink
 	o := r.Config.Options
 	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
+	if r.Config.HasDocs {
+		o.Docs = docsPages()
+	}
 	o.OnListen = func(address net.Addr) { s.address = address }
 	if s.renewLink = r.Config.SignInLink; o.SignIn == nil || o.Console == nil {
 		o.Console, o.SignIn = nil, nil

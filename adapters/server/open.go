@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"runtime"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
@@ -103,6 +104,9 @@ func (p *parts) openHandler() (err error) {
 		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID,
 		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
 		PosthogJS: p.server.scripts, Console: p.Console,
+	}
+	if p.Docs != nil {
+		c.Extra = map[string]http.Handler{"/docs": p.Docs, "/docs/*": p.Docs}
 	}
 	if p.SignIn != nil {
 		c.SignIn = &httpapi.SignIn{SiteURL: p.SiteURL, ReadOnly: p.SignIn.ReadOnly, Version: p.Version}

@@ -96,6 +96,10 @@ type Options struct {
 	// is no console.
 	Console http.Handler
 
+	// Docs serves /docs and the paths below it, for example the documentation of this server. If
+	// nil, there are no such routes.
+	Docs http.Handler
+
 	// SignIn enables sign-in with a browser, for Console. If nil, there are only keys and
 	// Authenticate.
 	SignIn *SignIn

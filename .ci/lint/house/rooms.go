@@ -120,6 +120,7 @@ var table = map[string]room{
 	"adapters/remote/lastgood":         {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
 	"adapters/internal/fallbacksource": {ours: []string{"flags", "flags/serving", "adapters/remote/lastgood", "adapters/internal/throttle"}},
 	"adapters/console":                 {ours: []string{"adapters/internal/accept"}},
+	"adapters/internal/docs":           {ours: []string{"adapters/internal/accept"}},
 	"adapters/internal/accept":         {},
 	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}, others: []string{"golang.org/x/sync"}},
 	"adapters/internal/throttle":       {},
@@ -147,7 +148,7 @@ var table = map[string]room{
 		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...)},
 	"adapters/command": {ours: []string{
-		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/remote/lastgood",
+		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/internal/docs", "adapters/remote/lastgood",
 		"adapters/command/internal/cli", "adapters/command/internal/settings", "adapters/command/internal/client", "adapters/command/internal/local",
 	}},
 	"cmd/bunting": {ours: []string{"adapters/command"}},

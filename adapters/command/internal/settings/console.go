@@ -33,6 +33,8 @@ var consoleSettings = []setting{
 		oidcText(func(o *server.OIDC) *string { return &o.Name })},
 	{"sign-in-link", Boolean, "", []string{"false"}, "print a link that signs the owner in once, within 30 minutes, even if the owner has signed in before",
 		func(c *Config, v []string) (err error) { c.SignInLink, err = strconv.ParseBool(v[0]); return err }},
+	{"docs", Boolean, "", []string{"true"}, "serve the documentation of this version at /docs/, for people and as Markdown (/docs/llms.txt)",
+		func(c *Config, v []string) (err error) { c.HasDocs, err = strconv.ParseBool(v[0]); return err }},
 }
 
 func sessionTime(field func(*server.SignIn) *time.Duration) func(*Config, []string) error {

@@ -26,6 +26,7 @@ type Config struct {
 	server.Options
 	OwnerKeyFile string
 	SignInLink   bool // print a link even after an earlier sign-in
+	HasDocs      bool // serve the documentation
 	logLevel     slog.Level
 	logJSON      bool
 }
