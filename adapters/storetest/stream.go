@@ -236,7 +236,7 @@ func foreignPosition(t *testing.T, connect func() StreamBackend) {
 func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 	var mu sync.Mutex
 	partitions := [2]map[int]bool{{}, {}}
-	known := map[int]bool{} // partitions that somebody has read
+	seen := map[int]bool{} // partitions that somebody has read
 	count := func() (first, second, both, all int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -245,7 +245,7 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 				both++
 			}
 		}
-		return len(partitions[0]), len(partitions[1]), both, len(known)
+		return len(partitions[0]), len(partitions[1]), both, len(seen)
 	}
 	share := func(i int) (leave func()) {
 		s := connect()
@@ -255,7 +255,7 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 			defer close(ended)
 			if err := s.RunPartitions(ctx, func(ctx context.Context, n int) {
 				mu.Lock()
-				partitions[i][n], known[n] = true, true
+				partitions[i][n], seen[n] = true, true
 				mu.Unlock()
 				<-ctx.Done()
 				mu.Lock()
