@@ -90,7 +90,7 @@ func (a *audit) check(t testing.TB, db *sql.DB, how depth) {
 
 func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
 	t.Helper()
-	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		t.Fatal(err)
 	}
