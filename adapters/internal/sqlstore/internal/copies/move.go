@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -134,6 +135,10 @@ func openForMove(ctx context.Context, address string) (*endpoint, error) {
 	return s, nil
 }
 
+// serverEnd is how long excludeServers waits for a server to end: PostgreSQL lists a session for a
+// moment after its client has closed the connection, so a server that has just stopped seems to run.
+const serverEnd = 3 * time.Second
+
 // excludeServers makes servers that start wait for the schema's lock, and returns an
 // error if a server is running. A SQLite file is locked by opening it.
 func (s *endpoint) excludeServers(ctx context.Context) (unlock func(), err error) {
@@ -143,16 +148,30 @@ func (s *endpoint) excludeServers(ctx context.Context) (unlock func(), err error
 	if unlock, err = s.db.Dialect.LockSchema(ctx, s.db.Write); err != nil {
 		return nil, err
 	}
-	var n int
-	err = s.db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'bunting'`).Scan(&n)
-	if err == nil && n > 0 {
-		err = fmt.Errorf("database %s: it is in use by a server: stop all servers first", s.db.DisplayURL)
-	}
-	if err != nil {
+	if err = s.waitForServers(ctx); err != nil {
 		unlock()
 		return nil, err
 	}
 	return unlock, nil
+}
+
+// waitForServers returns an error if there are still sessions of servers after serverEnd.
+func (s *endpoint) waitForServers(ctx context.Context) error {
+	for end := time.Now().Add(serverEnd); ; {
+		var n int
+		err := s.db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'bunting'`).Scan(&n)
+		if err != nil || n == 0 {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("database %s: it is in use by a server: stop all servers first", s.db.DisplayURL)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // mover is the state of one move.
