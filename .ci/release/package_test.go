@@ -1,31 +1,33 @@
-// Package release tests the packages of a release.
+// Package release tests the archives and packages of a release.
 package release
 
 import (
+	"archive/tar"
 	"bytes"
-	_ "embed"
+	"cmp"
+	"compress/gzip"
 	"fmt"
-	"net"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goreleaser/nfpm/v2"
-	"github.com/goreleaser/nfpm/v2/deb"
+	_ "github.com/goreleaser/nfpm/v2/apk"
+	_ "github.com/goreleaser/nfpm/v2/deb"
 	"github.com/goreleaser/nfpm/v2/files"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
 	"go.yaml.in/yaml/v3"
 )
 
 // root is the repository.
 const root = "../.."
-
-//go:embed install.sh
-var install string
 
 // program returns the program: the one in TEST_BINARY, or one that it builds.
 func program(t *testing.T) string {
@@ -50,9 +52,9 @@ func run(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// debian writes the Debian package of a version, from the section nfpms of goreleaser's settings, and
-// returns its path.
-func debian(t *testing.T, program, texts, version string) string {
+// pack writes the package of a version, from the section nfpms of goreleaser's settings, to a folder, and
+// returns its path. kind is deb, rpm or apk.
+func pack(t *testing.T, kind, folder, program, texts, version string) string {
 	t.Helper()
 	settings, err := os.ReadFile(filepath.Join(root, ".ci/release/.goreleaser.yaml"))
 	if err != nil {
@@ -69,8 +71,8 @@ func debian(t *testing.T, program, texts, version string) string {
 		t.Fatal(err)
 	}
 	info := &parsed.NFPMs[0].Info
-	info.Deb.Compression = "none" // which takes less time than the default
-	info.Name, info.Version, info.Arch, info.Depends = "bunting", version, runtime.GOARCH, parsed.NFPMs[0].Overrides["deb"].Dependencies
+	info.Deb.Compression, info.RPM.Compression = "none", "zstd:fastest" // which take less time than the defaults
+	info.Name, info.Version, info.Arch, info.Depends = "bunting", version, runtime.GOARCH, parsed.NFPMs[0].Overrides[kind].Dependencies
 	for _, c := range info.Contents {
 		if base, isText := strings.CutPrefix(c.Source, ".ci/release/texts.out/"); isText {
 			c.Source = filepath.Join(texts, base)
@@ -79,17 +81,21 @@ func debian(t *testing.T, program, texts, version string) string {
 		}
 	}
 	info.Contents = append(info.Contents, &files.Content{Source: program, Destination: "/usr/bin/bunting", FileInfo: &files.ContentFileInfo{Mode: 0o755}})
-	for _, script := range []*string{&info.Scripts.PostInstall, &info.Scripts.PreRemove, &info.Scripts.PostRemove} {
+	for _, script := range []*string{&info.Scripts.PostInstall, &info.Scripts.PreRemove, &info.Scripts.PostRemove, &info.APK.Scripts.PostUpgrade} {
 		*script = filepath.Join(root, *script)
 	}
 	nfpm.WithDefaults(info)
-	if err := nfpm.PrepareForPackager(info, "deb"); err != nil {
+	if err := nfpm.PrepareForPackager(info, kind); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "bunting_"+version+".deb")
+	packager, err := nfpm.Get(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, fmt.Sprintf("bunting_%s_linux_%s.%s", version, runtime.GOARCH, kind))
 	f, err := os.Create(path)
 	if err == nil {
-		err = deb.Default.Package(info, f)
+		err = packager.Package(info, f)
 	}
 	if err == nil {
 		err = f.Close()
@@ -100,54 +106,113 @@ func debian(t *testing.T, program, texts, version string) string {
 	return path
 }
 
-// The Debian package installs, and its service starts as its unit says and decides a flag. Upgrade and
-// removal keep the data and the settings, and purging deletes both. Everything happens in a root of
-// its own: the files of this machine, with an overlay for changes.
-func TestPackage_Debian(t *testing.T) {
-	program, texts, dir := program(t), t.TempDir(), t.TempDir()
-	run(t, exec.Command("./texts", texts, program))
-	for version, name := range map[string]string{"0.1.0": "old.deb", "0.1.1": "new.deb"} {
-		if err := os.Rename(debian(t, program, texts, version), filepath.Join(dir, name)); err != nil {
+// contents are the files that each package has, with their permissions. Their owner is root.
+var contents = map[string]string{
+	"/etc/bunting/bunting.json":                         "0640",
+	"/usr/bin/bunting":                                  "0755",
+	"/usr/share/bash-completion/completions/bunting":    "0644",
+	"/usr/share/doc/bunting/copyright":                  "0644",
+	"/usr/share/fish/vendor_completions.d/bunting.fish": "0644",
+	"/usr/share/man/man1/bunting.1":                     "0644",
+}
+
+// ownContents are the further files of the kinds of packages.
+var ownContents = map[string]map[string]string{
+	"deb": {"/usr/lib/systemd/system/bunting.service": "0644", "/usr/share/zsh/vendor-completions/_bunting": "0644"},
+	"rpm": {"/usr/lib/systemd/system/bunting.service": "0644", "/usr/share/zsh/site-functions/_bunting": "0644"},
+	"apk": {"/etc/init.d/bunting": "0755", "/usr/share/zsh/site-functions/_bunting": "0644"},
+}
+
+// listed returns the files of a package with their permissions, as the programs of its system read it.
+func listed(t *testing.T, kind, path string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	switch kind {
+	case "rpm":
+		format := `[%{FILENAMES} %{FILEMODES:octal} %{FILEUSERNAME}:%{FILEGROUPNAME}\n]`
+		for line := range strings.Lines(run(t, exec.Command("rpm", "-qp", "--qf", format, path))) {
+			fields := strings.Fields(line)
+			if mode, isFile := strings.CutPrefix(fields[1], "10"); isFile && fields[2] == "root:root" {
+				out[fields[0]] = mode
+			}
+		}
+	case "deb":
+		list(t, strings.NewReader(run(t, exec.Command("dpkg-deb", "--fsys-tarfile", path))), out)
+	default: // several archives, each compressed, that are one
+		text, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, name := range []string{"upper", "work", "root"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+		unpacked, err := gzip.NewReader(bytes.NewReader(text))
+		if err != nil {
 			t.Fatal(err)
 		}
+		list(t, unpacked, out)
+		for _, script := range []string{"PKGINFO", "post-install", "post-upgrade", "pre-deinstall", "post-deinstall"} {
+			if out["/."+script] == "" {
+				t.Errorf("the package has no %s", script)
+			}
+			delete(out, "/."+script)
+		}
 	}
-	unit, err := os.ReadFile("files/bunting.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindSubmatch(unit)
-	args := []string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", install, "sh", dir, string(start[1]), freeAddress(t)}
-	if os.Geteuid() != 0 {
-		args = append([]string{"sudo", "-n"}, args...)
-	}
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.WaitDelay = time.Minute
-	out := run(t, cmd)
-	for _, want := range []string{
-		"installed 0.1.0\n", "/usr/share/man/man1/bunting.1", "bunting.bunting 700\n", // the data folder
-		"new-checkout true\n", // the decision
-		"upgraded 0.1.1\nsame data\nsame settings\n", "removed\nsame data\nsame settings\n", "purged\nno data\nno settings\nno user\n",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%s\nwant %q in it", out, want)
+	return out
+}
+
+// list adds the files of an archive that belong to root, with their permissions, to out.
+func list(t *testing.T, r io.Reader, out map[string]string) {
+	t.Helper()
+	archive := tar.NewReader(r)
+	for {
+		h, err := archive.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg && h.Uid == 0 && h.Gid == 0 && cmp.Or(h.Uname, "root") == "root" {
+			out["/"+strings.TrimLeft(h.Name, "./")] = fmt.Sprintf("%04o", h.Mode)
 		}
 	}
 }
 
-// freeAddress returns an address of this machine on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// Each kind of package has the files for its system, and a package that is built twice has the same bytes.
+func TestPackage_Files(t *testing.T) {
+	texts, program := t.TempDir(), filepath.Join(t.TempDir(), "program")
+	for _, path := range []string{program, texts + "/bunting.1", texts + "/bunting.bash", texts + "/bunting.zsh", texts + "/bunting.fish"} {
+		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr())
+	for kind, own := range ownContents {
+		path := pack(t, kind, t.TempDir(), program, texts, "0.1.0")
+		want := maps.Clone(own)
+		maps.Copy(want, contents)
+		if got := listed(t, kind, path); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", kind, got, want)
+		}
+		if kind == "rpm" { // the name of the machine that builds would differ
+			if got := run(t, exec.Command("rpm", "-qp", "--qf", "%{BUILDHOST}", path)); got != "localhost" {
+				t.Errorf("built on %q", got)
+			}
+		}
+		wantEqual(t, path, pack(t, kind, t.TempDir(), program, texts, "0.1.0"))
+	}
+}
+
+// wantEqual compares two files.
+func wantEqual(t *testing.T, one, other string) {
+	t.Helper()
+	var texts [2][]byte
+	for i, path := range []string{one, other} {
+		var err error
+		if texts[i], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(texts[0], texts[1]) {
+		t.Errorf("two builds of %s differ", filepath.Base(one))
+	}
 }
 
 // systemd accepts the unit, and its own analysis rates the exposure of the service 2.0 or less, of 10.
@@ -170,4 +235,15 @@ func TestPackage_Unit(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, exec.Command("systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=20", unit))
+}
+
+// A shell can read all scripts.
+func TestPackage_Scripts(t *testing.T) {
+	scripts, err := filepath.Glob("files/*.sh")
+	if err != nil || len(scripts) < 3 {
+		t.Fatal(scripts, err)
+	}
+	for _, script := range slices.Concat(scripts, []string{"files/bunting.initd"}) {
+		run(t, exec.Command("sh", "-n", script))
+	}
 }

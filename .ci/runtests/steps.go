@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -97,7 +98,7 @@ var steps = []step{
 		r.goTestEnv(".ci/lint", []string{"GOWORK=off"}, "./...")
 		r.goTestEnv(".ci/runtests", []string{"GOWORK=off"}, "./...")
 	}},
-	{name: "packages", about: "the Debian package: installed, started, upgraded, removed and purged; the image: unpacked and started", after: []string{"program"}, do: func(r *stepRun) {
+	{name: "packages", about: "packages for Debian, rpm and Alpine: installed, started, upgraded, removed; the archive and the image: unpacked and started", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTestEnv(".ci/release", []string{"GOWORK=off"}, "./...")
 	}},
 	{name: "alone", about: "packages that must not need the server build without it", after: []string{"program"}, do: func(r *stepRun) {
@@ -153,8 +154,13 @@ var steps = []step{
 	{name: "modules", about: "programs with each module of a release, one that embeds the server, and go install", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("", "-run=^TestModules_(LibrariesAreLight|ServiceDecides)$", "./adapters/command", "-long=true")
 	}},
-	{name: "deploy", about: "the Helm chart and the file for Compose, as Helm, Kubernetes and Compose read them", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
-		r.goTestEnv(".ci/release/deploytest", []string{"GOWORK=off"}, "./...")
+	{name: "release", about: "two builds of a release are equal; its archive, packages, image and chart, started; the file for Compose", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program", "packages"}, do: func(r *stepRun) {
+		folder := filepath.Join(r.cache, "release", "two")
+		r.run(in("", ".ci/release/twice "+folder))
+		env := []string{"GOWORK=off", "TEST_DIST=" + filepath.Join(folder, "1/.ci/release/dist")}
+		r.goTestEnv(".ci/release", env, "-count=1", "./...")
+		r.goTestEnv(".ci/release/deploytest", env, "-count=1", "./...")
+		r.run(command{env: env[:1], args: strings.Fields(".ci/lint/run -C .ci/release/deploytest ./...")})
 	}},
 	{name: "pairs", about: "ten million pairs of definitions and user: the Go client answers as the server", tiers: []tier{long}, needs: []need{cpu}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "-run=AnswersAsTheServer", "./adapters/httpapi/remotetest", "-pairs=10000000")

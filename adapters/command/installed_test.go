@@ -53,8 +53,9 @@ func main() {
 	s.wantDecided(t)
 }
 
-// serverDecides: a program that embeds the server reads its flags through OpenFeature and with the client. The command line that go
-// install compiles names its version and decides the same.
+// serverDecides: a program that embeds the server reads its flags through OpenFeature and with the client.
+// The program that the page's go install compiles names its version, starts as the page says, and decides
+// the same.
 func serverDecides(t *testing.T) {
 	s := service{t.TempDir(), publishedModules(t)}
 	s.write(t, `package main
@@ -107,7 +108,12 @@ func main() {
 	s.wantDecided(t)
 
 	bin := t.TempDir()
-	goCommand(t, s.dir, append(s.env, "GOBIN="+bin), "install", module+"/cmd/bunting@"+published)
+	readme := docPages(t)["README.md"]
+	line := "install " + module + "/cmd/bunting@" + published
+	if !strings.Contains(readme, "`go "+line+"`") {
+		t.Errorf("README.md does not have go %s", line)
+	}
+	goCommand(t, s.dir, append(s.env, "GOBIN="+bin), strings.Fields(line)...)
 	bunting := func(args ...string) string {
 		out, err := exec.Command(filepath.Join(bin, "bunting"), args...).CombinedOutput()
 		if err != nil {
@@ -118,9 +124,16 @@ func main() {
 	if out := bunting("version"); !strings.Contains(out, published) {
 		t.Errorf("%s, want %s", out, published)
 	}
-	out := bunting("eval", "--definitions", demo, "--distinct-id", "ana", "--property", "email=ana@example.com", "--flag", decided)
-	if !strings.Contains(out, decided) || !strings.Contains(out, "true") {
-		t.Errorf("%s, want %s to be true", out, decided)
+	blocks := fenced(readme, "sh")
+	shell := newStage(t)
+	shell.clone()
+	shell.tool("bunting", "exec "+filepath.Join(bin, "bunting")+` "$@"`)
+	var answer string
+	for _, line := range commandsOf(strings.Join(blocks[len(blocks)-2:], "")) { // those of flags from a file
+		answer = shell.run(line)
+	}
+	if want := `"` + decided + `":{"key":"` + decided + `","enabled":true`; !strings.Contains(answer, want) {
+		t.Errorf("%s, want %s", answer, want)
 	}
 }
 

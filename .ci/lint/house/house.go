@@ -21,7 +21,7 @@ const module = "github.com/bunting-flags/bunting"
 var outside = []string{
 	"adapters/console/browsertest", "adapters/console/build", "adapters/httpapi/sdktest",
 	"adapters/internal/docs/build", "adapters/internal/exports/s3test", "adapters/internal/natsstream/natstest",
-	"bench", "ci/lint", "ci/runtests", "testdata/geoip/generate",
+	"bench", "ci/lint", "ci/release", "ci/runtests", "testdata/geoip/generate",
 }
 
 // sources are the files of a package without its tests.

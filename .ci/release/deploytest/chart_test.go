@@ -38,11 +38,17 @@ var kinds = map[string]func() any{
 // decoded strictly: a member that the type does not have is an error.
 func render(t *testing.T, values map[string]any) (map[string]any, error) {
 	t.Helper()
-	chart, err := loader.Load(chartFolder)
+	return renderFile(t, chartFolder, "flags", values)
+}
+
+// renderFile renders a chart for the release of a name.
+func renderFile(t *testing.T, file, release string, values map[string]any) (map[string]any, error) {
+	t.Helper()
+	chart, err := loader.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{Name: "flags", Namespace: "shop", IsInstall: true}, chartutil.DefaultCapabilities)
+	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{Name: release, Namespace: "shop", IsInstall: true}, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err
 	}

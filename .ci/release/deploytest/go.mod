@@ -1,4 +1,4 @@
-module github.com/bunting-flags/bunting/.ci/release/deploytest
+module github.com/bunting-flags/bunting/ci/release/deploytest
 
 go 1.26.0
 

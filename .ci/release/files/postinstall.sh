@@ -19,4 +19,6 @@ chmod 0640 /etc/bunting/bunting.json
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   systemctl try-restart bunting.service # after an upgrade; does nothing if it does not run
+elif command -v rc-service >/dev/null && [ -d /run/openrc ]; then
+  rc-service --ifstarted bunting restart
 fi

@@ -3,14 +3,13 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,13 +54,10 @@ func unpack(t *testing.T, r io.Reader, folder string) {
 	}
 }
 
-// images writes an image, reads it as a registry would, and returns its images by platform.
-func images(t *testing.T, programs map[string]string) map[string]v1.Image {
+// read reads the image of a version as a registry would, and returns its images by platform.
+func read(t *testing.T, file, version string) map[string]v1.Image {
 	t.Helper()
-	file, folder := filepath.Join(t.TempDir(), "image.tar"), t.TempDir()
-	if err := write("v0.1.0", created, file, programs); err != nil {
-		t.Fatal(err)
-	}
+	folder := t.TempDir()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +69,7 @@ func images(t *testing.T, programs map[string]string) map[string]v1.Image {
 		t.Fatal(err)
 	}
 	top, err := index.IndexManifest()
-	if err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "v0.1.0" {
+	if err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version {
 		t.Fatalf("%+v, %v", top, err)
 	}
 	platforms, err := index.ImageIndex(top.Manifests[0].Digest)
@@ -106,7 +102,11 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := images(t, programs)
+	file := filepath.Join(t.TempDir(), "image.tar")
+	if err := write("v0.1.0", created, file, programs); err != nil {
+		t.Fatal(err)
+	}
+	found := read(t, file, "v0.1.0")
 	if len(found) != 2 {
 		t.Fatalf("%v", found)
 	}
@@ -181,13 +181,43 @@ func addLibraries(t *testing.T, program, root string) {
 	}
 }
 
-//go:embed run.sh
-var runScript string
+// page returns the command in README.md that begins with some words, with the version of the image.
+func page(t *testing.T, begin string) (fields []string, version string) {
+	t.Helper()
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("`(" + begin + " [^`]+)`").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("README.md has no command %s", begin)
+	}
+	fields = strings.Fields(string(m[1]))
+	version, found := strings.CutPrefix(fields[len(fields)-1], repository+":")
+	if !found {
+		t.Fatalf("%v, want the image %s", fields, repository)
+	}
+	return fields, version
+}
 
-// The image, unpacked and with its files read-only, serves and decides a flag as the user of its
-// configuration, and its health check succeeds.
-func TestImage_Runs(t *testing.T) {
-	program := os.Getenv("TEST_BINARY")
+// option returns the value of an option in a command.
+func option(t *testing.T, command []string, name string) string {
+	t.Helper()
+	i := slices.Index(command, name)
+	if i < 0 {
+		t.Fatalf("%v has no %s", command, name)
+	}
+	return command[i+1]
+}
+
+// builtImage returns the image of a release in the folder TEST_DIST, or one with the program of the tests.
+func builtImage(t *testing.T, version string) (image v1.Image, program string) {
+	t.Helper()
+	if dist := os.Getenv("TEST_DIST"); dist != "" {
+		file := filepath.Join(dist, "bunting_"+strings.TrimPrefix(version, "v")+"_image.tar")
+		return read(t, file, version)["linux/"+runtime.GOARCH], ""
+	}
+	program = os.Getenv("TEST_BINARY")
 	if program == "" {
 		program = filepath.Join(t.TempDir(), "bunting")
 		build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
@@ -197,16 +227,33 @@ func TestImage_Runs(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(program)
+	if err == nil {
+		image, err = buildOne(version, time.Unix(0, 0), &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, text)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := buildOne("v0.1.0", time.Unix(0, 0), &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, text)
+	return image, program
+}
+
+// The image, unpacked and with its files read-only, runs as the page says, as the user of its
+// configuration. Its health check succeeds, and it decides a flag.
+func TestImage_Runs(t *testing.T) {
+	command, version := page(t, "docker run")
+	image, program := builtImage(t, version)
+	file, err := image.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
+	config := file.Config
+	// A new volume has the owner and the permissions of the image's folder.
+	_, volume, _ := strings.Cut(option(t, command, "-v"), ":")
+	published := strings.Split(option(t, command, "-p"), ":") // address, port of the machine, port of the container
+	if _, found := config.Volumes[volume]; !found || len(published) != 3 {
+		t.Fatalf("%v, but the image has the volumes %v", command, config.Volumes)
+	}
+	if _, found := config.ExposedPorts[published[2]+"/tcp"]; !found {
+		t.Errorf("%v, but the image has the ports %v", command, config.ExposedPorts)
 	}
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o755); err != nil {
@@ -215,14 +262,38 @@ func TestImage_Runs(t *testing.T) {
 	files := mutate.Extract(image)
 	unpack(t, files, root)
 	_ = files.Close()
-	addLibraries(t, program, root)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	if program != "" {
+		addLibraries(t, program, root)
 	}
-	_ = l.Close()
-	args := []string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", runScript, "sh", root, l.Addr().String(), "env", "-i"}
-	args = append(append(args, config.Config.Env...), "/usr/sbin/chroot", "--userspec="+config.Config.User, "--groups=65532", root)
+	address, container := published[0]+":"+published[1], "127.0.0.1:"+published[2]
+	out := runContainer(t, map[string]string{
+		"ROOT": root, "VOLUMES": fmt.Sprintf("%s mode=700,uid=%d,gid=%[2]d", volume, user), "READY": "http://" + container + "/_readiness",
+		"SERVE": strings.Join(append(config.Entrypoint, config.Cmd...), " "), "HEALTH": strings.Join(config.Healthcheck.Test[1:], " "),
+		"URL": "http://" + address, "CONNECT": "--connect-to " + address + ":" + container,
+	}, append(append([]string{"env", "-i"}, config.Env...), "/usr/sbin/chroot", "--userspec="+config.User, "--groups="+fmt.Sprint(user), root))
+	for _, want := range []string{"new-checkout true\n", "stopped\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s\nwant %q in it", out, want)
+		}
+	}
+}
+
+// runContainer runs run.sh with variables.
+func runContainer(t *testing.T, vars map[string]string, container []string) string {
+	t.Helper()
+	var script []byte
+	for _, name := range []string{"../decide.sh", "run.sh"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script = append(script, text...)
+	}
+	args := []string{"env"}
+	for name, value := range vars {
+		args = append(args, name+"="+value)
+	}
+	args = append(append(args, "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-euc", string(script), "sh"), container...)
 	if os.Geteuid() != 0 {
 		args = append([]string{"sudo", "-n"}, args...)
 	}
@@ -232,9 +303,5 @@ func TestImage_Runs(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"new-checkout":{"key":"new-checkout","enabled":true`, "\nstopped\n"} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%s\nwant %q in it", out, want)
-		}
-	}
+	return string(out)
 }

@@ -1,24 +1,40 @@
-# main_test.go runs this in namespaces of its own.
+# Tests run this, after ../decide.sh, in namespaces of their own, with a network that has only the
+# loopback interface. It starts a container as a program for containers would, and stops it.
 #
-# usage: sh run.sh FOLDER ADDRESS CONTAINER...
+# usage: sh run.sh CONTAINER...
 #
-# CONTAINER is the begin of a command that runs the rest of its arguments in the image.
-dir=$1 address=$2
-shift 2
+# CONTAINER is the begin of a command that runs the rest of its arguments in the image, which is unpacked
+# in ROOT. VOLUMES are mount points in it, each followed by the options of a tmpfs. SERVE is the
+# container's command and HEALTH that of its health check. READY is the URL of its probe, and PROBES are
+# further ones. Clients use URL, and CONNECT, if set, is the option of curl that leads from URL to the container. DRAINS is set if
+# the server answers for some time after it has been told to stop.
+ip link set lo up
+mount --bind "$ROOT" "$ROOT"
+mount -o remount,bind,ro "$ROOT"
+mount_all() {
+  while [ $# -gt 0 ]; do
+    mount -t tmpfs -o "$2" tmpfs "$ROOT$1"
+    shift 2
+  done
+}
+mount_all $VOLUMES
+log=$(mktemp)
+trap 'cat "$log" && rm "$log"' EXIT
 
-mount --bind "$dir" "$dir"
-mount -o remount,bind,ro "$dir"
-mount -t tmpfs -o mode=700,uid=65532,gid=65532 tmpfs "$dir/data"
-
-"$@" /bunting serve --listen "$address" --owner-key-file /data/owner.key &
+"$@" $SERVE >"$log" 2>&1 &
 running=$!
-curl -sS -o /dev/null --retry 120 --retry-delay 1 --retry-connrefused "http://$address/_readiness"
-"$@" /bunting status --server "http://$address" # the health check
-client() { "$@" --server "http://$address" --key "$(cat "$dir/data/owner.key")"; }
-client "$@" /bunting flags set new-checkout --rollout 100
-project=$(client "$@" /bunting projects list --json | sed -n 's/.*"api_token": *"\([^"]*\)".*/\1/p' | head -1)
-curl -sS "http://$address/flags?v=2" -d "{\"api_key\": \"$project\", \"distinct_id\": \"ana\"}"
-echo
+curl -sS -f -o /dev/null --retry 120 --retry-delay 1 --retry-all-errors "$READY"
+for probe in ${PROBES:-}; do curl -sS -f -o /dev/null "$probe"; done
+"$@" $HEALTH
+key=$(owner_key "$log")
+client() { "$@" --server "${READY%/*}" --key "$key"; }
+decide "$URL" client "$@" /bunting
+
 kill "$running"
+if [ -n "${DRAINS:-}" ]; then
+  until [ "$(curl -s -o /dev/null -w '%{http_code}' "$READY")" = 503 ]; do sleep 0.1; done
+  echo draining
+  decide "$URL" client "$@" /bunting
+fi
 wait "$running" # a signal stops the server without an error
 echo stopped
