@@ -18,7 +18,7 @@ import (
 var installed = map[string][]string{
 	"deb": {"removed\nsame data\nsame settings\n", "purged\nno data\nno settings\nno user\n"},
 	"rpm": {"removed\nsame data\nsame settings\n"},
-	"apk": {"removed\nsame data\nstopped\n"},
+	"apk": {"new-checkout true\n", "removed\nsame data\nstopped\n"},
 }
 
 // The package installs as the page says, and its service starts and decides a flag. Upgrade and removal
@@ -55,11 +55,10 @@ func installs(t *testing.T, kind, page, begin string) {
 		vars = append(vars, fmt.Sprintf("%s=%s %s", variable, begin, filepath.Base(path)))
 	}
 	out := isolated(t, vars, "decide.sh", "install.sh")
-	paths := []string{"/usr/share/man/man1/bunting.1\n"}
 	permissions := "/var/lib/bunting bunting:bunting 700\n/etc/bunting/bunting.json root:bunting 640\n"
-	for _, want := range append(append([]string{"installed " + version + "\n"}, paths...), append([]string{
-		permissions, "new-checkout true\n", "upgraded 99.0.0\n", "same data\n", permissions,
-	}, installed[kind]...)...) {
+	for _, want := range append([]string{
+		"installed " + version + "\n", "/usr/share/man/man1/bunting.1\n", permissions, "new-checkout true\n", "upgraded 99.0.0\n", "same data\n", permissions,
+	}, installed[kind]...) {
 		before, after, found := strings.Cut(out, want)
 		if !found {
 			t.Fatalf("%s\nwant %q after this:\n%s", out, want, before)

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -32,14 +33,14 @@ const root = "../.."
 // program returns the program: the one in TEST_BINARY, or one that it builds.
 func program(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv("TEST_BINARY"); path != "" {
-		return path
+	if built := os.Getenv("TEST_BINARY"); built != "" {
+		return built
 	}
-	path := filepath.Join(t.TempDir(), "bunting")
-	build := exec.Command("go", "build", "-o", path, "./cmd/bunting")
+	built := filepath.Join(t.TempDir(), "bunting")
+	build := exec.Command("go", "build", "-o", built, "./cmd/bunting")
 	build.Dir, build.Env = root, append(os.Environ(), "GOWORK=")
 	run(t, build)
-	return path
+	return built
 }
 
 // run runs a command and returns what it prints.
@@ -92,8 +93,8 @@ func pack(t *testing.T, kind, folder, program, texts, version string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, fmt.Sprintf("bunting_%s_linux_%s.%s", version, runtime.GOARCH, kind))
-	f, err := os.Create(path)
+	file := filepath.Join(folder, fmt.Sprintf("bunting_%s_linux_%s.%s", version, runtime.GOARCH, kind))
+	f, err := os.Create(file)
 	if err == nil {
 		err = packager.Package(info, f)
 	}
@@ -103,7 +104,7 @@ func pack(t *testing.T, kind, folder, program, texts, version string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return file
 }
 
 // contents are the files that each package has, with their permissions. Their owner is root.
@@ -124,22 +125,22 @@ var ownContents = map[string]map[string]string{
 }
 
 // listed returns the files of a package with their permissions, as the programs of its system read it.
-func listed(t *testing.T, kind, path string) map[string]string {
+func listed(t *testing.T, kind, file string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	switch kind {
 	case "rpm":
 		format := `[%{FILENAMES} %{FILEMODES:octal} %{FILEUSERNAME}:%{FILEGROUPNAME}\n]`
-		for line := range strings.Lines(run(t, exec.Command("rpm", "-qp", "--qf", format, path))) {
+		for line := range strings.Lines(run(t, exec.Command("rpm", "-qp", "--qf", format, file))) {
 			fields := strings.Fields(line)
 			if mode, isFile := strings.CutPrefix(fields[1], "10"); isFile && fields[2] == "root:root" {
 				out[fields[0]] = mode
 			}
 		}
 	case "deb":
-		list(t, strings.NewReader(run(t, exec.Command("dpkg-deb", "--fsys-tarfile", path))), out)
+		list(t, strings.NewReader(run(t, exec.Command("dpkg-deb", "--fsys-tarfile", file))), out)
 	default: // several archives, each compressed, that are one
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func list(t *testing.T, r io.Reader, out map[string]string) {
 			t.Fatal(err)
 		}
 		if h.Typeflag == tar.TypeReg && h.Uid == 0 && h.Gid == 0 && cmp.Or(h.Uname, "root") == "root" {
-			out["/"+strings.TrimLeft(h.Name, "./")] = fmt.Sprintf("%04o", h.Mode)
+			out[path.Join("/", h.Name)] = fmt.Sprintf("%04o", h.Mode)
 		}
 	}
 }
@@ -179,24 +180,24 @@ func list(t *testing.T, r io.Reader, out map[string]string) {
 // Each kind of package has the files for its system, and a package that is built twice has the same bytes.
 func TestPackage_Files(t *testing.T) {
 	texts, program := t.TempDir(), filepath.Join(t.TempDir(), "program")
-	for _, path := range []string{program, texts + "/bunting.1", texts + "/bunting.bash", texts + "/bunting.zsh", texts + "/bunting.fish"} {
-		if err := os.WriteFile(path, []byte(filepath.Base(path)), 0o600); err != nil {
+	for _, file := range []string{program, texts + "/bunting.1", texts + "/bunting.bash", texts + "/bunting.zsh", texts + "/bunting.fish"} {
+		if err := os.WriteFile(file, []byte(filepath.Base(file)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for kind, own := range ownContents {
-		path := pack(t, kind, t.TempDir(), program, texts, "0.1.0")
+		file := pack(t, kind, t.TempDir(), program, texts, "0.1.0")
 		want := maps.Clone(own)
 		maps.Copy(want, contents)
-		if got := listed(t, kind, path); !maps.Equal(got, want) {
+		if got := listed(t, kind, file); !maps.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", kind, got, want)
 		}
 		if kind == "rpm" { // the name of the machine that builds would differ
-			if got := run(t, exec.Command("rpm", "-qp", "--qf", "%{BUILDHOST}", path)); got != "localhost" {
+			if got := run(t, exec.Command("rpm", "-qp", "--qf", "%{BUILDHOST}", file)); got != "localhost" {
 				t.Errorf("built on %q", got)
 			}
 		}
-		wantEqual(t, path, pack(t, kind, t.TempDir(), program, texts, "0.1.0"))
+		wantEqual(t, file, pack(t, kind, t.TempDir(), program, texts, "0.1.0"))
 	}
 }
 
@@ -204,9 +205,9 @@ func TestPackage_Files(t *testing.T) {
 func wantEqual(t *testing.T, one, other string) {
 	t.Helper()
 	var texts [2][]byte
-	for i, path := range []string{one, other} {
+	for i, file := range []string{one, other} {
 		var err error
-		if texts[i], err = os.ReadFile(path); err != nil {
+		if texts[i], err = os.ReadFile(file); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"compress/gzip"
 	"debug/elf"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -86,6 +87,9 @@ func write(version, created, file string, programs map[string]string) error {
 		return err
 	}
 	index, err := build(version, at.UTC(), programs)
+	if err == nil {
+		err = printSizes(index)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,42 @@ func write(version, created, file string, programs map[string]string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// printSizes prints how large the images are, compressed as registries have them, and unpacked.
+func printSizes(index v1.ImageIndex) error {
+	list, err := index.IndexManifest()
+	if err != nil {
+		return err
+	}
+	for _, m := range list.Manifests {
+		image, err := index.Image(m.Digest)
+		if err != nil {
+			return err
+		}
+		layers, err := image.Layers()
+		if err != nil {
+			return err
+		}
+		var packed, unpacked int64
+		for _, layer := range layers {
+			size, err := layer.Size()
+			if err != nil {
+				return err
+			}
+			files, err := layer.Uncompressed()
+			if err != nil {
+				return err
+			}
+			n, err := io.Copy(io.Discard, files)
+			if err := errors.Join(err, files.Close()); err != nil {
+				return err
+			}
+			packed, unpacked = packed+size, unpacked+n
+		}
+		fmt.Printf("%s: %.1f MB to download, %.1f MB unpacked\n", m.Platform, float64(packed)/1e6, float64(unpacked)/1e6)
+	}
+	return nil
 }
 
 // build returns the images of a version.
