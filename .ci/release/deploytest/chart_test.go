@@ -18,6 +18,9 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,8 +37,12 @@ var kinds = map[string]func() any{
 	"monitoring.coreos.com/v1 ServiceMonitor": func() any { return new(monitoring.ServiceMonitor) },
 }
 
+// schemas are those of the Kubernetes API, as client-go contains them: its servers merge objects by them.
+var schemas = applyconfigurations.NewTypeConverter(scheme.Scheme)
+
 // render renders the chart as helm template does, and returns its objects by kind and name. Each is
-// decoded strictly: a member that the type does not have is an error.
+// decoded strictly: a member that the type does not have is an error. Objects of Kubernetes itself must
+// also match their schema, which finds two elements with one name.
 func render(t *testing.T, values map[string]any) (map[string]any, error) {
 	t.Helper()
 	return renderFile(t, chartFolder, "flags", values)
@@ -79,6 +86,16 @@ func renderFile(t *testing.T, file, release string, values map[string]any) (map[
 			object := create()
 			if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
 				t.Fatalf("%s: %v\n%s", name, err, document)
+			}
+			if _, isForeign := object.(*monitoring.ServiceMonitor); !isForeign {
+				var untyped unstructured.Unstructured
+				err := yaml.Unmarshal([]byte(document), &untyped.Object)
+				if err == nil {
+					_, err = schemas.ObjectToTyped(&untyped)
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			objects[head.Kind+" "+head.Metadata.Name] = object
 		}
@@ -145,13 +162,6 @@ func checkPods(t *testing.T, name string, set *apps.StatefulSet) {
 	if c.StartupProbe.HTTPGet.Path != "/_readiness" || c.ReadinessProbe.HTTPGet.Path != "/_readiness" || c.LivenessProbe.HTTPGet.Path != "/_liveness" {
 		t.Errorf("%s: %+v", name, c.ReadinessProbe)
 	}
-	seen := map[string]bool{}
-	for _, e := range c.Env {
-		if seen[e.Name] {
-			t.Errorf("%s: %s is set twice", name, e.Name)
-		}
-		seen[e.Name] = true
-	}
 	if claim := set.Spec.VolumeClaimTemplates[0]; claim.Name != c.VolumeMounts[0].Name || c.VolumeMounts[0].MountPath != "/data" {
 		t.Errorf("%s: the volume is not mounted: %+v", name, c.VolumeMounts)
 	}
@@ -181,6 +191,14 @@ func TestChart_Settings(t *testing.T) {
 	}
 	if seconds := *set.Spec.Template.Spec.TerminationGracePeriodSeconds; seconds != 60 || *set.Spec.Replicas != 3 {
 		t.Errorf("%d seconds, %d replicas", seconds, *set.Spec.Replicas)
+	}
+}
+
+// A variable that is set twice does not match the schema.
+func TestChart_Schema(t *testing.T) {
+	values := map[string]any{"env": []any{map[string]any{"name": "BUNTING_DRAIN", "value": "1s"}}}
+	if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), `env: duplicate entries for key [name="BUNTING_DRAIN"]`) {
+		t.Errorf("%v, want a duplicate", err)
 	}
 }
 
