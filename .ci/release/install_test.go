@@ -21,7 +21,7 @@ var installed = map[string][]string{
 	"apk": {"new-checkout true\n", "removed\nsame data\nstopped\n"},
 }
 
-// The package installs as the page says, and its service starts and decides a flag. Upgrade and removal
+// The package installs as on the page, and its service starts and decides a flag. Upgrade and removal
 // keep the data and the settings, and purging deletes both.
 func TestPackage_Debian(t *testing.T) { installs(t, "deb", "README.md", "dpkg -i") }
 
@@ -67,7 +67,7 @@ func installs(t *testing.T, kind, page, begin string) {
 	}
 }
 
-// isolated runs scripts, as one, in namespaces of their own, with variables, and returns what they print.
+// isolated runs scripts, as one, in namespaces of their own, with variables, and returns their output.
 // They need privileges.
 func isolated(t *testing.T, vars []string, scripts ...string) string {
 	t.Helper()
@@ -112,7 +112,7 @@ func serviceCommand(t *testing.T) string {
 	return string(regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindSubmatch(unit)[1])
 }
 
-// freeAddress returns an address of this machine on which nothing listens.
+// freeAddress returns an address of this machine that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,7 +123,7 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprint(l.Addr())
 }
 
-// downloadOpenRC downloads Debian's packages of OpenRC, or takes them from the cache. They are not
+// downloadOpenRC downloads Debian's packages of OpenRC, or reads them from the cache. They are not
 // installed on this machine, because they would replace parts of its init system.
 func downloadOpenRC(t *testing.T, folder string) {
 	t.Helper()

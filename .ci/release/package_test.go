@@ -43,7 +43,7 @@ func program(t *testing.T) string {
 	return built
 }
 
-// run runs a command and returns what it prints.
+// run runs a command and returns its output.
 func run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.CombinedOutput()

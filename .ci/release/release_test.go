@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// released returns the file of a release in the folder TEST_DIST, which .ci/release/twice makes, or "" if
-// there is none.
+// released returns the file of a release in the folder TEST_DIST, which .ci/release/twice
+// writes, or "" without that folder.
 func released(t *testing.T, name string) string {
 	t.Helper()
 	dist := os.Getenv("TEST_DIST")
@@ -26,7 +26,7 @@ func released(t *testing.T, name string) string {
 	return path
 }
 
-// The program in the archive starts as the page says and decides a flag.
+// The program in the archive starts as on the page and decides a flag.
 func TestArchive_Decides(t *testing.T) {
 	dir, line := t.TempDir(), command(t, "README.md", "tar xzf")
 	archive := strings.Fields(line)[2]
@@ -41,7 +41,7 @@ func TestArchive_Decides(t *testing.T) {
 	}
 }
 
-// archiveProgram writes an archive with the program and, to save time, nothing else.
+// archiveProgram writes an archive with only the program, to save time.
 func archiveProgram(t *testing.T, program, path string) {
 	t.Helper()
 	text, err := os.ReadFile(program)

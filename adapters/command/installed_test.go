@@ -54,8 +54,8 @@ func main() {
 }
 
 // serverDecides: a program that embeds the server reads its flags through OpenFeature and with the client.
-// The program that the page's go install compiles names its version, starts as the page says, and decides
-// the same.
+// The page's go install compiles a program that prints its version, starts with the page's commands, and
+// decides the same.
 func serverDecides(t *testing.T) {
 	s := service{t.TempDir(), publishedModules(t)}
 	s.write(t, `package main
@@ -129,7 +129,7 @@ func main() {
 	shell.clone()
 	shell.tool("bunting", "exec "+filepath.Join(bin, "bunting")+` "$@"`)
 	var answer string
-	for _, line := range commandsOf(strings.Join(blocks[len(blocks)-2:], "")) { // those of flags from a file
+	for _, line := range commandsOf(strings.Join(blocks[len(blocks)-2:], "")) { // flags from a file
 		answer = shell.run(line)
 	}
 	if want := `"` + decided + `":{"key":"` + decided + `","enabled":true`; !strings.Contains(answer, want) {

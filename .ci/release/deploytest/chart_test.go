@@ -103,7 +103,7 @@ func renderFile(t *testing.T, file, release string, values map[string]any) (map[
 	return objects, nil
 }
 
-// variants are values of the chart, and the objects that it makes of them.
+// variants are values of the chart, and the objects that it renders.
 var variants = map[string]struct {
 	values map[string]any
 	want   []string
@@ -119,7 +119,7 @@ var variants = map[string]struct {
 	"open": {map[string]any{"networkPolicy": map[string]any{"enabled": false}, "nameOverride": "flags"}, []string{"Service flags", "Service flags-pods", "ServiceAccount flags", "StatefulSet flags"}},
 }
 
-// helm lint has nothing to say, and all objects are valid for Kubernetes and the Prometheus Operator.
+// helm lint reports no problem, and all objects are valid for Kubernetes and the Prometheus Operator.
 func TestChart(t *testing.T) {
 	for name, tt := range variants {
 		for _, m := range lint.All(chartFolder, tt.values, "shop", true).Messages {
@@ -150,7 +150,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// checkPods checks what the pods may do, and how they start and stop.
+// checkPods checks the permissions of the pods, and how they start and stop.
 func checkPods(t *testing.T, name string, set *apps.StatefulSet) {
 	t.Helper()
 	pod := &set.Spec.Template.Spec

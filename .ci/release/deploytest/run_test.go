@@ -20,7 +20,7 @@ import (
 // repository is the root of the clone.
 const repository = "../../.."
 
-// run runs a command and returns what it prints.
+// run runs a command and returns its output.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -75,12 +75,12 @@ func unpackImage(t *testing.T, name string) (root string, config imageConfig) {
 	for _, layer := range manifest.Layers {
 		run(t, "tar", "-xzf", blob(layer), "-C", root)
 	}
-	var whole struct{ Config imageConfig }
-	readJSON(t, blob(manifest.Config), &whole)
+	var image struct{ Config imageConfig }
+	readJSON(t, blob(manifest.Config), &image)
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return root, whole.Config
+	return root, image.Config
 }
 
 func readJSON(t *testing.T, path string, v any) {
@@ -142,7 +142,7 @@ func containerOf(t *testing.T, pod *core.PodSpec, config imageConfig, root strin
 		}
 		out = append(out, e.Name+"="+e.Value)
 	}
-	// chroot needs three capabilities to become the user, who has none.
+	// chroot needs three capabilities to become the user, which drops them.
 	out = append(out, "/usr/bin/setpriv", "--inh-caps=-all", "--bounding-set=-all,+sys_chroot,+setuid,+setgid")
 	if !*c.SecurityContext.AllowPrivilegeEscalation {
 		out = append(out, "--no-new-privs")

@@ -236,7 +236,7 @@ func builtImage(t *testing.T, version string) (image v1.Image, program string) {
 	return image, program
 }
 
-// The image, unpacked and with its files read-only, runs as the page says, as the user of its
+// The image, unpacked and with its files read-only, runs as on the page, as the user of its
 // configuration. Its health check succeeds, and it decides a flag.
 func TestImage_Runs(t *testing.T) {
 	command, version := page(t, "docker run")
