@@ -89,7 +89,11 @@ func (c *checkpointer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		pages, err := checkpoint(ctx, c.db)
+		pages := 0
+		err := c.cutLogForLitestream(ctx)
+		if err == nil {
+			pages, err = checkpoint(ctx, c.db)
+		}
 		if err == nil && pages >= longLog {
 			_, err = checkpoint(ctx, c.write)
 		}
@@ -105,6 +109,22 @@ func (c *checkpointer) run(ctx context.Context) {
 			c.logger.Debug("SQLite's log could not be checkpointed", "error", err)
 		}
 	}
+}
+
+// cutLogForLitestream has an effect if Litestream replicates the database, which its table shows.
+// From then on, the first commit after the log has started from its beginning cuts the file after
+// its pages. While Litestream runs, the log does not start again before Litestream has read it. When
+// it starts after a pause, it compares the last page that it has read with the file; if that page
+// were still there, behind a new beginning, Litestream would continue with this beginning and never
+// replicate what was written and moved to the database meanwhile. Without the page it makes a
+// snapshot.
+func (c *checkpointer) cutLogForLitestream(ctx context.Context) error {
+	var tables int
+	err := c.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema WHERE name = '_litestream_seq'`).Scan(&tables)
+	if err == nil && tables > 0 {
+		_, err = c.write.ExecContext(ctx, `PRAGMA journal_size_limit = 0`)
+	}
+	return err
 }
 
 // checkpoint moves the pages that can be moved without waiting for readers or writers,
