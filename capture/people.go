@@ -47,18 +47,45 @@ func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) er
 	return p.Transactor.Transact(ctx, projectID, work)
 }
 
-// Erase deletes a person, and also the person's events if withEvents is true (decision 17).
-// It reports whether the person existed, and the number of deleted events. It is not an error
-// if there is no such person.
-func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) (found bool, events int64, err error) {
-	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
-		found, events, err = tx.ErasePerson(projectID, person, withEvents)
-		return err
-	})
-	if err != nil {
-		return false, 0, err
+// The bounds of a transaction of Erase. Events of clients wait for its end, and it has a time limit. It
+// ends with the person with which one of these numbers is reached. Each deleted event may be in another
+// block, which is written again.
+const (
+	erasedPersons = 25
+	erasedEvents  = 250
+)
+
+// Erase deletes persons, and also their events if withEvents is true (decision 17). It is not an error
+// if there is no such person. Several persons are deleted in one transaction. After it, erased is called
+// for each person that existed, with the number of deleted events. If Erase fails or ctx ends, the
+// persons of the last transaction are unchanged, and those of earlier transactions are deleted.
+func (p *People) Erase(ctx context.Context, projectID int64, persons []UUID, withEvents bool, erased func(person UUID, events int64)) error {
+	for len(persons) > 0 {
+		var found []UUID
+		var counts []int64
+		tried := 0
+		err := p.transact(ctx, projectID, func(tx Tx) error {
+			for all := int64(0); tried < min(len(persons), erasedPersons) && all < erasedEvents; tried++ {
+				exists, events, err := tx.ErasePerson(projectID, persons[tried], withEvents)
+				if err = cmp.Or(err, ctx.Err()); err != nil {
+					return err
+				}
+				all += events
+				if exists {
+					found, counts = append(found, persons[tried]), append(counts, events)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, person := range found {
+			erased(person, counts[i])
+		}
+		persons = persons[tried:]
 	}
-	return found, events, nil
+	return nil
 }
 
 // EraseEvents deletes the events of a person and returns their number. The person is not

@@ -77,7 +77,9 @@ func (tx peopleBackendTx) EraseEvents(int64, UUID) (int64, error) {
 	return 0, nil
 }
 
-func eraseError(_ bool, _ int64, err error) error { return err }
+func eraseOne(ctx context.Context, p *People, withEvents bool) error {
+	return p.Erase(ctx, 1, []UUID{{9}}, withEvents, func(UUID, int64) {})
+}
 
 func (o *peopleBackend) people(t *testing.T) *People {
 	t.Helper()
@@ -195,7 +197,7 @@ func TestPeople_NotConfigured(t *testing.T) {
 	without := newPeopleBackend().people(t)
 	without.Intake = nil
 	for i, err := range []error{
-		made, set, unset, eraseError(p.Erase(ctx, 1, UUID{}, true)), errOf(p.EraseEvents(ctx, 1, UUID{})), p.Split(ctx, 1, ann, ""), p.SetPerson(ctx, inOne, ann, ""),
+		made, set, unset, eraseOne(ctx, p, true), errOf(p.EraseEvents(ctx, 1, UUID{})), p.Split(ctx, 1, ann, ""), p.SetPerson(ctx, inOne, ann, ""),
 		p.UnsetPerson(ctx, inOne, ann, ""), p.Import(ctx, 1, StoredPerson{}), p.ImportGroup(ctx, 1, "", Group{}), without.SetPerson(ctx, inOne, ann, ""),
 	} {
 		if !errors.Is(err, ErrReadOnly) {
@@ -208,7 +210,7 @@ func TestPeople_NotConfigured(t *testing.T) {
 func TestDecision_17_Erase(t *testing.T) {
 	o := newPeopleBackend()
 	p := o.people(t)
-	if err := errors.Join(eraseError(p.Erase(t.Context(), 1, UUID{9}, false)), eraseError(p.Erase(t.Context(), 1, UUID{9}, true)), errOf(p.EraseEvents(t.Context(), 1, UUID{9}))); err != nil {
+	if err := errors.Join(eraseOne(t.Context(), p, false), eraseOne(t.Context(), p, true), errOf(p.EraseEvents(t.Context(), 1, UUID{9}))); err != nil {
 		t.Error(err)
 	}
 	if diff := gocmp.Diff([]string{"person", "person and events", "events"}, o.erased); diff != "" {

@@ -16,16 +16,9 @@ import (
 // existed, even if it fails before the last one.
 func (rd *Reader) erase(c *frame.Call, ids []capture.UUID, withEvents bool) (err error) {
 	var erased []management.Erasure
-	for _, id := range ids {
-		var found bool
-		var events int64
-		if found, events, err = rd.people.Erase(c.Ctx, c.Project(), id, withEvents); err != nil {
-			break
-		}
-		if found {
-			erased = append(erased, management.Erasure{Person: id.String(), Events: events})
-		}
-	}
+	err = rd.people.Erase(c.Ctx, c.Project(), ids, withEvents, func(person capture.UUID, events int64) {
+		erased = append(erased, management.Erasure{Person: person.String(), Events: events})
+	})
 	return errors.Join(err, rd.noteErased(c, erased))
 }
 
