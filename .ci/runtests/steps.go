@@ -75,6 +75,9 @@ var steps = []step{
 	{name: "s3", about: "exports and backups against a real server of S3", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
+	{name: "litestream", about: "replicas that Litestream makes beside the server have the same data, after stops, kills and pauses", after: []string{"program"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/backups/litestreamtest", "./...")
+	}},
 	{name: "acme", about: "certificates from a real server of ACME", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/certificates/pebbletest", "./...")
 	}},
@@ -144,6 +147,9 @@ var steps = []step{
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
 	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./adapters/command/faulttest", "-kills=1000", "-bodies=32")
+	}},
+	{name: "replicas", about: "Litestream's own program, with the configuration on its page, beside the server under load", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program", "litestream"}, do: func(r *stepRun) {
+		r.goTest("adapters/internal/backups/litestreamtest", "-timeout=1h", "-run=TestProgram", "./...", "-long=true")
 	}},
 	{name: "walks", about: "the console in Chromium: every page, every theme, and five thousand flags", tiers: []tier{long}, needs: []need{chromium}, after: []string{"program", "browser"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "-timeout=1h", "./...", "-long=true")
