@@ -50,10 +50,18 @@ type Health struct {
 type HealthCheck struct {
 	Name string `json:"name"`
 	// State is ok, warn or bad.
-	State  string `json:"state"`
-	Detail string `json:"detail"`
+	State string `json:"state"`
+	// Detail is in English. Messages are its parts for other languages: the code of a text, and what
+	// is inserted in it.
+	Detail   string `json:"detail"`
+	Messages []struct {
+		Code   string         `json:"code"`
+		Values map[string]any `json:"values"`
+	} `json:"messages"`
 	// Since is when the state was first observed, at the earliest when the server started.
 	Since management.Stamp `json:"since"`
-	// Advice is what an operator should do, empty if there is no need to act.
-	Advice string `json:"advice"`
+	// Advice is what an operator should do, empty if there is no need to act. AdviceCode is the code
+	// of this text.
+	Advice     string `json:"advice"`
+	AdviceCode string `json:"advice_code"`
 }

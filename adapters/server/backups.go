@@ -80,9 +80,9 @@ const lateBackup, lostBackup = 2, 6
 // backupHealth checks the age of the last good backup, and whether the last attempt has failed.
 func backupHealth(_ context.Context, v *healthView) finding {
 	s := v.backup.Status()
-	f := finding{detail: "no backup since the start"}
+	f := good("backup_none", nil)
 	if !s.Last.IsZero() {
-		f.detail = fmt.Sprintf("the last good backup is of %s UTC, %s", s.Last.UTC().Format(time.DateTime), bytesText(s.Bytes))
+		f = good("backup_last", values{"at": s.Last, "written_bytes": size(s.Bytes)})
 	}
 	switch age := s.Age(); {
 	case age > lostBackup*s.Interval:
@@ -92,14 +92,11 @@ func backupHealth(_ context.Context, v *healthView) finding {
 	}
 	switch {
 	case s.Failure != nil:
-		f.detail += "; the last attempt has failed: " + s.Failure.Error()
-		f.advice = "Correct the cause; the backup is tried again by itself. Until then: bunting backup --output FILE."
+		f.details, f.advice = append(f.details, say("backup_failed", values{"error": s.Failure.Error()})), "backup_retried"
 	case f.state != "" && s.Age() > lateBackup*s.Interval:
-		f.detail += fmt.Sprintf("; one is due every %s", s.Interval)
-		f.advice = "A backup takes longer than its interval: use a longer interval, or a faster destination."
+		f.details, f.advice = append(f.details, say("backup_due", values{"every_seconds": s.Interval})), "backup_slow"
 	case s.Retention != nil:
-		f.detail += "; old backups could not be deleted: " + s.Retention.Error()
-		f.advice = "Let the credentials delete objects, or delete old backups by another rule."
+		f.details, f.advice = append(f.details, say("backup_kept", values{"error": s.Retention.Error()})), "backup_delete"
 	}
 	return f
 }

@@ -79,7 +79,7 @@ func TestBackupHealth(t *testing.T) {
 					}
 				}
 				f := backupHealth(t.Context(), &healthView{parts: &parts{backup: r}})
-				if f.state != tt.state || !strings.Contains(f.detail, tt.contains) || !strings.Contains(f.advice, tt.advice) || (f.state == "") != (f.advice == "") {
+				if f.state != tt.state || !strings.Contains(f.detail(), tt.contains) || !strings.Contains(healthTexts[f.advice], tt.advice) || (f.state == "") != (f.advice == "") {
 					t.Errorf("%+v, want %+v", f, tt)
 				}
 			})

@@ -127,7 +127,9 @@ func (h *health) check(ctx context.Context) {
 		if isWorse(f.state, out.Status) {
 			out.Status = f.state
 		}
-		out.Checks = append(out.Checks, httpapi.HealthCheck{Name: c.name, State: f.state, Detail: f.detail, Since: management.NewStamp(m.since), Advice: f.advice})
+		out.Checks = append(out.Checks, httpapi.HealthCheck{
+			Name: c.name, State: f.state, Detail: f.detail(), Messages: f.messages(), Since: management.NewStamp(m.since), Advice: healthTexts[f.advice], AdviceCode: f.advice,
+		})
 	}
 	h.rates(out)
 	h.last, h.lastAt = out, time.Now()

@@ -23,7 +23,7 @@ func TestBytesText(t *testing.T) {
 
 // Reasons for dropped events: the most frequent first, of equals by name, and only those of the last
 // hour.
-func TestDroppedText(t *testing.T) {
+func TestDroppedMessage(t *testing.T) {
 	t.Parallel()
 	counts := func(list map[capture.DropReason]uint64) totals {
 		return totals{intake: capture.IntakeStats{Dropped: list}}
@@ -34,12 +34,13 @@ func TestDroppedText(t *testing.T) {
 	}{
 		"none":            {nil, nil, "nothing dropped in the last hour"},
 		"an hour ago":     {map[capture.DropReason]uint64{"a": 5}, map[capture.DropReason]uint64{"a": 5}, "nothing dropped in the last hour"},
-		"a new reason":    {map[capture.DropReason]uint64{"a": 5}, map[capture.DropReason]uint64{"a": 5, "b": 1}, "1 dropped in the last hour (b 1)"},
-		"the frequent":    {nil, map[capture.DropReason]uint64{"a": 1, "b": 20, "c": 3}, "24 dropped in the last hour (b 20, c 3, a 1)"},
-		"equals, by name": {nil, map[capture.DropReason]uint64{"z": 2, "a": 2, "m": 2}, "6 dropped in the last hour (a 2, m 2, z 2)"},
-		"the difference":  {map[capture.DropReason]uint64{"a": 100, "b": 1}, map[capture.DropReason]uint64{"a": 101, "b": 3}, "3 dropped in the last hour (b 2, a 1)"},
+		"a new reason":    {map[capture.DropReason]uint64{"a": 5}, map[capture.DropReason]uint64{"a": 5, "b": 1}, "dropped in the last hour: 1 (b 1)"},
+		"the frequent":    {nil, map[capture.DropReason]uint64{"a": 1, "b": 20, "c": 3}, "dropped in the last hour: 24 (b 20, c 3, a 1)"},
+		"equals, by name": {nil, map[capture.DropReason]uint64{"z": 2, "a": 2, "m": 2}, "dropped in the last hour: 6 (a 2, m 2, z 2)"},
+		"the difference":  {map[capture.DropReason]uint64{"a": 100, "b": 1}, map[capture.DropReason]uint64{"a": 101, "b": 3}, "dropped in the last hour: 3 (b 2, a 1)"},
 	} {
-		if got := droppedText(&healthView{hour: counts(c.before), now: counts(c.now)}); got != c.want {
+		f := finding{details: []message{droppedMessage(&healthView{hour: counts(c.before), now: counts(c.now)})}}
+		if got := f.detail(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -61,7 +62,7 @@ func TestHealth_Thresholds(t *testing.T) {
 		0: "", 5*time.Second - 1: "", 1 - 5*time.Second: "", 5 * time.Second: "The clock was moved by 5s since the start.", -5 * time.Second: "The clock was moved by -5s since the start.", 25 * time.Hour: "The clock was moved by 25h0m0s since the start.",
 	} {
 		f := clockBetween(now, now.Add(time.Hour+moved), time.Hour)
-		if want == "" && (f.state != "" || f.detail != "steady") || want != "" && (f.state != healthWarn || f.detail != want) {
+		if want == "" && (f.state != "" || f.detail() != "steady") || want != "" && (f.state != healthWarn || f.detail() != want) {
 			t.Errorf("moved by %s: %+v, want %q", moved, f, want)
 		}
 	}
@@ -72,10 +73,10 @@ func TestHealth_Thresholds(t *testing.T) {
 		}
 	}
 	timedOut := &healthView{now: totals{recorder: capture.RecorderStats{Commits: 5, TimedOut: 3, Rejected: 4}}, recent: totals{recorder: capture.RecorderStats{Rejected: 1}}}
-	if f := intakeHealth(t.Context(), timedOut); f.state != healthWarn || !strings.HasPrefix(f.detail, "0 tries to store events have failed and 6 requests were refused") {
+	if f := intakeHealth(t.Context(), timedOut); f.state != healthWarn || !strings.HasPrefix(f.detail(), "tries to store events that have failed in the last minutes: 0, requests that were refused for now: 6;") {
 		t.Errorf("requests that waited too long: %+v", f)
 	}
-	if f := storeProblem(errors.New("x")); f.state != healthBad || !strings.Contains(f.detail, "x") || f.advice == "" {
+	if f := storeProblem(errors.New("x")); f.state != healthBad || !strings.Contains(f.detail(), "x") || healthTexts[f.advice] == "" {
 		t.Errorf("%+v", f)
 	}
 }

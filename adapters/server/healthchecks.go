@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// finding is the result of a check; an empty state means healthOK.
-type finding struct{ state, detail, advice string }
-
 // healthView is the input of checks: the counters now, some minutes ago, and an hour ago.
 type healthView struct {
 	*parts
@@ -57,31 +54,34 @@ func (p *parts) hasRecorder() bool { return p.recorder != nil }
 
 // storeProblem returns the finding of a check that got an error from the store.
 func storeProblem(err error) finding {
-	return finding{healthBad, "The store does not respond: " + err.Error(), "Check that the database is running and can be reached from this server."}
+	return finding{healthBad, []message{say("store_silent", values{"error": err.Error()})}, "store_check"}
 }
+
+// good returns the finding of a check that has found no problem.
+func good(code string, v values) finding { return finding{details: []message{say(code, v)}} }
 
 // storageHealth checks that the store responds and the disk has space.
 func storageHealth(ctx context.Context, v *healthView) finding {
 	if _, err := v.projects(ctx); err != nil {
 		return storeProblem(err)
 	}
-	size := v.store.Size(ctx)
-	detail := []string{"size not known"}
-	if size.Database >= 0 {
-		detail[0] = bytesText(size.Database)
+	now := v.store.Size(ctx)
+	f := good("storage_unknown", nil)
+	if now.Database >= 0 {
+		f = good("storage_size", values{"used_bytes": size(now.Database)})
 	}
-	if size.WAL > 0 {
-		detail = append(detail, bytesText(size.WAL)+" in the write-ahead log")
+	if now.WAL > 0 {
+		f.details = append(f.details, say("storage_log", values{"log_bytes": size(now.WAL)}))
 	}
-	if size.Free < 0 {
-		return finding{"", strings.Join(detail, ", "), ""}
+	if now.Free < 0 {
+		return f
 	}
-	f := finding{"", strings.Join(append(detail, bytesText(size.Free)+" free"), ", "), ""}
+	f.details = append(f.details, say("storage_free", values{"free_bytes": size(now.Free)}))
 	switch {
-	case size.Free < noDisk:
-		f.state, f.advice = healthBad, "Free space on the disk of the data folder now: without it no more events are accepted."
-	case size.Free < littleDisk:
-		f.state, f.advice = healthWarn, "Free space on the disk of the data folder, or keep events for fewer days."
+	case now.Free < noDisk:
+		f.state, f.advice = healthBad, "storage_full"
+	case now.Free < littleDisk:
+		f.state, f.advice = healthWarn, "storage_low"
 	}
 	return f
 }
@@ -102,18 +102,15 @@ func bytesText(n int64) string {
 func commitHealth(_ context.Context, v *healthView) finding {
 	commits := v.now.recorder.Commits - v.recent.recorder.Commits
 	if commits == 0 {
-		return finding{"", "Nothing was stored in the last minutes.", ""}
+		return good("commits_none", nil)
 	}
 	mean := (v.now.recorder.CommitTime - v.recent.recorder.CommitTime) / time.Duration(commits)
-	f := finding{"", fmt.Sprintf("%.1f ms on average in the last minutes", mean.Seconds()*1000), ""}
+	f := good("commits_mean", values{"mean": mean.Seconds() * 1000})
 	switch {
 	case mean >= hangCommit:
-		f.state = healthBad
+		f.state, f.advice = healthBad, "commits_slow"
 	case mean >= slowCommit:
-		f.state = healthWarn
-	}
-	if f.state != "" {
-		f.advice = "The disk or the database is slow: check what else uses it."
+		f.state, f.advice = healthWarn, "commits_slow"
 	}
 	return f
 }
@@ -121,19 +118,19 @@ func commitHealth(_ context.Context, v *healthView) finding {
 // intakeHealth checks how many events wait, could not be stored, and were dropped.
 func intakeHealth(_ context.Context, v *healthView) finding {
 	now, before := &v.now.recorder, &v.recent.recorder
-	failed, rejected := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
-	detail := fmt.Sprintf("%d waiting, %s", now.Waiting, droppedText(v))
+	failed, refused := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
+	waiting, dropped := say("intake_waiting", values{"waiting": now.Waiting}), droppedMessage(v)
 	switch {
 	case failed > 0 && now.Commits == before.Commits:
-		return finding{healthBad, fmt.Sprintf("No event can be stored: %d tries have failed in the last minutes; %s", failed, detail), "Senders try again. See the log for the reason, and whether the disk is full."}
-	case failed+rejected > 0:
-		return finding{healthWarn, fmt.Sprintf("%d tries to store events have failed and %d requests were refused for now in the last minutes; %s", failed, rejected, detail), "Senders try again. Events arrive faster than the store can write them, or some writes fail: see the log."}
+		return finding{healthBad, []message{say("intake_stopped", values{"failed": failed}), waiting, dropped}, "intake_retry"}
+	case failed+refused > 0:
+		return finding{healthWarn, []message{say("intake_failing", values{"failed": failed, "refused": refused}), waiting, dropped}, "intake_busy"}
 	}
-	return finding{"", detail, ""}
+	return finding{details: []message{waiting, dropped}}
 }
 
-// droppedText returns the events dropped in the last hour by reason, the most frequent first.
-func droppedText(v *healthView) string {
+// droppedMessage returns the events dropped in the last hour by reason, the most frequent first.
+func droppedMessage(v *healthView) message {
 	type count struct {
 		reason string
 		n      uint64
@@ -146,7 +143,7 @@ func droppedText(v *healthView) string {
 		}
 	}
 	if sum == 0 {
-		return "nothing dropped in the last hour"
+		return say("intake_kept", nil)
 	}
 	slices.SortFunc(list, func(a, b count) int {
 		if a.n != b.n {
@@ -154,51 +151,49 @@ func droppedText(v *healthView) string {
 		}
 		return strings.Compare(a.reason, b.reason)
 	})
-	parts := make([]string, len(list))
+	reasons := make([]string, len(list))
 	for i, c := range list {
-		parts[i] = fmt.Sprintf("%s %d", c.reason, c.n)
+		reasons[i] = fmt.Sprintf("%s %d", c.reason, c.n)
 	}
-	return fmt.Sprintf("%d dropped in the last hour (%s)", sum, strings.Join(parts, ", "))
+	return say("intake_dropped", values{"dropped": sum, "reasons": reasons})
 }
 
 // definitionsHealth checks that the definitions can be read from the store and the files.
 func definitionsHealth(_ context.Context, v *healthView) finding {
 	if failed := v.now.flags.SourceErrors - v.recent.flags.SourceErrors; failed > 0 {
-		return finding{healthWarn, fmt.Sprintf("Definitions could not be read %d times in the last minutes; flags are evaluated with the last valid ones.", failed), "Check that the database is running and can be reached from this server."}
+		return finding{healthWarn, []message{say("definitions_unread", values{"failed": failed})}, "store_check"}
 	}
-	detail := "from the store"
 	if v.source == nil {
-		return finding{"", detail, ""}
+		return good("definitions_store", nil)
 	}
 	status := v.source.Status()
-	if v.store == nil {
-		detail = fmt.Sprintf("from %d files", len(status))
-	} else {
-		detail += fmt.Sprintf(" and %d files", len(status))
-	}
 	for i := range status {
 		switch f := &status[i]; {
 		case f.Err != nil:
-			return finding{healthWarn, fmt.Sprintf("%s cannot be used, its last valid version stays in use: %v", f.Path, f.Err), "Correct the file; bunting check FILE shows what is wrong."}
+			return finding{healthWarn, []message{say("definitions_file", values{"path": f.Path, "error": f.Err.Error()})}, "definitions_check"}
 		case len(f.Faults) > 0:
-			return finding{healthWarn, fmt.Sprintf("%s has %d faults, the first is %v", f.Path, len(f.Faults), f.Faults[0]), "Correct the file; bunting check FILE shows what is wrong."}
+			return finding{healthWarn, []message{say("definitions_faults", values{"path": f.Path, "faults": len(f.Faults), "error": fmt.Sprint(f.Faults[0])})}, "definitions_check"}
 		}
 	}
-	return finding{"", detail, ""}
+	files := say("definitions_files", values{"files": len(status)})
+	if v.store == nil {
+		return finding{details: []message{files}}
+	}
+	return finding{details: []message{say("definitions_store", nil), files}}
 }
 
 // streamHealth checks how long events wait in the stream, and for dead letters.
 func streamHealth(_ context.Context, v *healthView) finding {
 	s := v.stream.Stats()
-	f := finding{"", fmt.Sprintf("%d messages wait, the oldest for %s", s.Waiting, s.Oldest.Round(time.Second)), ""}
+	f := good("stream_waiting", values{"waiting": s.Waiting, "oldest_seconds": s.Oldest})
 	switch {
 	case s.Oldest >= hopelessLag:
-		f.state, f.advice = healthBad, "Events wait in the stream and are not recorded: see the log."
+		f.state, f.advice = healthBad, "stream_stuck"
 	case s.Oldest >= longLag:
-		f.state, f.advice = healthWarn, "Events come in faster than they are recorded: see how long commits take."
+		f.state, f.advice = healthWarn, "stream_slow"
 	case s.DeadLetters > 0:
-		f.state, f.advice = healthWarn, "bunting deadletters lists what could not be recorded, and can requeue it."
-		f.detail += fmt.Sprintf("; %d dead letters", s.DeadLetters)
+		f.state, f.advice = healthWarn, "stream_requeue"
+		f.details = append(f.details, say("stream_dead", values{"dead": s.DeadLetters}))
 	}
 	return f
 }
@@ -206,16 +201,16 @@ func streamHealth(_ context.Context, v *healthView) finding {
 // mailHealth checks how long mails wait.
 func mailHealth(ctx context.Context, v *healthView) finding {
 	if v.mailQueued == nil {
-		return finding{"", "No mails are sent: there is no mail server.", ""}
+		return good("mail_off", nil)
 	}
 	waiting, oldest, err := v.rooms.Organizations.Mails.Backlog(ctx)
 	switch {
 	case err != nil:
 		return storeProblem(err)
 	case waiting > 0 && time.Since(oldest) > lateMail:
-		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s UTC", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not accept them: see the log for its response."}
+		return finding{healthWarn, []message{say("mail_late", values{"waiting": waiting, "since": oldest})}, "mail_refused"}
 	}
-	return finding{"", fmt.Sprintf("%d mails wait", waiting), ""}
+	return good("mail_waiting", values{"waiting": waiting})
 }
 
 // exportsHealth checks for batch exports that failed in their last run.
@@ -225,9 +220,9 @@ func exportsHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case len(failing) > 0:
-		return finding{healthWarn, fmt.Sprintf("The last run failed for %d of %d exports: %s", len(failing), total, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
+		return finding{healthWarn, []message{say("exports_failing", values{"failing": len(failing), "total": total, "names": failing[:min(len(failing), 5)]})}, "exports_check"}
 	}
-	return finding{"", fmt.Sprintf("%d exports, none failed", total), ""}
+	return good("exports_good", values{"total": total})
 }
 
 // scheduleHealth checks for scheduled changes that are overdue.
@@ -237,9 +232,9 @@ func scheduleHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case n > 0:
-		return finding{healthBad, fmt.Sprintf("%d scheduled changes are overdue", n), "See the log for the reason."}
+		return finding{healthBad, []message{say("changes_overdue", values{"overdue": n})}, "see_log"}
 	}
-	return finding{"", "none overdue", ""}
+	return good("changes_none", nil)
 }
 
 // lateRollout is the age of a due evaluation, and lateWebhook that of a webhook, from which the
@@ -261,17 +256,17 @@ func rolloutsHealth(ctx context.Context, v *healthView) finding {
 	}
 	switch {
 	case v.queries == nil:
-		return finding{"", "This server does not evaluate rollouts.", ""}
+		return good("rollouts_off", nil)
 	case w.FailingCount > 0:
-		list := make([]string, len(w.Failing))
-		for i, f := range w.Failing {
-			list[i] = fmt.Sprintf("rollout %d of project %d since %s: %s", f.ID, f.Project, f.Since.UTC().Format(time.DateTime), f.Reason)
+		f := finding{healthWarn, []message{say("rollouts_failing", values{"failing": w.FailingCount})}, "rollouts_pause"}
+		for _, r := range w.Failing {
+			f.details = append(f.details, say("rollout_failing", values{"rollout": r.ID, "project": r.Project, "since": r.Since, "error": r.Reason}))
 		}
-		return finding{healthWarn, fmt.Sprintf("%d rollouts cannot be evaluated: %s", w.FailingCount, strings.Join(list, "; ")), "Their metrics are not watched. See the log for the reason, and pause them or roll them back."}
+		return f
 	case w.Lag > lateRollout:
-		return finding{healthWarn, fmt.Sprintf("Rollouts are evaluated late, by %s", w.Lag.Round(time.Second)), "Their metrics are not watched in time. See the log, and whether queries take long."}
+		return finding{healthWarn, []message{say("rollouts_late", values{"late_seconds": w.Lag})}, "rollouts_slow"}
 	}
-	return finding{"", fmt.Sprintf("rollouts watched: %d", live), ""}
+	return good("rollouts_watched", values{"live": live})
 }
 
 // webhooksHealth checks how long webhooks wait.
@@ -281,42 +276,39 @@ func webhooksHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case waiting > 0 && time.Since(oldest) > lateWebhook:
-		return finding{healthWarn, fmt.Sprintf("%d webhooks wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "Their receiver does not accept them: see the log for its response."}
+		return finding{healthWarn, []message{say("webhooks_late", values{"waiting": waiting, "since": oldest})}, "webhooks_refused"}
 	}
-	return finding{"", fmt.Sprintf("%d webhooks wait", waiting), ""}
+	return good("webhooks_waiting", values{"waiting": waiting})
 }
 
 // certificateHealth checks when the certificate expires.
 func certificateHealth(_ context.Context, v *healthView) finding {
-	pair, advice := v.server.certificate.now.Load(), "Renew the certificate: the file is read again when it changes."
-	detail := ""
+	pair, advice := v.server.certificate.now.Load(), "certificate_renew"
+	var failure []message
 	if issuer := v.server.certificate.issuer; issuer != nil {
-		advice = "The server obtains the certificate by itself: see the log."
+		advice = "certificate_obtain"
 		if err := issuer.Failure(); err != nil {
-			detail, advice = "; the last attempt to obtain one has failed: "+err.Error(), "Correct the cause; the server tries again by itself."
+			failure, advice = []message{say("certificate_failed", values{"error": err.Error()})}, "certificate_retried"
 		}
 	}
 	if pair == nil {
-		return finding{healthBad, "There is no certificate yet" + detail, advice}
+		return finding{healthBad, append([]message{say("certificate_none", nil)}, failure...), advice}
 	}
 	leaf := pair.Leaf
 	if leaf == nil {
 		var err error
 		if leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return finding{healthBad, "The certificate cannot be read: " + err.Error(), "Replace it."}
+			return finding{healthBad, []message{say("certificate_unreadable", values{"error": err.Error()})}, "certificate_replace"}
 		}
 	}
-	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC" + detail, ""}
+	f := finding{details: append([]message{say("certificate_until", values{"until": leaf.NotAfter})}, failure...)}
 	// A certificate may be issued for a few days only.
 	remaining, life := leaf.NotAfter.Sub(v.now.at), leaf.NotAfter.Sub(leaf.NotBefore)
 	switch {
 	case remaining < min(certificateNow, life/10):
-		f.state = healthBad
+		f.state, f.advice = healthBad, advice
 	case remaining < min(certificateSoon, life/4):
-		f.state = healthWarn
-	}
-	if f.state != "" {
-		f.advice = advice
+		f.state, f.advice = healthWarn, advice
 	}
 	return f
 }
@@ -331,7 +323,7 @@ func clockHealth(_ context.Context, v *healthView) finding {
 func clockBetween(from, to time.Time, apart time.Duration) finding {
 	moved := to.Round(0).Sub(from.Round(0)) - apart
 	if moved.Abs() < clockMoved {
-		return finding{"", "steady", ""}
+		return good("clock_steady", nil)
 	}
-	return finding{healthWarn, fmt.Sprintf("The clock was moved by %s since the start.", moved.Round(time.Second)), "Check that the machine's clock is synchronized (NTP)."}
+	return finding{healthWarn, []message{say("clock_moved", values{"moved_seconds": moved})}, "clock_check"}
 }

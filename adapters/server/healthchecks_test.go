@@ -33,13 +33,13 @@ func TestHealth_Checks(t *testing.T) {
 		"commits, 4 in 20 ms":           {commitHealth, recorder(5, 0, 0, time.Hour, 0), recorder(9, 0, 0, time.Hour+20*time.Millisecond, 0), "", "5.0 ms on average in the last minutes"},
 		"commits, 2 in 500 ms":          {commitHealth, totals{}, recorder(2, 0, 0, 500*time.Millisecond, 0), healthWarn, "250.0 ms on average in the last minutes"},
 		"commits, 1 in 2 s":             {commitHealth, totals{}, recorder(1, 0, 0, 2*time.Second, 0), healthBad, "2000.0 ms on average in the last minutes"},
-		"intake, old failures":          {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(9, 7, 1, 0, 3), "", "3 waiting, nothing dropped in the last hour"},
-		"intake, dropped":               {intakeHealth, dropped(2, 0), dropped(5, 7), "", "0 waiting, 10 dropped in the last hour (events_over_quota 7, missing_event_name 3)"},
-		"intake, some fail":             {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(10, 8, 3, 0, 0), healthWarn, "1 tries to store events have failed and 2 requests were refused for now in the last minutes; 0 waiting, nothing dropped in the last hour"},
-		"intake, all fail":              {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(9, 8, 1, 0, 2), healthBad, "No event can be stored: 1 tries have failed in the last minutes; 2 waiting, nothing dropped in the last hour"},
+		"intake, old failures":          {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(9, 7, 1, 0, 3), "", "waiting events: 3; nothing dropped in the last hour"},
+		"intake, dropped":               {intakeHealth, dropped(2, 0), dropped(5, 7), "", "waiting events: 0; dropped in the last hour: 10 (events_over_quota 7, missing_event_name 3)"},
+		"intake, some fail":             {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(10, 8, 3, 0, 0), healthWarn, "tries to store events that have failed in the last minutes: 1, requests that were refused for now: 2; waiting events: 0; nothing dropped in the last hour"},
+		"intake, all fail":              {intakeHealth, recorder(9, 7, 1, 0, 0), recorder(9, 8, 1, 0, 2), healthBad, "No event can be stored. Failed tries in the last minutes: 1; waiting events: 2; nothing dropped in the last hour"},
 		"definitions, store":            {definitionsHealth, totals{}, totals{}, "", "from the store"},
 		"definitions, failed long ago":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 3}}, "", "from the store"},
-		"definitions, failed just now":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 5}}, healthWarn, "Definitions could not be read 2 times in the last minutes; flags are evaluated with the last valid ones."},
+		"definitions, failed just now":  {definitionsHealth, totals{flags: serving.Stats{SourceErrors: 3}}, totals{flags: serving.Stats{SourceErrors: 5}}, healthWarn, "Definitions could not be read; flags are evaluated with the last valid ones. Failed reads in the last minutes: 2"},
 		"certificate, a month":          {certificateUntil(now.Add(30 * 24 * time.Hour)), totals{}, totals{at: now}, "", "good until 2026-03-31 12:00:00 UTC"},
 		"certificate, two weeks":        {certificateUntil(now.Add(14 * 24 * time.Hour)), totals{}, totals{at: now}, healthWarn, "good until 2026-03-15 12:00:00 UTC"},
 		"certificate of six days":       {certificateBetween(now.Add(-4*24*time.Hour), now.Add(2*24*time.Hour)), totals{}, totals{at: now}, "", "good until 2026-03-03 12:00:00 UTC"},
@@ -47,16 +47,16 @@ func TestHealth_Checks(t *testing.T) {
 		"certificate, none yet": {func(ctx context.Context, v *healthView) finding {
 			v.server.certificate = &certificate{}
 			return certificateHealth(ctx, v)
-		}, totals{}, totals{at: now}, healthBad, "There is no certificate yet"},
+		}, totals{}, totals{at: now}, healthBad, "There is no certificate yet."},
 		"certificate, over":             {certificateUntil(now.Add(-time.Hour)), totals{}, totals{at: now}, healthBad, "good until 2026-03-01 11:00:00 UTC"},
 		"clock, steady":                 {clockHealth, totals{}, totals{at: now}, "", "steady"},
 		"clock, beside the running one": {movedClock, totals{}, totals{}, healthWarn, "The clock was moved by 1h0m0s since the start."},
 	} {
 		f := x.check(t.Context(), &healthView{parts: &parts{server: &Server{}}, recent: x.recent, hour: x.recent, now: x.now, began: x.now.at})
-		if f.state != x.state || f.detail != x.about {
-			t.Errorf("%s: %q %s, want %q %s", name, f.state, f.detail, x.state, x.about)
+		if f.state != x.state || f.detail() != x.about {
+			t.Errorf("%s: %q %s, want %q %s", name, f.state, f.detail(), x.state, x.about)
 		}
-		if bad, hasAdvice := f.state != "", f.advice != ""; bad != hasAdvice {
+		if bad, hasAdvice := f.state != "", f.advice != ""; bad != hasAdvice || hasAdvice && healthTexts[f.advice] == "" {
 			t.Errorf("%s: %q has the advice %q", name, f.state, f.advice)
 		}
 	}

@@ -16,7 +16,10 @@ const healthScript = `{
 	window.fetch = async (...a) => {
 		const got = await real(...a);
 		if (!String(a[0]).endsWith("/api/health/")) return got;
-		const body = {...await got.json(), checks: [{name: "certificate", state: "ok", detail: "good until 2026-03-31 12:00:00 UTC", since: "2026-01-02T09:30:00Z", advice: ""}], rates: {minutes: ["2026-01-02T09:30:00Z"], flags: [1], events: [2], errors: [0]}};
+		const body = {...await got.json(), checks: [
+			{name: "certificate", state: "ok", detail: "good until 2026-03-31 12:00:00 UTC", messages: [{code: "certificate_until", values: {until: "2026-03-31T12:00:00Z"}}], since: "2026-01-02T09:30:00Z", advice: "", advice_code: ""},
+			{name: "moon", state: "ok", detail: "full since 2026-03-31 12:00:00 UTC", messages: [{code: "moon_full", values: {}}], since: "2026-01-02T09:30:00Z", advice: "", advice_code: ""},
+		], rates: {minutes: ["2026-01-02T09:30:00Z"], flags: [1], events: [2], errors: [0]}};
 		return new Response(JSON.stringify(body), {headers: got.headers});
 	};
 }`
@@ -39,7 +42,8 @@ func TestTimes_InTheProjectsZone(t *testing.T) {
 	p.visit("organization/health")
 	p.node("table", "The last hour, by minute", "rowheader", "15:15")
 	p.node("table", "Checks", "cell", "good until 31 Mar 2026, 17:45:00 GMT+5:45")
-	clock := []string{} // the last hour and the time that passes meanwhile
+	p.node("table", "Checks", "cell", "full since 31 Mar 2026, 17:45:00 GMT+5:45") // a check of a newer server
+	clock := []string{}                                                            // the last hour and the time that passes meanwhile
 	for at := time.Now().Add(-62 * time.Minute); at.Before(time.Now().Add(5 * time.Minute)); at = at.Add(time.Minute) {
 		clock = append(clock, at.In(zone).Format("15:04"))
 	}

@@ -49,7 +49,8 @@ func loadEnglish(b api.PluginBuild) {
 	})
 }
 
-// A single word becomes one longer word, and a text of several words gets more of them.
+// A single word becomes one longer word, and a text of several words gets more of them. Placeholders such as
+// {name} are kept.
 const pseudoFunction = `
 const accents: Record<string, string> = { a: "á", e: "é", i: "í", o: "ó", u: "ú", y: "ý", c: "ç", n: "ñ", s: "š", A: "Á", E: "É", I: "Í", O: "Ó", U: "Ú", C: "Ç", N: "Ñ", S: "Š" };
 function mark(text: string): string {
@@ -57,7 +58,7 @@ function mark(text: string): string {
   if (!/[A-Za-z]/.test(plain)) return text;
   const longer = "é".repeat(Math.ceil(0.4 * plain.length));
   const filler = plain.includes(" ") ? longer.replace(/.{7}(?=.)/g, "$& ") : longer;
-  return "⟦" + plain.replace(/[A-Za-z]/g, (c) => accents[c] ?? c) + (plain.includes(" ") ? " " : "") + filler + "⟧";
+  return "⟦" + plain.replace(/\{\w+\}|[A-Za-z]/g, (c) => accents[c] ?? c) + (plain.includes(" ") ? " " : "") + filler + "⟧";
 }
 function pseudo(value: any): any {
   if (typeof value === "string") return mark(value);

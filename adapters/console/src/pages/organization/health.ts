@@ -1,22 +1,15 @@
 // The page Health: the checks of the server, since when they have their state, and what to do (console.md N20).
 import { h, when, type Child } from "../../ui/dom";
-import { english, forbidden, heading, showResource } from "../../ui/parts";
+import { forbidden, heading, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
 import { statusIcon } from "../../ui/icons";
 import { recordTable } from "../../ui/table";
-import { clockTime, time, timesInText } from "../../ui/time";
+import { clockTime, time } from "../../ui/time";
 import { resource } from "../../api/cache";
 import type { ChartData } from "../../api/chartdata";
 import { session } from "../../session";
 import { healthWords } from "../../words/health";
-
-interface Check {
-  name: string;
-  state: string;
-  detail: string;
-  since: string;
-  advice: string;
-}
+import { adviceText, detailText, nameText, type Check } from "./healthtext";
 
 interface Health {
   status: string;
@@ -38,10 +31,10 @@ export default function healthPage(): Child {
       recordTable<Check>(
         healthWords.checks,
         [
-          { label: healthWords.check, cell: (c) => () => english(c().name) },
+          { label: healthWords.check, cell: (c) => () => nameText(c()) },
           { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, statusIcon(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
           { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
-          { label: healthWords.detail, cell: (c) => [() => english(timesInText(c().detail)), () => (c().advice ? h("p", { class: "hint" }, english(c().advice)) : null)], class: "long" },
+          { label: healthWords.detail, cell: (c) => [() => detailText(c()), () => (c().advice ? h("p", { class: "hint" }, adviceText(c())) : null)], class: "long" },
         ],
         () => data().checks,
         (c) => c.name,
