@@ -119,7 +119,7 @@ func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string,
 	}
 	return Write(ctx, &s.Env, func(tx Tx) (*accessRule, error) {
 		rule := r // a copy: work may run more than once
-		user, err := checkSubject(tx, scope.Project.Organization, &rule)
+		user, subject, err := checkSubject(tx, scope.Project.Organization, &rule)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string,
 		if oldRule == nil && newRule == nil {
 			return nil, nil
 		}
-		return after, s.Env.LogActivity(tx, scope.Caller, scope.Parent(), "AccessControl", rule.item(), rule.item(), oldRule, newRule)
+		return after, s.Env.LogActivity(tx, scope.Caller, scope.Parent(), "AccessControl", rule.item(), target.title(scope, &rule, subject), oldRule, newRule)
 	})
 }
 
@@ -151,6 +151,22 @@ func (r *accessRule) item() string {
 		return r.Resource
 	}
 	return r.Resource + "/" + *r.ResourceID
+}
+
+// title is the name of a rule in the log: the object, or the kind, and the user or the role that the
+// rule is for.
+func (p accessTarget) title(scope *Scope, r *accessRule, subject string) string {
+	name := r.item()
+	switch {
+	case p.object != nil && p.object.Title != "":
+		name = p.object.Title
+	case p.kind == KindProject:
+		name = scope.Project.Name
+	}
+	if subject != "" {
+		name += ": " + subject
+	}
+	return name
 }
 
 // read returns the rule of a body, without its times.
@@ -203,9 +219,9 @@ func checkLevel(kind string, level AccessLevel) error {
 	return nil
 }
 
-// checkSubject refuses members and roles of other organizations, and returns the uuid of the
-// member's user, empty for roles and defaults.
-func checkSubject(tx Tx, organization string, r *accessRule) (user string, err error) {
+// checkSubject refuses members and roles of other organizations. It returns the uuid of the member's
+// user, empty for roles and defaults, and the e-mail address of the user or the name of the role.
+func checkSubject(tx Tx, organization string, r *accessRule) (user, name string, err error) {
 	switch {
 	case r.Member != nil:
 		member, err := First[Membership](tx, Query{Kind: storage.KindMember, Parent: organization, Match: func(x *Record) bool {
@@ -216,17 +232,28 @@ func checkSubject(tx Tx, organization string, r *accessRule) (user string, err e
 			err = ErrNoObject("organization_member", *r.Member)
 		}
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		return member.User, nil
+		u, err := UserByUUID(tx, member.User)
+		if err != nil || u == nil {
+			return member.User, "", err
+		}
+		return u.UUID, u.Email, nil
 	case r.Role != nil:
 		x, err := tx.Get(storage.KindRole, organization, *r.Role)
 		if err == nil && x == nil {
 			err = ErrNoObject("role", *r.Role)
 		}
-		return "", err
+		if err != nil {
+			return "", "", err
+		}
+		role, err := Decode[struct{ Name string }](x)
+		if err != nil {
+			return "", "", err
+		}
+		return "", role.Name, nil
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // setRule stores a rule, or deletes it if it has no level. It returns the rule before and after,

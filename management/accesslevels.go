@@ -124,10 +124,11 @@ func (l userLevels) source(level AccessLevel) string {
 }
 
 // AccessObject is an object that rules may be about, with the number of the user who created it. If
-// ID is empty it stands for all objects of the kind.
+// ID is empty it stands for all objects of the kind. Title is its name in the log, which Finders set.
 type AccessObject struct {
 	Kind, ID string
 	Author   int64
+	Title    string
 }
 
 // AccessTo returns the caller's access to an object, or if o.ID is empty to a kind: clients.md

@@ -31,6 +31,33 @@ func (a *assignee) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// name returns the e-mail address of the user or the name of the role. It is empty for nil, and if
+// there is no such user or role any more.
+func (a *assignee) name(v *view) (string, error) {
+	switch {
+	case a == nil:
+		return "", nil
+	case a.Type == assigneeUser:
+		number, _ := strconv.ParseInt(a.ID, 10, 64) // 0 is not the number of a user
+		u, err := management.UserByNumber(v.Tx, number)
+		if err != nil || u == nil {
+			return "", err
+		}
+		return u.Email, nil
+	case v.Organization == nil: // a scope without a user
+		return "", nil
+	}
+	r, err := v.Tx.Get(storage.KindRole, v.Organization.ID, a.ID)
+	if err != nil || r == nil {
+		return "", err
+	}
+	role, err := management.Decode[struct{ Name string }](r)
+	if err != nil {
+		return "", err
+	}
+	return role.Name, nil
+}
+
 // assigneeType is the field for the type of an assignee.
 var assigneeType = management.Field{Name: "assignee__type", Type: management.Choice, Choices: []string{assigneeUser, assigneeRole}}
 

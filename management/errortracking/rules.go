@@ -100,6 +100,8 @@ func (c *Config) ruleResource() resource.Resource[management.Tx, storedRule, ass
 		New: func(*view) (*storedRule, error) {
 			return &storedRule{assignmentRule: assignmentRule{ID: c.Env.NewID()}}, nil
 		},
+		// A rule has no name: it is called by whom it assigns issues to.
+		Title: func(v *view, r *storedRule) (string, error) { return r.Assignee.name(v) },
 		Rules: setRule,
 		Show:  func(_ *view, r *storedRule) (*assignmentRule, error) { return &r.assignmentRule, nil },
 	})

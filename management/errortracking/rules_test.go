@@ -192,15 +192,18 @@ var placeRows = []ruletest.Row{
 // §5.11: the log of changes of rules.
 var logRows = []ruletest.Row{
 	{"§5.11 created", "bob", "create => it", filters(always), `{"order_key":0}`},
-	{"§5.11 created", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"created","scope":"ErrorTrackingAssignmentRule","item_id":"<it>","user":{"first_name":"bob","email":"bob@example.com"}}`},
+	{"§5.11 created", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"created","scope":"ErrorTrackingAssignmentRule","item_id":"<it>","user":{"first_name":"bob","email":"bob@example.com"},"detail":{"name":""}}`},
 	{"§5.11 updated", "cyd", "change <it>", `{"assignee":{"type":"user","id":1}}`, `null`},
-	{"§5.11 updated", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"updated","user":{"first_name":"cyd"},"detail":{"changes":[{"action":"created","field":"assignee","before":null,"after":"user:1"}]}}`},
+	{"§5.11 updated", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"updated","user":{"first_name":"cyd"},"detail":{"name":"ann@example.com","changes":[{"action":"created","field":"assignee","before":null,"after":"user:1"}]}}`},
 	{"§5.11 a change of nothing", "gus", "change <it>", `{"assignee":"user:1"}`, `null`},
 	{"§5.11 a change of nothing", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"user":{"first_name":"cyd"}}`},
 	{"§5.11 reorder", "gus", "reorder", `{"orders":{"<it>":4}}`, `null`},
 	{"§5.11 reorder", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"user":{"first_name":"gus"},"detail":{"changes":[{"field":"order_key","before":0,"after":4}]}}`},
 	{"§5.11 deleted", "bob", "delete <it>", ``, `null`},
-	{"§5.11 deleted", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"deleted","user":{"first_name":"bob"}}`},
+	{"§5.11 deleted", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"deleted","user":{"first_name":"bob"},"detail":{"name":"ann@example.com"}}`},
+	{"§5.11 a role", "gus", "role", `{"name":"support"}`, `{"name":"support"}`},
+	{"§5.11 a role", "bob", "create => it", `{"filters":` + always + `,"assignee":"role:<support>"}`, `{"assignee":"role:<support>"}`},
+	{"§5.11 a role", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"created","detail":{"name":"support"}}`},
 }
 
 // A project has at most 1000 rules.

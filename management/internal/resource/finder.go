@@ -22,6 +22,9 @@ func (r *resource[T, Stored, Out]) Finder() management.Finder {
 				return nil, err
 			}
 			o := r.spec.Object(x)
+			if r.spec.Header != nil {
+				o.Title = r.spec.Header(scope, x).Title
+			}
 			return &o, nil
 		})
 	}

@@ -297,6 +297,12 @@ func (r *resource[T, Stored, Out]) logChange(v *View[T], x *Stored, before, afte
 	if p.Parent == "" {
 		return nil
 	}
+	if r.spec.Title != nil {
+		var err error
+		if p.Title, err = r.spec.Title(v, x); err != nil {
+			return err
+		}
+	}
 	return r.env.LogActivity(v.Tx, v.Caller, p.Parent, r.spec.ActivityScope, p.ID, p.Title, before, after)
 }
 

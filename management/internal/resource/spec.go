@@ -37,6 +37,9 @@ type Spec[T management.Tx, Stored, Out any] struct {
 	Parent func(scope *management.Scope) string
 	// Header returns the header of the object's record, and its title in the log.
 	Header func(scope *management.Scope, x *Stored) RecordHeader
+	// Title returns an object's title in the log if it is that of other records. If nil, it is that of
+	// Header.
+	Title func(v *View[T], x *Stored) (string, error)
 	// Load returns the object that a path names, or nil if there is none. change is the body that
 	// changes the object, nil when the object is read or deleted. If Load is nil, id must be the
 	// UUID of a record that is not hidden.

@@ -103,7 +103,7 @@ type Approval struct {
 
 // AccessObject returns the flag as access rules refer to it.
 func (f *Flag) AccessObject() management.AccessObject {
-	return management.AccessObject{Kind: Kind, ID: f.ItemID(), Author: f.CreatedBy}
+	return management.AccessObject{Kind: Kind, ID: f.ItemID(), Author: f.CreatedBy, Title: f.Key}
 }
 
 // Decode decodes a flag from the store. Records of definitions files may have any shape, so

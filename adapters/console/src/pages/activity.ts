@@ -8,11 +8,12 @@ import { pages } from "../ui/pages";
 import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
 import { allMembers, cutOption } from "../api/wholelist";
-import { href, param, setParams } from "../router";
-import { projectPath, project } from "../session";
+import { param, setParams } from "../router";
+import { projectPath } from "../session";
 import { words } from "../words";
 import { activityWords } from "../words/activity";
 import { organizationWords } from "../words/organization";
+import { addressOf, nameOf, namesInChanges } from "./activitynames";
 
 interface Line {
   id: string;
@@ -34,12 +35,10 @@ interface Line {
 const hour = 3_600_000;
 const back: Record<string, number> = { day: 24 * hour, week: 7 * 24 * hour, month: 30 * 24 * hour };
 
-/** The path of the pages of each kind of object. */
-const paths: Record<string, string> = { FeatureFlag: "flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards" };
-
 export default function activityPage(): Child {
   const list = pages<Line>(() => ({ path: projectPath("activity_log/"), query: { scope: param("scope"), user: param("who"), limit: 50 } }));
   const members = allMembers();
+  const named = namesInChanges(members);
   const who = () => [["", organizationWords.anybody] as const, ...members.rows().map((m) => [String(m.user.id), m.user.email] as const), ...cutOption(members)];
   const after = () => (param("period") in back ? Date.now() - back[param("period")]! : 0);
   const inPeriod = (data: () => Line[]) => data().filter((l) => Date.parse(l.created_at) >= after());
@@ -62,7 +61,7 @@ export default function activityPage(): Child {
             { label: organizationWords.when, cell: (l) => () => time(l().created_at), class: "meta" },
             { label: organizationWords.who, cell: (l) => h("bdi", null, () => authorOf(l())) },
             { label: organizationWords.what, cell: (l) => () => thing(l()) },
-            { label: organizationWords.changes, cell: (l) => () => describeChanges(l()), class: "long" },
+            { label: organizationWords.changes, cell: (l) => () => describeChanges(l(), named), class: "long" },
           ],
           () => inPeriod(data),
           (l) => l.id,
@@ -74,18 +73,17 @@ export default function activityPage(): Child {
 }
 
 function thing(l: Line): Child {
-  const name = l.detail?.name || l.item_id || "";
-  const at = paths[l.scope];
-  return [`${activityWords.did[l.activity] ?? l.activity.replaceAll("_", " ")} `, h("bdi", null, at && l.item_id ? h("a", { href: href(`p/${project()}/${at}/${l.item_id}`) }, name) : name), h("span", { class: "meta" }, ` ${activityWords.kinds[l.scope] ?? l.scope}`)];
+  const [name, address] = [nameOf(l), addressOf(l)];
+  return [`${activityWords.did[l.activity] ?? l.activity.replaceAll("_", " ")} `, h("bdi", null, address ? h("a", { href: address }, name) : name), h("span", { class: "meta" }, ` ${activityWords.kinds[l.scope] ?? l.scope}`)];
 }
 
 const authorOf = (l: Line): string => (l.user?.is_system && !l.user.email ? activityWords.theServer : (l.user?.email ?? organizationWords.somebodyElse));
 
-function describeChanges(l: Line): Child {
+function describeChanges(l: Line, named: (c: FieldChange) => FieldChange): Child {
   const d = l.detail;
   const note = (text: string | null | undefined) => (text ? h("p", { class: "meta" }, h("bdi", null, text)) : null);
   return [
-    changesInCell(l.activity === "created" ? [] : diffRecord(l.scope, d?.changes ?? [])),
+    changesInCell(l.activity === "created" ? [] : diffRecord(l.scope, (d?.changes ?? []).map(named))),
     note(d?.change_note || d?.trigger?.payload?.reason),
     note(d?.approved_by?.length ? activityWords.approvedBy(d.approved_by.join(", ")) : d?.type === "without approval" ? activityWords.withoutApproval : null),
   ];

@@ -42,6 +42,8 @@ export const activityWords = {
     PropertyDefinition: "Property name",
     AccessControl: "Access rule",
   } as Record<string, string>,
+  /** What stands for an object without a name, by its kind. A rule is called by whom it assigns errors to. */
+  nameless: { ErrorTrackingIssue: "an error without a name", ErrorTrackingAssignmentRule: "nobody", AlertConfiguration: "an alert without a name" } as Record<string, string>,
   /** Fields, by their name in the API. A field without a text here shows that name. */
   fields: {
     name: "Name",
@@ -65,6 +67,9 @@ export const activityWords = {
     status: "Status",
     stage: "Stage",
     assignee: "Assigned to",
+    order_key: "Position",
+    subscribed_users: "Subscribers",
+    access_level: "Level",
     level: "Level",
     evaluation_contexts: "Evaluation contexts",
     bucketing_identifier: "Assigned by",

@@ -122,7 +122,7 @@ export const organizationWords = {
   periods: { "": "Any time", day: "Last 24 hours", week: "Last 7 days", month: "Last 30 days" } as Record<string, string>,
   changes: "Changes",
   when: "When",
-  scopes: { FeatureFlag: "Flags", Cohort: "Cohorts", Experiment: "Experiments", Insight: "Insights", Dashboard: "Dashboards", Person: "People", Survey: "Surveys", EarlyAccessFeature: "Early access", BatchExport: "Exports", Project: "Project" } as Record<string, string>,
+  scopes: { FeatureFlag: "Flags", Cohort: "Cohorts", Experiment: "Experiments", Insight: "Insights", Dashboard: "Dashboards", Person: "People", Survey: "Surveys", EarlyAccessFeature: "Early access", BatchExport: "Exports", ErrorTrackingIssue: "Errors", ErrorTrackingAssignmentRule: "Assignment rules", AlertConfiguration: "Alerts", AccessControl: "Access rules", Project: "Project" } as Record<string, string>,
   somebodyElse: "a former member",
   noActivity: "No activity yet",
   noActivityText: "Each change to a flag, a cohort or another record appears here, with its author.",

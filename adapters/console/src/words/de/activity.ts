@@ -42,6 +42,7 @@ export const activityWords: typeof English = {
     PropertyDefinition: "Eigenschaftsname",
     AccessControl: "Zugriffsregel",
   },
+  nameless: { ErrorTrackingIssue: "ein Fehler ohne Namen", ErrorTrackingAssignmentRule: "niemand", AlertConfiguration: "ein Alarm ohne Namen" },
   fields: {
     name: "Name",
     description: "Beschreibung",
@@ -64,6 +65,9 @@ export const activityWords: typeof English = {
     status: "Status",
     stage: "Phase",
     assignee: "Zugewiesen an",
+    order_key: "Position",
+    subscribed_users: "Abonnenten",
+    access_level: "Stufe",
     level: "Stufe",
     evaluation_contexts: "Auswertungskontexte",
     bucketing_identifier: "Zuteilung nach",

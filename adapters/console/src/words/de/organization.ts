@@ -123,7 +123,7 @@ export const organizationWords: typeof English = {
   periods: { "": "Beliebig", day: "Letzte 24 Stunden", week: "Letzte 7 Tage", month: "Letzte 30 Tage" },
   changes: "Änderungen",
   when: "Wann",
-  scopes: { FeatureFlag: "Flags", Cohort: "Kohorten", Experiment: "Experimente", Insight: "Insights", Dashboard: "Dashboards", Person: "Personen", Survey: "Umfragen", EarlyAccessFeature: "Early Access", BatchExport: "Exporte", Project: "Projekt" },
+  scopes: { FeatureFlag: "Flags", Cohort: "Kohorten", Experiment: "Experimente", Insight: "Insights", Dashboard: "Dashboards", Person: "Personen", Survey: "Umfragen", EarlyAccessFeature: "Early Access", BatchExport: "Exporte", ErrorTrackingIssue: "Fehler", ErrorTrackingAssignmentRule: "Zuweisungsregeln", AlertConfiguration: "Alarme", AccessControl: "Zugriffsregeln", Project: "Projekt" },
   somebodyElse: "ein früheres Mitglied",
   noActivity: "Noch keine Aktivität",
   noActivityText: "Jede Änderung an einem Flag, einer Kohorte oder einem anderen Objekt erscheint hier, mit der Person, die sie gemacht hat.",
