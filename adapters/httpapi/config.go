@@ -205,6 +205,9 @@ type SignIn struct {
 	ReadOnly bool
 	// Version is the version of the program, which pages display.
 	Version string
+	// Docs reports whether the documentation is at /docs/, for example by Config.Extra. Pages then
+	// link to it.
+	Docs bool
 }
 
 // RequestLog selects which requests are logged. If there is a Logger, every mode logs failed

@@ -193,7 +193,7 @@ func TestSession_Rights(t *testing.T) {
 	o.wantResponse(t, visit{request: "POST " + ownFlags, body: flag, cookie: all}, 201, `"key":"one"`)
 	o.wantResponse(t, visit{request: "GET /api/projects/3/feature_flags/", cookie: all}, 403, "permission_denied")
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15,"timezone":"UTC","organization":"`+officeOrg+`"}],"project":1`)
-	o.wantResponse(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
+	o.wantResponse(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test","docs":false`)
 	o.wantResponse(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
 	// A key takes precedence over a session, in every place in which keys are accepted.
 	o.wantResponse(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")

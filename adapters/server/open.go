@@ -109,7 +109,7 @@ func (p *parts) openHandler() (err error) {
 		c.Extra = map[string]http.Handler{"/docs": p.Docs, "/docs/*": p.Docs}
 	}
 	if p.SignIn != nil {
-		c.SignIn = &httpapi.SignIn{SiteURL: p.SiteURL, ReadOnly: p.SignIn.ReadOnly, Version: p.Version}
+		c.SignIn = &httpapi.SignIn{SiteURL: p.SiteURL, ReadOnly: p.SignIn.ReadOnly, Version: p.Version, Docs: p.Docs != nil}
 	}
 	if p.Without.has(Flags) {
 		c.Decider = nil

@@ -221,6 +221,8 @@ type Whoami struct {
 	Changes *int64 `json:"changes"`
 	Mode    string `json:"mode"` // full or read_only
 	Version string `json:"version"`
+	// Docs reports whether the server has the documentation at /docs/.
+	Docs bool `json:"docs"`
 }
 
 // whoamiOrganization is the caller's current organization.

@@ -75,6 +75,7 @@ function account(): HTMLElement {
   return menu(words.accountMenu, icon("user"), () => [
     { label: words.account, available: hasPage("account"), run: () => void go("account") },
     { label: words.shortcuts, run: openShortcuts },
+    { label: words.documentation, available: session.peek()?.docs === true, href: href("../docs/") },
     { ...themeItem("light", words.light), line: true },
     themeItem("dark", words.dark),
     themeItem("system", words.system),

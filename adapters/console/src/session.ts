@@ -26,6 +26,8 @@ export interface Session {
   project: number | null;
   mode: "full" | "read_only";
   version: string;
+  /** Whether the server has the documentation at /docs/. */
+  docs: boolean;
   /** The position of the last change of the project that was named in the request, or null. */
   changes: number | null;
 }

@@ -18,6 +18,7 @@ export const words = {
   newProject: "New project",
   accountMenu: "Account menu",
   shortcuts: "Shortcuts",
+  documentation: "Documentation",
   signOut: "Sign out",
   light: "Light",
   dark: "Dark",

@@ -3,7 +3,9 @@ import { effect, h, onEnd, signal, type Child } from "./dom";
 
 export interface Item {
   label: string;
-  run: () => void;
+  run?: () => void;
+  /** Makes the item a link to an address outside of the console. */
+  href?: string;
   /** Makes the item a radio item, and reports whether it is chosen. */
   checked?: () => boolean;
   disabled?: string | null;
@@ -35,11 +37,12 @@ export function menu(name: string | (() => string), face: Child, items: () => It
   );
   const box = h("div", { class: "menu-box" }, button, () => (open() ? list(typeof name === "function" ? name() : name, items(), () => (open.set(false), button.focus())) : null));
   const outside = (e: Event) => open.peek() && !box.contains(e.target as Node) && open.set(false);
-  document.addEventListener("pointerdown", outside);
   box.addEventListener("focusout", (e) => e.relatedTarget && outside({ target: e.relatedTarget } as unknown as Event));
-  onEnd(() => document.removeEventListener("pointerdown", outside));
   effect(() => {
-    if (open()) queueMicrotask(() => box.querySelector<HTMLElement>("[role^=menuitem]:not([aria-disabled=true])")?.focus());
+    if (!open()) return;
+    document.addEventListener("pointerdown", outside);
+    onEnd(() => document.removeEventListener("pointerdown", outside));
+    queueMicrotask(() => box.querySelector<HTMLElement>("[role^=menuitem]:not([aria-disabled=true])")?.focus());
   });
   return box;
 }
@@ -50,9 +53,10 @@ function list(name: string, items: Item[], close: () => void): HTMLElement {
     { role: "menu", "aria-label": name, class: "menu", onkeydown: (e: KeyboardEvent) => keys(e, el, close) },
     items.filter((i) => i.available !== false).map((i) =>
       h(
-        "button",
+        i.href ? "a" : "button",
         {
-          type: "button",
+          type: i.href ? null : "button",
+          href: i.href,
           role: i.checked ? "menuitemradio" : "menuitem",
           class: [i.danger ? "danger-text" : "", i.line ? "line" : ""].join(" "),
           tabindex: -1,
@@ -62,7 +66,7 @@ function list(name: string, items: Item[], close: () => void): HTMLElement {
           onclick: () => {
             if (i.disabled) return;
             close();
-            i.run();
+            i.run?.();
           },
         },
         i.label,

@@ -21,6 +21,7 @@ type BrowserSignIn struct {
 	SiteURL  string
 	ReadOnly bool
 	Version  string
+	Docs     bool
 }
 
 var (

@@ -110,6 +110,7 @@ func (svc signInService) describe(c *frame.Call, caller *management.Caller) (*or
 	if err != nil {
 		return nil, err
 	}
+	out.Docs = svc.SignIn.Docs
 	if out.Mode, out.Version = "full", svc.SignIn.Version; svc.SignIn.ReadOnly && caller.Session != nil {
 		out.Mode = "read_only"
 	}

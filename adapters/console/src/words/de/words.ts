@@ -18,6 +18,7 @@ export const words: typeof EnglishWords = {
   newProject: "Neues Projekt",
   accountMenu: "Kontomenü",
   shortcuts: "Tastenkürzel",
+  documentation: "Dokumentation (englisch)",
   signOut: "Abmelden",
   light: "Hell",
   dark: "Dunkel",
