@@ -28,6 +28,7 @@ func TestMedia_ReducedMotionAndForcedColours(t *testing.T) {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "hidden", "active": false, "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
 	p := s.open(t, "p/1/flags")
 	p.node("switch", "Enabled: banner")
+	js[any](p, "document.querySelector('[role=switch]').focus()") // only a switch in use moves
 	if n := js[int](p, moving); n == 0 {
 		t.Error("nothing moves without the preference, so the test shows nothing")
 	}

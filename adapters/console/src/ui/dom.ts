@@ -163,7 +163,8 @@ function build<E extends Element>(el: E, props: Props | null | undefined, childr
 /** The names that are set as properties, because they are the state of a control. All others are attributes. */
 const properties = new Set(["value", "checked", "indeterminate", "selected", "open"]);
 
-function assign(el: Element, name: string, value: Value): void {
+/** Sets an attribute, or the property with the state of a control, if it differs. Null removes it. */
+export function assign(el: Element, name: string, value: Value): void {
   if (properties.has(name) && name in el && !(el instanceof HTMLOptionElement && name === "value")) {
     const target = el as unknown as Record<string, Value>;
     if (target[name] !== value) target[name] = value ?? (name === "value" ? "" : false);

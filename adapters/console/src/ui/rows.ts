@@ -1,12 +1,13 @@
-// Virtual rows of a long table: only the visible rows and some around them are in the document. Spacer
-// rows above and below take the space of the others. Rows that leave are used again for those that come,
-// because a new row costs several times as much. Until their items are loaded and a frame has time for
-// them, one placeholder row takes the space of all successive rows.
+// Virtual rows of a long list: only the rows in sight and some around them are in the document. Spacers
+// take the space of the others. Rows that leave are used again for those that come, because a new row costs
+// several times as much: after a jump, all rows stay where they are and get other items. A frame fills few
+// rows, so that no frame takes long; until then, blank rows and placeholders take the space.
 import { batch, detachedScope, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 import { words } from "../words";
 
-const around = 12; // rows above and below those in sight
-const frameTime = 4; // milliseconds that one frame fills rows
+const around = 8; // rows above and below those in sight
+const frameTime = 2; // milliseconds that one frame fills rows
+const mostFilled = 20; // rows that one frame fills at most
 
 /** A list of which some items may not be loaded. */
 export interface SparseList<T> {
@@ -43,12 +44,16 @@ function placeholder(columns: number): Placeholder {
   return { node, index, height, text, close };
 }
 
-/** Fills a table body. All rows must have the height of the first one. render is called for few items: a row can show other items later. */
+/** Fills a table body. All rows must have the same height. render is called for few items: a row can show other items later. */
 export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, key: (item: T) => string | number, render: (item: Signal<T>, index: () => number) => HTMLElement, columns: number): void {
   const range = signal({ from: 0, to: 60 });
   let height = 36; // of a row
   const spacer = () => h("tr", { class: "spacer", "aria-hidden": "true" }, h("td", { colspan: columns }));
-  const [above, below] = [spacer(), spacer()];
+  const [above, between, below] = [spacer(), spacer(), spacer()];
+  const setSpace = (el: HTMLElement, n: number) => {
+    el.hidden = n <= 0;
+    (el.firstElementChild as HTMLElement).style.height = `${Math.max(0, n) * height}px`;
+  };
   body.append(above, below);
   const measure = () => {
     const n = list.length();
@@ -79,24 +84,36 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   addEventListener("scroll", scheduleMeasure, { passive: true });
   addEventListener("resize", scheduleMeasure, { passive: true });
   const shown = new Map<string | number, Row<T>>();
-  const spare: Row<T>[] = [];
+  const waiting = new Map<number, Row<T>>(); // blank rows in the document, by the index of the item that they wait for
+  const spare: Row<T>[] = []; // rows outside of the document
   const placeholders: Placeholder[] = [];
   onEnd(() => {
     removeEventListener("scroll", scheduleMeasure);
     removeEventListener("resize", scheduleMeasure);
     cancelAnimationFrame(frameRequest);
-    for (const row of [...shown.values(), ...spare, ...placeholders]) row.close();
+    for (const row of [...shown.values(), ...waiting.values(), ...spare, ...placeholders]) row.close();
   });
   const bounds = () => {
     const { from, to } = range();
     const n = list.length();
-    return { from: Math.min(from, n), to: Math.min(n, Math.max(to, from + 40)), n };
+    return { from: Math.min(from, n), to: Math.min(n, Math.max(to, from + 2 * around)), n };
   };
-  /** Returns a row for an item: one that is not shown any more, or a new one. */
+  const setBlank = (row: Row<T>, blank: boolean) => {
+    row.node.classList.toggle("missing", blank);
+    if (blank) row.node.setAttribute("aria-hidden", "true");
+    else row.node.removeAttribute("aria-hidden");
+  };
+  const detach = (row: Row<T>) => {
+    row.node.remove();
+    spare.push(row);
+  };
+  /** Returns a row for an item: one that waits for it, one that is not used any more, or a new one. */
   const fill = (item: T, index: number): Row<T> => {
     filled++;
-    const row = spare.pop();
+    const row = waiting.get(index) ?? spare.pop();
     if (row) {
+      waiting.delete(index);
+      setBlank(row, false);
       row.index.set(index);
       row.item.set(item);
       return row;
@@ -109,15 +126,15 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   const nodesOf = (items: readonly (T | undefined)[], from: number): HTMLElement[] => {
     const nodes: HTMLElement[] = [];
     let used = 0;
+    const rowAt = (i: number) => (items[i] && shown.get(key(items[i]))) ?? waiting.get(from + i);
     for (let i = 0; i < items.length; i++) {
-      const item = items[i];
-      const row = item && shown.get(key(item));
+      const row = rowAt(i);
       if (row) {
         nodes.push(row.node);
         continue;
       }
       const first = i;
-      while (i + 1 < items.length && !(items[i + 1] && shown.has(key(items[i + 1]!)))) i++;
+      while (i + 1 < items.length && !rowAt(i + 1)) i++;
       const p = (placeholders[used++] ??= placeholder(columns));
       p.index.set(from + first);
       p.height.set((i + 1 - first) * height);
@@ -130,53 +147,86 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     }
     return nodes;
   };
-  /** Takes the rows out of use whose items are no longer in the range. */
-  const release = (wanted: ReadonlySet<string | number>) => {
-    for (const [k, row] of shown) {
-      if (wanted.has(k)) continue;
-      shown.delete(k);
-      row.node.remove();
-      if (row.node.querySelector("[aria-expanded=true]")) row.close(); // its open menu is of its item
-      else spare.push(row);
+  /** Takes the rows out of use whose items are not wanted any more. If none is, they stay and wait for the items of the range. */
+  const release = (wanted: ReadonlySet<string | number>, from: number, to: number, kept: Row<T> | undefined) => {
+    const free = [...shown].filter(([k, row]) => !wanted.has(k) && row !== kept);
+    const isJump = free.length + (kept ? 1 : 0) === shown.size && ![...waiting.keys()].some((i) => i >= from && i < to);
+    const blank = isJump ? [...waiting.values()] : [];
+    for (const [i, row] of waiting) {
+      if (!isJump && i >= from && i < to) continue;
+      waiting.delete(i);
+      if (!isJump) detach(row);
     }
+    for (const [k, row] of free) {
+      shown.delete(k);
+      if (row.node.querySelector("[aria-expanded=true]")) {
+        row.node.remove();
+        row.close(); // its open menu is of its item
+      } else if (isJump) blank.push(row);
+      else detach(row);
+    }
+    blank.sort((a, b) => (a.node.compareDocumentPosition(b.node) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+    blank.forEach((row, i) => {
+      if (from + i >= to) return detach(row);
+      setBlank(row, true);
+      waiting.set(from + i, row);
+    });
   };
-  /** Puts the rows of the range into the document, those that can be seen first. */
-  const place = (items: readonly (T | undefined)[], from: number) => {
+  /** Puts the rows of the range into the document, those that can be seen first, and the row with the focus also if it is outside. */
+  const place = (items: readonly (T | undefined)[], from: number, kept: Row<T> | undefined) => {
     const first = from === 0 ? 0 : Math.min(items.length, around);
-    let left = Math.max(1, Math.floor(frameTime / cost));
+    let left = Math.max(1, Math.min(mostFilled, Math.floor(frameTime / cost)));
     for (let j = 0; j < items.length; j++) {
       const i = (first + j) % items.length;
       const item = items[i];
       const known = item && shown.get(key(item));
       if (known) {
+        const other = waiting.get(from + i);
+        if (other) detach(other);
+        waiting.delete(from + i);
         known.index.set(from + i);
         known.item.set(item);
       } else if (item && left-- > 0) shown.set(key(item), fill(item, from + i));
     }
     isComplete = left >= 0;
+    const [to, n] = [from + items.length, list.length()];
+    const at = kept?.index.peek() ?? -1;
+    const nodes = nodesOf(items, from);
+    if (kept && at < from) nodes.unshift(kept.node, between);
+    else if (kept && at >= to) nodes.push(between, kept.node);
+    else between.remove();
+    setSpace(above, kept && at < from ? at : from);
+    if (kept) setSpace(between, at < from ? from - at - 1 : at - to);
+    setSpace(below, kept && at >= to ? n - at - 1 : n - to);
     let next: Node = below;
-    for (const node of nodesOf(items, from).reverse()) {
+    for (const node of nodes.reverse()) {
       if (node.nextSibling !== next) body.insertBefore(node, next);
       next = node;
     }
     if (!isComplete) scheduleMeasure();
+  };
+  /** Returns the row with the focus if its item is outside of the range, and still in the list. */
+  const focusedOutside = (from: number, to: number): Row<T> | undefined => {
+    const focused = document.activeElement;
+    const row = body.contains(focused) ? [...shown.values()].find((r) => r.node.contains(focused)) : undefined;
+    const at = row?.index.peek() ?? -1;
+    if (!row || (at >= from && at < to)) return undefined;
+    const item = list.at(at);
+    return item && key(item) === key(row.item.peek()) ? row : undefined;
   };
   effect(() => {
     frames();
     const { from, to } = bounds();
     const items = Array.from({ length: to - from }, (_, i) => list.at(from + i));
     untracked(() => {
+      const kept = focusedOutside(from, to);
       keepFocus(body, shown);
-      release(new Set(items.flatMap((x) => (x ? [key(x)] : []))));
-      place(items, from);
+      release(new Set(items.flatMap((x) => (x ? [key(x)] : []))), from, to, kept);
+      place(items, from, kept);
     });
   });
   effect(() => {
-    const { from, to, n } = bounds();
-    above.hidden = from === 0;
-    below.hidden = to >= n;
-    (above.firstElementChild as HTMLElement).style.height = `${from * height}px`;
-    (below.firstElementChild as HTMLElement).style.height = `${Math.max(0, n - to) * height}px`;
+    const { from, to } = bounds();
     untracked(() => list.inSight(from, to));
     scheduleMeasure();
   });
@@ -194,7 +244,7 @@ function keepFocus<T>(body: HTMLElement, shown: ReadonlyMap<string | number, Row
       if (document.activeElement !== focused) focused!.focus({ preventScroll: true });
       return;
     }
-    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]`) ?? body.querySelector<HTMLElement>("tr.missing");
+    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]:not([aria-hidden])`) ?? body.querySelector<HTMLElement>("tr.missing:not([aria-hidden])");
     const target = next?.querySelector<HTMLElement>("input:not(:disabled), a, button:not(:disabled)") ?? next ?? body.closest<HTMLElement>("[tabindex]");
     target?.focus({ preventScroll: true });
   });

@@ -61,12 +61,21 @@ export function relativeTime(iso: string): string {
 }
 
 export function time(iso: string | null | undefined): HTMLElement | null {
-  return iso ? h("time", { datetime: iso, title: timeTitle(iso) }, relativeTime(iso)) : null;
+  return iso ? setTime(h("time"), iso) : null;
+}
+
+/** Makes an element of time show a time. */
+export function setTime(el: HTMLTimeElement, iso: string): HTMLTimeElement {
+  el.dateTime = iso;
+  el.title = timeTitle(iso);
+  el.textContent = relativeTime(iso);
+  return el;
 }
 
 /** Returns the full time, and the time in the browser's zone if it differs. */
 function timeTitle(iso: string): string {
-  const [shown, mine] = [formatTime(iso, full), formatTime(iso, full, own)];
+  const shown = formatTime(iso, full);
+  const mine = displayZone() === own ? shown : formatTime(iso, full, own);
   return shown === mine ? shown : `${shown} (${mine})`;
 }
 

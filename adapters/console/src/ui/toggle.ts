@@ -1,20 +1,22 @@
 // A switch that acts after its dialog is confirmed. Without the right, it is disabled and described by the reason.
-import { h, newID } from "./dom";
+import { assign, effect, h, newID } from "./dom";
 
 export function toggle(name: () => string, on: () => boolean, run: () => unknown, disabledReason: () => string | null = () => null): HTMLElement {
+  const button = h("button", { type: "button", role: "switch", class: "switch", onclick: run as () => unknown });
+  const box = h("span", null, button);
   const why = newID();
-  return h("span", null, [
-    h("button", {
-      type: "button",
-      role: "switch",
-      class: "switch",
-      "aria-label": name,
-      "aria-checked": on,
-      disabled: () => disabledReason() !== null,
-      title: disabledReason,
-      "aria-describedby": () => (disabledReason() ? why : null),
-      onclick: run as () => unknown,
-    }),
-    () => (disabledReason() ? h("span", { id: why, class: "hidden" }, disabledReason()) : null),
-  ]);
+  const text = h("span", { id: why, class: "hidden" });
+  // One effect instead of one for each attribute: lists have many switches.
+  effect(() => {
+    const reason = disabledReason();
+    assign(button, "aria-label", name());
+    assign(button, "aria-checked", on());
+    button.disabled = reason !== null;
+    assign(button, "title", reason);
+    assign(button, "aria-describedby", reason === null ? null : why);
+    text.textContent = reason;
+    if (reason === null) text.remove();
+    else box.append(text);
+  });
+  return box;
 }

@@ -1,9 +1,9 @@
 // A row of the list of flags.
-import { h, type Signal } from "../../ui/dom";
+import { assign, effect, h, type Signal } from "../../ui/dom";
 import { icon, statusIcon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
 import { toggle } from "../../ui/toggle";
-import { time } from "../../ui/time";
+import { setTime } from "../../ui/time";
 import { rolloutText, stateOf, stateWords, type Flag, type Row } from "../../api/flags";
 import { go, href } from "../../router";
 import { hasPage } from "../../routes";
@@ -30,21 +30,65 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
       if (!now.delete(f.peek().id)) now.set(f.peek().id, f.peek().key);
       return now;
     });
-  const state = () => stateOf(f());
   const disabledReason = () => lockReason(f() as Flag);
+  const text = () => document.createTextNode("");
+  const [keyText, nameText, stateText, rollout, count, by] = [text(), text(), text(), text(), text(), text()];
+  const box = h("input", { type: "checkbox", onchange: pick });
+  const link = h("a", { class: "code" }, keyText);
+  const about = h("span", { class: "meta" }, h("bdi", null, nameText));
+  const state = h("span", null, stateText);
+  const changed = h("time");
+  let shown = ""; // the state that has an icon
+  // One effect changes what differs: a row is used for many flags while the list is scrolled.
+  effect(() => {
+    const { id, key, name, status_reason, definitions_file, tags, updated_at, last_modified_by } = f();
+    const reason = disabledReason();
+    assign(box, "aria-label", words.select(key));
+    assign(box, "title", reason);
+    box.disabled = reason !== null;
+    assign(link, "title", key);
+    assign(link, "href", href(`p/${project()}/flags/${id}`));
+    put(keyText, key);
+    put(nameText, name);
+    while (about.childNodes.length > 1) about.lastChild!.remove();
+    if (definitions_file) about.append(" ", fileTag(definitions_file));
+    for (const t of tags ?? []) about.append(" ", h("span", { class: "tag" }, t));
+    const now = stateOf(f());
+    if (now !== shown) {
+      state.className = `state ${now}`;
+      state.replaceChildren(statusIcon(now), stateText);
+      put(stateText, stateWords[now]);
+      shown = now;
+    }
+    assign(state, "title", status_reason);
+    put(rollout, rolloutText(f()));
+    setTime(changed, updated_at);
+    put(by, ` ${last_modified_by?.first_name || last_modified_by?.email || ""}`);
+  });
+  effect(() => void (box.checked = chosen().has(f().id)));
+  effect(() => {
+    const got = calls().get(f().id);
+    put(count, got ? number(got.calls) : words.dash);
+  });
   return h(
     "tr",
     { role: "row", "aria-rowindex": () => index() + 2 },
-    h("td", { role: "cell", class: "tight" }, h("input", { type: "checkbox", "aria-label": () => words.select(f().key), checked: () => chosen().has(f().id), disabled: () => disabledReason() !== null, title: disabledReason, onchange: pick })),
-    h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, h("a", { class: "code", title: () => f().key, href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key)), h("span", { class: "meta" }, h("bdi", null, () => f().name), () => [f().definitions_file ? [" ", fileTag(f().definitions_file!)] : null, (f().tags ?? []).map((t) => [" ", h("span", { class: "tag" }, t)])]))),
-    h("td", { role: "cell" }, h("span", { class: () => `state ${state()}`, title: () => f().status_reason ?? null }, () => statusIcon(state()), () => stateWords[state()])),
-    h("td", { role: "cell", class: "clip" }, () => rolloutText(f())),
-    h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : words.dash)),
-    h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
+    h("td", { role: "cell", class: "tight" }, box),
+    h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, link), about)),
+    h("td", { role: "cell" }, state),
+    h("td", { role: "cell", class: "clip" }, rollout),
+    h("td", { role: "cell", class: "number" }, count),
+    h("td", { role: "cell", class: "meta clip" }, changed, by),
     h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), disabledReason)),
     h("td", { role: "cell", class: "tight" }, menu(() => words.moreAbout(f().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
   );
 }
+
+/** Changes a text if it differs. */
+function put(node: Text, text: string): void {
+  if (node.data !== text) node.data = text;
+}
+
 
 function items(f: Row, act: Actions) {
   const disabledReason = lockReason(f as Flag);
