@@ -118,13 +118,13 @@ func commitHealth(_ context.Context, v *healthView) finding {
 // intakeHealth checks how many events wait, could not be stored, and were dropped.
 func intakeHealth(_ context.Context, v *healthView) finding {
 	now, before := &v.now.recorder, &v.recent.recorder
-	failed, refused := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
+	failed, rejected := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
 	waiting, dropped := say("intake_waiting", values{"waiting": now.Waiting}), droppedMessage(v)
 	switch {
 	case failed > 0 && now.Commits == before.Commits:
 		return finding{healthBad, []message{say("intake_stopped", values{"failed": failed}), waiting, dropped}, "intake_retry"}
-	case failed+refused > 0:
-		return finding{healthWarn, []message{say("intake_failing", values{"failed": failed, "refused": refused}), waiting, dropped}, "intake_busy"}
+	case failed+rejected > 0:
+		return finding{healthWarn, []message{say("intake_failing", values{"failed": failed, "refused": rejected}), waiting, dropped}, "intake_busy"}
 	}
 	return finding{details: []message{waiting, dropped}}
 }
