@@ -64,7 +64,7 @@ var slowToBuild = []string{
 // slow are further tests that take more than a second. The quick tier omits them and the sequential
 // tests.
 var slow = []string{
-	"TestScan_AsEncodingJSON", "TestDiff_Laws", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
+	"TestScan_AsEncodingJSON", "TestDiff_Laws", "TestSignals_.*", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
 	"TestSimulated_.*", "TestSimulation_FullRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
 	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",

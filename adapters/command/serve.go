@@ -15,6 +15,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
+	"github.com/bunting-flags/bunting/adapters/internal/otlp"
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
@@ -50,6 +51,11 @@ the environment over the config file, and the config file over the default. List
 are separated by commas; in the config file they are arrays. Paths are relative to
 the working directory.
 
+With OTEL_EXPORTER_OTLP_ENDPOINT=http://HOST:4318 in the environment, traces,
+metrics and logs are sent by OTLP, without any data of users. The other variables of
+OpenTelemetry apply, too, such as OTEL_SERVICE_NAME, OTEL_EXPORTER_OTLP_HEADERS,
+OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_TRACES_SAMPLER and OTEL_LOGS_EXPORTER=none.
+
 Endpoints: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
 locally, /batch, /capture, /e, /i/v0/e and /i/v1/analytics/events for events,
 /api/projects for reading and managing, /docs for the documentation, /_liveness,
@@ -75,19 +81,26 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		return errors.New("--data is empty: name a folder, or a database with --database")
 	}
 	tuneMemory(p)
-	signals, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	interrupts, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	// The handler is removed before the server starts to shut down, so that a second signal ends
 	// the process at once.
-	context.AfterFunc(signals, func() { stop(); end() })
+	context.AfterFunc(interrupts, func() { stop(); end() })
 	hangups, ignore := reloadOnHangup()
 	defer ignore()
-	s := &served{program: p, scheme: r.Config.Scheme(), log: r.Config.NewLogger(p.Stderr), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
+	written := r.Config.LogHandler(p.Stderr)
+	signals, err := otlp.Open(ctx, otlp.Config{Env: p.Env, Version: cli.ReadBuild().Version, Logger: slog.New(written)})
+	if err != nil {
+		return cli.Usage(err.Error(), "see bunting help serve")
+	}
+	defer signals.Close()
+	s := &served{program: p, scheme: r.Config.Scheme(), log: settings.NewLogger(signals.LogHandler(written)), key: ownerKey{file: r.Config.OwnerKeyFile, print: p.Print}}
 	s.key.prepareLink = s.prepareLink
 	o := r.Config.Options
 	o.Logger, o.Version, o.Grace, o.OwnerKey, o.Console = s.log, cli.ReadBuild().Version, p.Grace, s.key.get, consolePages()
+	o.TracerProvider, o.Propagator, o.Registerer = signals.TracerProvider(), signals.Propagator(), signals.Registerer()
 	if r.Config.HasDocs {
 		o.Docs = docsPages()
 	}
@@ -102,6 +115,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	defer s.close()
 	debug.FreeOSMemory() // returns the memory that only the start needed
 	err = s.run(ctx, hangups)
+	signals.CloseMetrics()
 	if ctx.Err() != nil {
 		_ = s.WriteShadow(p.Stdout)
 	}

@@ -31,9 +31,15 @@ type instance struct {
 
 func serve(t *testing.T, grace time.Duration, args ...string) *instance {
 	t.Helper()
+	return serveWith(t, nil, grace, args...)
+}
+
+// serveWith is serve with environment variables.
+func serveWith(t *testing.T, env []string, grace time.Duration, args ...string) *instance {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &instance{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), stop: stop, ended: make(chan int, 1)}
-	p := newProgram(strings.NewReader(""), s.stdout, s.stderr, nil)
+	p := newProgram(strings.NewReader(""), s.stdout, s.stderr, env)
 	p.Grace = grace
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
 	go func() { s.ended <- p.Run(ctx, args) }()

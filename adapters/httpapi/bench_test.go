@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags/serving"
 )
 
@@ -25,7 +26,7 @@ func (s *sink) Write(b []byte) (int, error) { s.n += len(b); return len(b), nil 
 
 // benchmarkPostFlags requests n flags with one condition each, half of them with a rollout, as
 // posthog-node does. It excludes the work of net/http.
-func benchmarkPostFlags(b *testing.B, n int) {
+func benchmarkPostFlags(b *testing.B, n int, config func(*httpapi.Config)) {
 	var list []string
 	for i := range n {
 		rollout := 100
@@ -36,7 +37,7 @@ func benchmarkPostFlags(b *testing.B, n int) {
 			{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}], "rollout_percentage": %d}]}}`, i+1, i, rollout))
 	}
 	w := newWorld(b, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [`+strings.Join(list, ",")+`]}]}`))
-	h := w.handler(b, func(c *serving.Config) { c.Now = nil }, nil)
+	h := w.handler(b, func(c *serving.Config) { c.Now = nil }, config)
 	text := []byte(`{"token":"phc_test","distinct_id":"user-17","groups":{},"person_properties":{"plan":"pro","email":"a@b.c"},"group_properties":{},"geoip_disable":true}`)
 	r := httptest.NewRequest("POST", "/flags/?v=2", nil)
 	r.Header.Set("Content-Type", "application/json")
@@ -57,5 +58,5 @@ func benchmarkPostFlags(b *testing.B, n int) {
 	b.ReportMetric(float64(out.n)/float64(b.N), "B/answer")
 }
 
-func BenchmarkPostFlags10(b *testing.B)  { benchmarkPostFlags(b, 10) }
-func BenchmarkPostFlags100(b *testing.B) { benchmarkPostFlags(b, 100) }
+func BenchmarkPostFlags10(b *testing.B)  { benchmarkPostFlags(b, 10, nil) }
+func BenchmarkPostFlags100(b *testing.B) { benchmarkPostFlags(b, 100, nil) }

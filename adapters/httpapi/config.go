@@ -26,6 +26,9 @@ import (
 	"net/http"
 	"net/netip"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/sdk"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/unpack"
 	"github.com/bunting-flags/bunting/capture"
@@ -126,6 +129,13 @@ type Config struct {
 	// 1 to 128 letters, digits and -_.:/+=@. Responses with flags include the id if it is a UUID.
 	// If NewID is nil, or the id is not valid, the id is a random UUID.
 	NewID func(*http.Request) string
+	// TracerProvider records a span for each request, with method, route, status and project, and
+	// without any data of the client: no path, query, address, key or body. The parent of a span is
+	// the span in the context of the request, for example of a middleware, otherwise the one that
+	// Propagator finds in its headers. If nil, there are no spans.
+	TracerProvider trace.TracerProvider
+	// Propagator reads the headers of a trace. If nil, it reads traceparent of the W3C.
+	Propagator propagation.TextMapPropagator
 	// SignIn lets users sign in with a browser, which is then authenticated by a cookie. With
 	// Authenticate, users cannot sign in here. If nil, there are only keys.
 	SignIn *SignIn

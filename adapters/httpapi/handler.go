@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/frame"
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/intake"
@@ -76,6 +78,12 @@ func New(c Config) (*Handler, error) {
 		TrustedProxies: c.TrustedProxies, StrictGeoIP: c.StrictGeoIP, MaxBody: c.MaxBody, Partial: c.Partial, Console: c.Console, NewID: c.NewID,
 		Logger: c.Logger, LogAll: c.LogRequests == LogAllRequests, LogFailed: c.LogRequests == LogFailedRequests,
 		Budget: admission.NewBudget(c.Budget, admission.DefaultBudget),
+	}
+	if c.TracerProvider != nil {
+		s.Tracer, s.Propagator = c.TracerProvider.Tracer("github.com/bunting-flags/bunting/adapters/httpapi"), c.Propagator
+		if s.Propagator == nil {
+			s.Propagator = propagation.TraceContext{}
+		}
 	}
 	s.Limits = admission.NewManagement(c.ManagementLimits.windows(), s, &h.rateLimited)
 	access := sdk.NewAccess(s, keysOf(c.Keys))

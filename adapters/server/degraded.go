@@ -43,9 +43,10 @@ var errSlow = fmt.Errorf("the database is not ready after %s", openPatience)
 
 // degraded serves requests without the database.
 type degraded struct {
-	decider *serving.Decider
-	handler *httpapi.Handler
-	waits   atomic.Bool // the database responds but is not ready for this server
+	decider  *serving.Decider
+	handler  *httpapi.Handler
+	measured metrics.Config
+	waits    atomic.Bool // the database responds but is not ready for this server
 }
 
 // openCopies opens the last good definitions. It does so only for a database server: an SQLite file
@@ -77,8 +78,7 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 	select {
 	case t := <-first:
 		if t.err == nil {
-			s.activate(t.parts)
-			return nil
+			return s.activate(t.parts)
 		}
 		if reason = t.err; !sqlstore.IsUnreachable(reason) {
 			return reason
@@ -92,6 +92,9 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 		s.degraded.waits.Store(sqlstore.Ping(ctx, s.options.DatabaseURL()) == nil)
 	}
 	s.front.set(s.degraded.handler)
+	if err := s.register(s.degraded.measured); err != nil {
+		return err
+	}
 	s.options.Logger.Warn("the database cannot be reached: flags are evaluated with the last valid definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
 	return nil
 }
@@ -108,11 +111,12 @@ func (s *Server) openDegraded() (*degraded, error) {
 		return nil, err
 	}
 	o := &s.options
+	d.measured = s.flagMetrics(d.decider, func() *httpapi.Handler { return d.handler })
 	d.handler, err = httpapi.New(httpapi.Config{
 		Decider: d.decider, Keys: missingDatabase{}, Partial: true, TrustedProxies: o.TrustedProxies, StrictGeoIP: o.StrictGeoIP,
 		MaxBody: o.MaxBody, RateLimits: o.RateLimits, TokenRates: o.TokenRates, Logger: o.Logger, PosthogJS: s.scripts,
 		Ready: d.ready, NewID: o.NewID,
-		Metrics: metrics.Handler(s.flagMetrics(d.decider, func() *httpapi.Handler { return d.handler })),
+		Metrics: metrics.Handler(d.measured), TracerProvider: o.TracerProvider, Propagator: o.Propagator,
 	})
 	return d, err
 }
@@ -166,7 +170,9 @@ func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, start
 			logged = err.Error()
 		case <-started:
 			if err == nil {
-				s.activate(p)
+				if err := s.activate(p); err != nil {
+					s.options.Logger.Error("the metrics are not exported", "error", err)
+				}
 				s.options.Logger.Info("the database can be reached again: all requests are answered")
 				return
 			}

@@ -6,10 +6,14 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/adapters/server"
@@ -96,6 +100,13 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 	closeServer(t, s)
 
 	w.cut()
+	registry := prometheus.NewPedanticRegistry()
+	o.Registerer = registry
+	// measured reports whether a registered metric has a value.
+	measured := func(name string) bool {
+		families, err := registry.Gather()
+		return err == nil && slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == name })
+	}
 	s = open(t, o)
 	select {
 	case <-s.Recovered():
@@ -118,6 +129,9 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 		t.Errorf("management: %d", status)
 	}
 	s.Reload() // without parts
+	if !measured("bunting_flags_requests_total") || measured("bunting_capture_commits_total") {
+		t.Error("the registered metrics are not those of flags")
+	}
 
 	w.mend()
 	select {
@@ -127,6 +141,9 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 	}
 	if status, body := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusOK {
 		t.Errorf("management: %d %s", status, body)
+	}
+	if !measured("bunting_capture_commits_total") {
+		t.Error("the registered metrics are still those of a server without its database")
 	}
 	if onlyProject(t, s).APIKey != "phc_demo" {
 		t.Error("another project")

@@ -55,6 +55,13 @@
 // these (decision 29) and responds 503 to everything else, until it has recovered without a
 // restart: see Recovered.
 //
+// # Traces and metrics
+//
+// Options.TracerProvider records spans, and Options.Registerer has the metrics of /metrics. The
+// package imports only the API of OpenTelemetry; the program chooses an SDK and an exporter, as
+// bunting does (adapters/internal/otlp), or none. Log records are logged in the context of their
+// span.
+//
 // # Dependencies
 //
 // This package connects adapters and packages of management. It may import all of them, only

@@ -32,7 +32,7 @@ func (p *parts) openManagement() (err error) {
 		},
 	}
 	c.RolloutInterval, c.RolloutSlowed = p.RolloutInterval, p.logSlowRollout
-	c.Poster = exports.NewWebhooks(exports.Config{Allowed: p.ExportNetworks, Timeout: webhookTimeout})
+	c.Poster = p.poster(exports.NewWebhooks(exports.Config{Allowed: p.ExportNetworks, Timeout: webhookTimeout}))
 	if p.stream != nil { // how far other servers have read the stream is not known here
 		c.Lag = func(context.Context) (time.Duration, error) { return p.stream.Stats().Oldest, nil }
 	}

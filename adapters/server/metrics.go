@@ -2,7 +2,7 @@ package server
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/serving"
 )
 
-// metrics returns the handler of /metrics for a server with all parts.
-func (p *parts) metrics() http.Handler {
+// metrics returns the sources of the metrics of a server with all parts.
+func (p *parts) metrics() metrics.Config {
 	c := p.server.flagMetrics(p.decider, func() *httpapi.Handler { return p.handler })
 	if p.recorder != nil {
 		c.Intake, c.Recorder = p.intake.Stats, p.recorder.Stats
@@ -39,7 +39,32 @@ func (p *parts) metrics() http.Handler {
 	if p.server.certificate != nil {
 		c.CertificateExpires = p.server.certificate.expires
 	}
-	return metrics.Handler(c)
+	return c
+}
+
+// register makes the metrics of c those of Options.Registerer, instead of earlier ones.
+func (s *Server) register(c metrics.Config) error {
+	if s.options.Registerer == nil {
+		return nil
+	}
+	s.registering.Lock()
+	defer s.registering.Unlock()
+	s.unregister()
+	collector := metrics.NewCollector(c)
+	if err := s.options.Registerer.Register(collector); err != nil {
+		return fmt.Errorf("the metrics cannot be registered: %w", err)
+	}
+	s.registered = collector
+	return nil
+}
+
+// unregister removes the metrics from Options.Registerer. s.registering must be locked, or all other
+// work have ended.
+func (s *Server) unregister() {
+	if s.registered != nil {
+		s.options.Registerer.Unregister(s.registered)
+		s.registered = nil
+	}
 }
 
 // storageMaxAge is how long a size is reused: PostgreSQL reads the size of every file to compute

@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -98,11 +99,12 @@ func (p *parts) refreshBrowserSettings(ctx context.Context) error {
 
 // openHandler creates the HTTP handler.
 func (p *parts) openHandler() (err error) {
+	p.measured = p.metrics()
 	c := httpapi.Config{
 		Decider: p.decider, Intake: p.intake, Management: p.rooms, ManagementLimits: *p.ManagementLimits, Authenticate: p.Authenticate,
 		Keys: p.keys(), TrustedProxies: p.TrustedProxies, StrictGeoIP: p.StrictGeoIP,
-		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID,
-		Ready: p.ready, Metrics: p.metrics(), Logger: p.log, LogRequests: p.LogRequests,
+		MaxBody: p.MaxBody, RateLimits: p.RateLimits, TokenRates: p.TokenRates, NewID: p.NewID, TracerProvider: p.TracerProvider, Propagator: p.Propagator,
+		Ready: p.ready, Metrics: metrics.Handler(p.measured), Logger: p.log, LogRequests: p.LogRequests,
 		PosthogJS: p.server.scripts, Console: p.Console,
 	}
 	if p.Docs != nil {
@@ -189,7 +191,7 @@ func (p *parts) openQueries() (err error) {
 	if limits.Workers <= 0 {
 		limits.Workers = max(runtime.GOMAXPROCS(0)/2, 1)
 	}
-	p.queries, err = queries.New(queries.Config{
+	c := queries.Config{
 		Source: p.store, States: p.store, RunStore: p.store, NewID: rand.Text, Limits: limits,
 		Definitions: func(ctx context.Context, projectID int64) (*flags.Definitions, error) {
 			d, err := p.store.Definitions(ctx, flags.Project{ID: projectID})
@@ -212,6 +214,10 @@ func (p *parts) openQueries() (err error) {
 		OnSlowQuery: func(s queries.SlowQuery) {
 			p.log.Warn("slow query", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
 		},
-	})
+	}
+	if p.TracerProvider != nil {
+		c.Trace = p.traceQuery
+	}
+	p.queries, err = queries.New(c)
 	return err
 }

@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
@@ -83,6 +87,15 @@ type Options struct {
 	Queries queries.Limits
 	// LogRequests selects which requests are logged, by default httpapi.LogNoRequests.
 	LogRequests httpapi.RequestLog
+	// TracerProvider records spans of requests, queries, commits of events and webhooks, without any
+	// data of clients: see httpapi.Config.TracerProvider. Propagator reads the headers of a trace,
+	// by default traceparent of the W3C. If TracerProvider is nil, there are no spans.
+	TracerProvider trace.TracerProvider
+	Propagator     propagation.TextMapPropagator
+	// Registerer gets the metrics of the server, except those of the Go runtime and of the process,
+	// until Close. /metrics has all of them in any case. With several servers in one process each
+	// needs a prefix or the value of a label: see prometheus.WrapRegistererWith. If nil, the metrics are in no other registry.
+	Registerer prometheus.Registerer
 	// NewID returns the id of a request that has none: see httpapi.Config.NewID.
 	NewID func(*http.Request) string
 	// Authenticate lets the program use its own sign-in for management: it returns who sends a

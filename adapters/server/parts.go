@@ -10,6 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/backups"
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
@@ -38,6 +39,7 @@ type parts struct {
 	rooms     *rooms.Rooms                    // the packages that are served; nil without Management
 	queries   *queries.Service                // nil without Capture and Management
 	handler   *httpapi.Handler
+	measured  metrics.Config
 	health    *health         // nil without Management
 	backup    *backups.Runner // nil without Options.Backup
 

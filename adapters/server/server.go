@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/capture"
@@ -41,6 +43,9 @@ type Server struct {
 	recovered chan struct{}         // closed when full is set
 	ownerKey  atomic.Pointer[string]
 
+	registering sync.Mutex
+	registered  prometheus.Collector // in Options.Registerer; nil if none are
+
 	stop       context.CancelFunc // ends the background work
 	background sync.WaitGroup
 	closing    sync.Once
@@ -48,12 +53,14 @@ type Server struct {
 	closed     error
 }
 
-// activate serves requests with p from now on.
-func (s *Server) activate(p *parts) {
+// activate serves requests with p from now on. The error is that of Options.Registerer.
+func (s *Server) activate(p *parts) error {
 	s.full.Store(p)
 	p.warnOfKeys()
 	s.front.set(p.handler)
+	err := s.register(p.measured)
 	close(s.recovered)
+	return err
 }
 
 // Handler serves all routes of the server. It may be mounted below any prefix: by a pattern of
@@ -236,6 +243,7 @@ func (s *Server) close() (err error) {
 	s.EndStreams() // streams read the store
 	s.stop()
 	s.background.Wait()
+	s.unregister()
 	if p := s.full.Load(); p != nil {
 		err = p.close()
 	}

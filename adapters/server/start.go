@@ -47,6 +47,5 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.activate(p)
-	return nil
+	return s.activate(p)
 }

@@ -26,7 +26,7 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.Without.has(Capture) {
 		return nil
 	}
-	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.store, OnFailure: p.logStoreFailures()})
+	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.ledger(), OnFailure: p.logStoreFailures()})
 	return nil
 }
 
@@ -81,6 +81,7 @@ func (p *parts) openIntake() (err error) {
 	if p.server.geo != nil {
 		c.Locator = p.server.geo
 	}
+	c.Appender = traceAppends(c.Appender, p.tracer())
 	p.intake, err = capture.NewIntake(c)
 	return err
 }

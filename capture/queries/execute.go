@@ -10,7 +10,7 @@ import (
 
 // Execute executes a query. The error is an *port.Error, an *Error, or an error of the
 // store. If ctx is canceled, the computation is canceled unless other runs wait for it.
-func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
+func (d *Service) Execute(ctx context.Context, r Request) (answer *Answer, err error) {
 	now := d.Now()
 	if err := d.define(ctx, &r); err != nil {
 		return nil, err
@@ -19,7 +19,12 @@ func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := d.respond(ctx, r, q, now)
+	if d.Trace != nil {
+		var end func(error)
+		ctx, end = d.Trace(ctx, q.Kind, r.Project.ID)
+		defer func() { end(err) }()
+	}
+	answer, err = d.respond(ctx, r, q, now)
 	if answer != nil {
 		answer.Ignored = q.Ignored
 	}

@@ -24,14 +24,17 @@ var optionNames = strings.NewReplacer(
 // ReplaceNames returns a text of the server with the names of settings instead of options.
 func ReplaceNames(text string) string { return optionNames.Replace(text) }
 
-// NewLogger returns the logger of serve.
-func (c *Config) NewLogger(to io.Writer) *slog.Logger {
+// LogHandler returns a handler that writes the log of serve.
+func (c *Config) LogHandler(to io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: c.logLevel}
 	if c.logJSON {
-		return slog.New(renamingHandler{slog.NewJSONHandler(to, options)})
+		return slog.NewJSONHandler(to, options)
 	}
-	return slog.New(renamingHandler{slog.NewTextHandler(to, options)})
+	return slog.NewTextHandler(to, options)
 }
+
+// NewLogger returns the logger of a server, whose records have the names of settings.
+func NewLogger(h slog.Handler) *slog.Logger { return slog.New(renamingHandler{h}) }
 
 // renamingHandler replaces the names of options by the names of settings in messages.
 type renamingHandler struct{ slog.Handler }

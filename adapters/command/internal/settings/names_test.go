@@ -36,7 +36,7 @@ func TestNamed_EveryOption(t *testing.T) {
 		t.Errorf("only %d texts were looked at", options)
 	}
 	var out bytes.Buffer
-	log := (&Config{}).NewLogger(&out)
+	log := NewLogger((&Config{}).LogHandler(&out))
 	log.With("a", 1).WithGroup("g").Warn("choose Options.Data", "b", 2)
 	if !strings.Contains(out.String(), `level=WARN msg="choose --data" a=1 g.b=2`) || log.Enabled(t.Context(), slog.LevelDebug) {
 		t.Error(out.String())

@@ -111,12 +111,15 @@ func ExchangeOf(ctx context.Context) *exchange {
 
 var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 
-// Observe assigns an id to each request, measures the time until the response is complete, and
-// logs the request.
+// Observe assigns an id to each request, measures the time until the response is complete, logs the
+// request, and records its span.
 func (s *Server) Observe(next http.Handler) http.Handler {
 	routes, _ := next.(chi.Routes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Context: r.Context(), ResponseWriter: w, started: time.Now(), ID: s.nameRequest(r)}
+		if s.Tracer != nil {
+			x.Context = s.startSpan(r)
+		}
 		w.Header()[headerRequestID] = x.lists.id.set(x.ID)
 		if parent, _ := r.Context().Value(chi.RouteCtxKey).(*chi.Context); parent == nil {
 			x.route = chiContexts.Get().(*chi.Context)
@@ -178,6 +181,9 @@ func (s *Server) finish(x *exchange, r *http.Request) {
 	}
 	if s.logs(x.status) {
 		s.logRequest(r, x, row.route, elapsed)
+	}
+	if s.Tracer != nil {
+		s.endSpan(r, x, row.route)
 	}
 	if route := x.route; route != nil {
 		x.route = nil

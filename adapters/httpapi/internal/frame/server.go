@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi/internal/admission"
@@ -38,6 +40,8 @@ type Server struct {
 	LogAll         bool // LogRequests is LogAllRequests
 	LogFailed      bool // LogRequests is LogFailedRequests
 	NewID          func(*http.Request) string
+	Tracer         trace.Tracer // nil if there are no spans
+	Propagator     propagation.TextMapPropagator
 
 	Budget *admission.Budget
 	Limits *admission.Management
