@@ -70,7 +70,7 @@ func TestBackup_HasTheLog(t *testing.T) {
 		if err := os.WriteFile(file, tt.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if n := countRows(t, openStore(t, "sqlite:"+file), "events"); n != tt.want {
+		if n := countEvents(t, openStore(t, "sqlite:"+file)); n != tt.want {
 			t.Errorf("%s: %d events, want %d", name, n, tt.want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestRestore(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	for path, want := range map[string]int{path: 30, oldPath: 35} {
-		if n := countRows(t, openStore(t, "sqlite:"+path), "events"); n != want {
+		if n := countEvents(t, openStore(t, "sqlite:"+path)); n != want {
 			t.Errorf("%s: %d events, want %d", path, n, want)
 		}
 	}
@@ -202,7 +202,7 @@ func TestRestore(t *testing.T) {
 	if _, oldPath, err := copies.Restore(ctx, file, other, false, noProgress); err != nil || oldPath != "" {
 		t.Fatal(oldPath, err)
 	}
-	if n := countRows(t, openStore(t, "sqlite:"+other), "events"); n != 30 {
+	if n := countEvents(t, openStore(t, "sqlite:"+other)); n != 30 {
 		t.Errorf("%d events, want 30", n)
 	}
 }

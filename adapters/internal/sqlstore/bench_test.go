@@ -156,7 +156,7 @@ func BenchmarkConversion(b *testing.B) {
 		before := usedCPU(b)
 		s := openStore(b, address)
 		b.ReportMetric(float64((usedCPU(b)-before).Nanoseconds())/events, "CPU-ns/event")
-		if n := countRows(b, s, "events"); n != events {
+		if n := countEvents(b, s); n != events {
 			b.Fatalf("%d events", n)
 		}
 	}

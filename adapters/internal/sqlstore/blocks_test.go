@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
 // randomEvents returns n events, one in a hundred of project 2, the rest of project 1.
@@ -211,7 +213,7 @@ func (m *eventModel) retain(n int) {
 	m.list = m.list[n:]
 }
 
-// check compares every way of reading with the list, or with a scan of all rows.
+// check compares every way of reading with the list.
 func (m *eventModel) check(when string) {
 	m.Helper()
 	ctx, s, random := m.Context(), m.store, m.random
@@ -274,6 +276,10 @@ func (m *eventModel) check(when string) {
 			m.Fatalf("%s: events with a name (-want +got)\n%s", when, diff)
 		}
 		m.compareScans(when, project)
+		m.compareEvents(when, project)
+	}
+	if n := countEvents(m, s); n != len(m.list) {
+		m.Fatalf("%s: %d events are counted, want %d", when, n, len(m.list))
 	}
 	if faults, err := events.CheckBlocks(ctx, s.db.Read, 10); err != nil || len(faults) > 0 {
 		m.Fatalf("%s: %q, %v", when, faults, err)
@@ -290,8 +296,39 @@ func longOf(e *capture.Record) longEvent {
 	return longEvent{e.ID, e.ElementsChain, e.Properties, e.PersonProperties}
 }
 
-// compareScans compares scans of blocks with scans of rows. Some of all scans are enough:
-// over time every scan is used.
+// plainScan returns what port.Reader.Scan promises: the requested columns of the events of a list
+// that match. Nobody but the person whom an event was stored with has its distinct id.
+func plainScan(list []capture.Record, project int64, s port.Scan) (found scanResult) {
+	has := func(column port.Columns) bool { return s.Columns&column != 0 }
+	for i := range list {
+		r := &list[i]
+		e := scannedEvent{
+			columns: [9]bool{has(port.IDs), has(port.Names), has(port.DistinctIDs), has(port.UUIDs), has(port.PeopleAtEvent), has(port.People),
+				has(port.Elements), has(port.Properties), has(port.PersonProperties)},
+			time: database.Micros(r.Timestamp),
+		}
+		if r.ProjectID != project || r.ID <= s.After || (s.From != 0 || s.To != 0) && (e.time < s.From || e.time > s.To) ||
+			s.Names != nil && !slices.Contains(s.Names, r.Name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, r.DistinctID) {
+			continue
+		}
+		for column, set := range map[port.Columns]func(){
+			port.IDs: func() { e.id = r.ID }, port.Names: func() { e.name = r.Name }, port.DistinctIDs: func() { e.distinctID = r.DistinctID },
+			port.UUIDs: func() { e.uuid = r.UUID }, port.PeopleAtEvent: func() { e.personAtEvent = r.PersonID },
+			port.People: func() { e.person = port.Person{UUID: r.PersonID} }, port.Elements: func() { e.elements = r.ElementsChain },
+			port.Properties: func() { e.properties = r.Properties }, port.PersonProperties: func() { e.personProperties = r.PersonProperties },
+		} {
+			if has(column) {
+				set()
+			}
+		}
+		found.events++
+		found.sum += maphash.Comparable(scanSeed, e)
+	}
+	return found
+}
+
+// compareScans compares scans with the list. Some of all scans are enough: over time every scan is
+// used.
 func (m *eventModel) compareScans(when string, project int64) {
 	m.Helper()
 	var scans []port.Scan
@@ -302,23 +339,60 @@ func (m *eventModel) compareScans(when string, project int64) {
 		}
 		scans = append(scans, scan)
 	}
-	got := scansOf(m.T, m.store, project, scans)
-	var mark int64
-	if err := m.store.db.Read.QueryRow(`SELECT id FROM places WHERE name = 'event_index'`).Scan(&mark); err != nil {
-		m.Fatal(err)
-	}
-	move := func(to int64) {
-		if _, err := m.store.db.Write.Exec(`UPDATE places SET id = $1 WHERE name = 'event_index'`, to); err != nil {
-			m.Fatal(err)
+	for i, got := range scansOf(m.T, m.store, project, scans) {
+		if want := plainScan(m.list, project, scans[i]); want != got {
+			m.Fatalf("%s, project %d, %+v: %d events, want %d", when, project, scans[i], got.events, want.events)
 		}
 	}
-	move(0) // no block is used
-	want := scansOf(m.T, m.store, project, scans)
-	move(mark)
+}
+
+// compareEvents compares single events, the newest ones and exports with the list.
+func (m *eventModel) compareEvents(when string, project int64) {
+	m.Helper()
+	ctx, s := m.Context(), m.store
+	var list []capture.Record
+	for i := range m.list {
+		if m.list[i].ProjectID == project {
+			list = append(list, m.list[i])
+		}
+	}
+	for range min(len(list), 5) {
+		want := list[m.random.IntN(len(list))]
+		got, err := s.Event(ctx, project, want.UUID)
+		if diff := cmp.Diff(&want, got); diff != "" || err != nil {
+			m.Fatalf("%s: event %d: %v (-want +got)\n%s", when, want.ID, err, diff)
+		}
+		if got, err := s.Event(ctx, 3-project, want.UUID); got != nil || err != nil {
+			m.Fatalf("%s: event %d in another project: %v, %v", when, want.ID, got, err)
+		}
+	}
+	after, limit := int64(0), 1+m.random.IntN(300)
+	if len(list) > 0 {
+		after = list[m.random.IntN(len(list))].ID
+	}
+	want := slices.DeleteFunc(slices.Clone(list), func(e capture.Record) bool { return e.ID <= after })
+	newest := append([]capture.Record(nil), want[max(len(want)-limit, 0):]...) // nil if there are none
+	recent, err := s.Recent(ctx, project, after, limit)
+	if diff := cmp.Diff(newest, recent.Events); diff != "" || err != nil || len(newest) > 0 && recent.Remaining != int64(len(want)-len(newest)) {
+		m.Fatalf("%s: the newest after %d, of which %d remain: %v (-want +got)\n%s", when, after, recent.Remaining, err, diff)
+	}
+	span := batchexports.Span{After: after, UpTo: math.MaxInt64}
+	if m.random.IntN(2) == 0 {
+		span.From = database.FromMicros(m.random.Int64N(30 * 86400 * 1e6))
+		span.To = span.From.Add(48 * time.Hour)
+	}
+	var exported, listed []longEvent
 	for i := range want {
-		if want[i] != got[i] {
-			m.Fatalf("%s, project %d, %+v: %d events in rows, %d with blocks", when, project, scans[i], want[i].events, got[i].events)
+		if at := want[i].Timestamp; span.From.IsZero() || !at.Before(span.From) && at.Before(span.To) {
+			listed = append(listed, longOf(&want[i]))
 		}
+	}
+	err = s.Exports().Events(ctx, project, span, func(e *batchexports.Event) error {
+		exported = append(exported, longEvent{e.ID, e.ElementsChain, e.Properties, e.PersonProperties})
+		return nil
+	})
+	if !slices.Equal(listed, exported) || err != nil {
+		m.Fatalf("%s: %d events of the span %+v are exported, %v; want %d", when, len(exported), span, err, len(listed))
 	}
 }
 
@@ -338,8 +412,12 @@ func TestBlocks_Model(t *testing.T) {
 			for round := range rounds {
 				what := m.random.IntN(12)
 				switch {
-				case what < 6:
+				case what < 3:
 					m.commit(64 + m.random.IntN(400))
+				case what < 6:
+					for range 1 + m.random.IntN(80) {
+						m.commit(1 + m.random.IntN(2))
+					}
 				case what == 6:
 					m.commit(2500)
 				case what < 9:
@@ -435,50 +513,6 @@ func TestBlocks_Damaged(t *testing.T) {
 	}
 }
 
-// Blocks are built of the events that were committed last, without reading their rows, unless
-// rows may have been deleted, it is unknown which are stored, or there are too many.
-func TestBlocks_FromMemory(t *testing.T) {
-	for name, tt := range map[string]struct {
-		events int
-		then   func(m *eventModel) error
-		rows   bool
-	}{
-		"committed": {100, func(*eventModel) error { return nil }, false},
-		"another transaction failed": {100, func(m *eventModel) error {
-			keys, _ := randomEvents(m.random, 10)
-			err := m.store.Commit(m.Context(), []int64{1, 2}, func(tx capture.Tx) error {
-				_, err := tx.Claim(keys)
-				return errors.Join(err, errors.ErrUnsupported)
-			})
-			if !errors.Is(err, errors.ErrUnsupported) {
-				return fmt.Errorf("%w, want an error", err)
-			}
-			return nil
-		}, true},
-		"erased":    {100, func(m *eventModel) error { m.erase(m.list[0].DistinctID); return nil }, true},
-		"deleted":   {100, func(m *eventModel) error { m.retain(1); return nil }, true},
-		"restarted": {100, func(m *eventModel) error { return m.store.events.Start(m.Context()) }, true},
-		"too many":  {1<<14 + 1, func(*eventModel) error { return nil }, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := &eventModel{T: t, random: rand.New(rand.NewPCG(17, 18)), store: sqliteStores["disk"](t)}
-			m.change = func(_ int, e *capture.Record) { e.ProjectID = 1 }
-			m.commit(tt.events)
-			if err := tt.then(m); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.store.db.Write.Exec(`UPDATE events SET event = 'of the row'`); err != nil {
-				t.Fatal(err)
-			}
-			indexAll(t, m.store)
-			found, err := m.store.Events(t.Context(), 1, capture.EventQuery{Name: "of the row", Limit: 1})
-			if err != nil || len(found) == 1 != tt.rows {
-				t.Errorf("%d events, %v; read from rows: want %t", len(found), err, tt.rows)
-			}
-		})
-	}
-}
-
 // writeOlder writes a store of an earlier schema with some events: 13, in which events had
 // indexes, or 14.
 func writeOlder(t testing.TB, address string, schema int64, list []capture.Record) {
@@ -495,7 +529,7 @@ func writeOlder(t testing.TB, address string, schema int64, list []capture.Recor
 		t.Fatal(err)
 	}
 	for i := range list {
-		list[i].ID = int64(i + 1)
+		list[i].ID, list[i].PersonCreatedAt = int64(i+1), database.FromMicros(0)
 	}
 	states := map[string]int64{} // the first event with the properties of a person
 	insert := database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, timestamp, created_at, person_uuid,
@@ -511,6 +545,12 @@ func writeOlder(t testing.TB, address string, schema int64, list []capture.Recor
 		_, err := db.Write.Exec(text, args...)
 		return err
 	})
+	for i := range list {
+		if e := &list[i]; err == nil {
+			key, _ := events.AppendKey(nil, nil, &capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
+			_, err = db.Write.Exec(`INSERT INTO event_keys (key, id) VALUES ($1, $2)`, key, e.ID)
+		}
+	}
 	for properties, id := range states {
 		if err == nil {
 			_, err = db.Write.Exec(`INSERT INTO person_states (event_id, properties) VALUES ($1, $2)`, id, properties)
@@ -632,15 +672,6 @@ func TestBlocks_SeveralServers(t *testing.T) {
 	if err != nil || len(faults) > 0 || countRows(t, stores[0], "event_blocks") == 0 {
 		t.Fatalf("%q, %v", faults, err)
 	}
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(13, 14)), store: stores[0]}
-	for project := int64(1); project <= 2 && err == nil; project++ {
-		err = EachEvent(t.Context(), stores[0].db.Read, project, 0, func(e *capture.Record) error {
-			m.list = append(m.list, *e)
-			return nil
-		})
-	}
-	if n := countRows(t, stores[0], "events"); err != nil || n != len(m.list) {
-		t.Fatalf("%d of %d events, %v", len(m.list), n, err)
-	}
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(13, 14)), store: stores[0], list: storedEvents(t, stores[0], 1, 2)}
 	m.check("afterwards")
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"database/sql"
 	"fmt"
 
@@ -22,9 +21,6 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	ids, err := t.store.events.NextIDs(&t.Tx, len(keys))
 	if err != nil {
 		return nil, fmt.Errorf("numbering events: %w", err)
-	}
-	if len(ids) > 0 {
-		t.firstID, t.lastID = cmp.Or(t.firstID, ids[0]), ids[len(ids)-1]
 	}
 	all := make([]byte, 0, events.KeySize*len(keys))
 	var scratch []byte

@@ -43,8 +43,8 @@
 // database, such as mails and exports, runs under a lease that is timed by the clock of
 // the server that acquires it, so clocks may differ by up to half a minute. A newer
 // schema does not disturb servers that are already running, as long as migrations only
-// add to it. Schemas 14 and 15 change the blocks of events: all servers must be stopped
-// before one migrates.
+// add to it. Schemas 14 to 17 change how events are stored: all servers must be
+// stopped before one migrates.
 //
 // A server whose process or network hangs in the middle of a transaction loses the
 // transaction after a minute (idle_in_transaction_session_timeout), so that its locks
@@ -72,13 +72,13 @@
 //
 // # Events
 //
-// An event gets its id from one growing sequence. Only its row and its duplicate key
-// are written in the commit (decision 14). After the commit, [Store.Index] adds it to a
-// block of its project, which has the short columns of the events of a range of ids, with
-// bounds and a filter that exclude other times, names and distinct ids. There are no other
-// indexes by time, name or distinct id. On SQLite, the process keeps its last 16,384 events
-// in memory until they are in blocks, and reads the rows of others. The position 'event_index' in the table places is
-// the id up to which events are in blocks; readers scan the events above it. Small blocks
-// are merged. With several servers, one of them at a time builds and merges blocks. A block
+// An event gets its id from one growing sequence. A commit writes its events as chunks, one
+// for each project or more if they are long, and their duplicate keys (decision 14). A chunk
+// has all columns of its events. After the commit, [Store.Index] adds the events to a block of
+// their project, which has the short columns of the events of a range of ids, with bounds and a
+// filter that exclude other times, names and distinct ids. There are no other indexes by time,
+// name or distinct id, and no rows of events. The table event_new_chunks lists the chunks whose
+// events are in no block yet; readers decode these chunks. Small blocks and small chunks are
+// merged. With several servers, one of them at a time builds and merges blocks. A block or chunk
 // that is damaged is an error for everything that reads it, and [Examine] names it.
 package sqlstore

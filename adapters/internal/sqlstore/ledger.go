@@ -32,9 +32,6 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		if t.hasErased {
 			s.db.EmptyLog()
 		}
-		s.events.Committed(t.firstID-1, t.lastID, t.saved)
-	} else if t.lastID > 0 {
-		s.events.ForgetPending()
 	}
 	if err != nil && database.IsDatabaseFailure(err) {
 		return failure{err}
@@ -46,8 +43,6 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 type ledgerTx struct {
 	database.Tx
 	store *Store
-	// firstID and lastID are the first and the last id that were assigned.
-	firstID, lastID int64
 	// claimed are the ids of the new events, in order, until saveEvents stores them.
 	claimed []int64
 	// saved are the changes whose cache entries must be dropped.
@@ -105,9 +100,9 @@ func (t *ledgerTx) invalidateCache() {
 	}
 }
 
-// Index implements capture.Indexer. It puts the next events, at most 2,048, into blocks
-// and merges their small chunks, or merges small blocks, in a transaction of its own, and
-// reports whether there is more to do. Unless idle is true it waits until there are that
+// Index implements capture.Indexer. It puts the events of the oldest new chunks, about 2,048,
+// into blocks and merges small chunks, or merges small blocks, in a transaction of its own,
+// and reports whether there is more to do. Unless idle is true it waits until there are that
 // many events. On PostgreSQL it does nothing while another server does it.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	return s.events.Index(ctx, idle)

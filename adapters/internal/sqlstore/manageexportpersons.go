@@ -89,8 +89,7 @@ const exportPersonQuery = `SELECT p.id, p.uuid, p.properties, p.version, p.is_id
 
 // visitFirstSeen visits the persons that were created in a span of time.
 func (s exportStore) visitFirstSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
-	r := exportReader{span: span}
-	from, to := r.times()
+	from, to := timesOf(span)
 	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
 		return exportPersonQuery + ` AND p.id >= $2 AND (p.id > $2 OR d.distinct_id > $3) AND p.created_at >= $4 AND p.created_at < $5
 			ORDER BY p.id, d.distinct_id`, []any{projectID, position.id, position.distinctID, from, to}

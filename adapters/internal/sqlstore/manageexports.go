@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
@@ -47,27 +48,10 @@ func (s exportStore) Horizon(ctx context.Context, projectID int64) (id int64, er
 }
 
 // Boundary implements batchexports.Rows. Times of arrival ascend with the ids, except
-// for some seconds, so that a binary search finds the boundary.
+// for some seconds.
 func (s exportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
-	first := horizon + 1
-	for low, high := int64(0), horizon+1; low+1 < high; {
-		middle := low + (high-low)/2
-		id, created := int64(0), int64(0)
-		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error { return rows.Scan(&id, &created) },
-			`SELECT id, created_at FROM events WHERE id >= $1 AND id < $2 ORDER BY id LIMIT 1`, middle, high)
-		switch {
-		case err != nil:
-			return 0, s.Store.db.ReadError("events", err)
-		// There is no event in the upper part.
-		case id == 0:
-			high = middle
-		case created < database.Micros(t):
-			low = id
-		default:
-			first, high = id, middle
-		}
-	}
-	return first - 1, nil
+	id, err := s.Store.events.Boundary(ctx, t, horizon)
+	return id, s.Store.db.ReadError("events", err)
 }
 
 // scanStep is the number of ids that one statement scans.
@@ -75,29 +59,20 @@ const scanStep = 1 << 17
 
 // Passed implements batchexports.Rows.
 func (s exportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
-	for after < upTo {
-		to, found := min(after+scanStep, upTo), int64(0)
-		err := database.Query(ctx, s.Store.db.Read, func(rows *sql.Rows) error { return rows.Scan(&found) },
-			`SELECT id FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND created_at >= $4 ORDER BY id LIMIT 1`, after, to, projectID, database.Micros(t))
-		if err != nil {
-			return 0, s.Store.db.ReadError("events", err)
-		}
-		if found > 0 {
-			return found - 1, nil
-		}
-		after = to
+	first, err := s.Store.events.FirstArrived(ctx, projectID, after, upTo, database.Micros(t))
+	switch {
+	case err != nil:
+		return 0, s.Store.db.ReadError("events", err)
+	case first > 0:
+		return first - 1, nil
 	}
-	return after, nil
+	return max(after, upTo), nil
 }
 
 // FirstEvent implements batchexports.Rows.
 func (s exportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
-	mark, err := s.Store.events.LastIndexedID(ctx, s.Store.db.Read)
-	if err != nil {
-		return time.Time{}, false, s.Store.db.ReadError("events", err)
-	}
 	return s.earliest(ctx, `SELECT MIN(t) FROM (SELECT MIN(first_time) AS t FROM event_blocks WHERE project_id = $1
-		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
+		UNION ALL SELECT MIN(first_time) FROM event_new_chunks WHERE project_id = $1) AS times`, projectID)
 }
 
 // FirstPerson implements batchexports.Rows.
@@ -115,85 +90,58 @@ func (s exportStore) earliest(ctx context.Context, text string, args ...any) (ti
 	return database.FromMicros(t.Int64), true, nil
 }
 
-// exportReader reads the events of one span.
-type exportReader struct {
-	store   *Store
-	project int64
-	span    *batchexports.Span
-	visit   func(*batchexports.Event) error
-	long    events.LongReader
-	// page is reusable memory.
-	page []batchexports.Event
-}
-
-// Events implements batchexports.Rows. It reads the ranges of ids of the blocks whose
-// times overlap the span, then the events that have no block yet. Within a range it reads
-// all rows, also those of other times.
+// Events implements batchexports.Rows. It reads the chunks of the ranges of ids whose times
+// overlap the span.
 func (s exportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
-	r := &exportReader{store: s.Store, project: projectID, span: &span, visit: visit}
-	from, to := r.times()
+	from, to := timesOf(&span)
 	ranges, err := s.Store.events.Ranges(ctx, projectID, span.After, span.UpTo, from, to)
 	if err != nil {
 		return s.Store.db.ReadError("events", err)
 	}
+	var chunks events.Chunks
+	var visitErr error // an error of visit is returned unchanged
 	for _, ids := range ranges {
-		for after := ids[0] - 1; after < ids[1]; {
-			last, err := r.read(ctx, ids[1], ` FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 AND e.timestamp >= $4 AND e.timestamp < $5
-				ORDER BY e.id`, after, ids[1], projectID, from, to)
+		err := chunks.Each(ctx, s.Store.db.Read, projectID, ids[0]-1, ids[1], func(e *block.Event, long func() (events.LongColumns, error)) error {
+			if e.Time < from || e.Time >= to {
+				return nil
+			}
+			out := batchexports.Event{
+				ID: e.ID, UUID: e.UUID.String(), Name: e.Name, DistinctID: e.DistinctID, PersonID: e.Person.String(),
+				Timestamp: database.FromMicros(e.Time), CreatedAt: database.FromMicros(e.Arrived),
+			}
+			if !span.Contains(&out) {
+				return nil
+			}
+			c, err := long()
 			if err != nil {
 				return err
 			}
-			if after = ids[1]; last > 0 {
-				after = last
-			}
+			c = c.Clone() // destinations keep many events, of which some may be excluded
+			out.Name, out.DistinctID = strings.Clone(out.Name), strings.Clone(out.DistinctID)
+			out.Properties, out.ElementsChain, out.PersonProperties = c.Properties, c.Elements, c.Person
+			visitErr = visit(&out)
+			return visitErr
+		})
+		if visitErr != nil {
+			return visitErr
+		}
+		if err != nil {
+			return s.Store.db.ReadError("events", err)
 		}
 	}
 	return nil
 }
 
-// times returns the bounds of the span in microseconds: from <= time < to.
-func (r *exportReader) times() (from, to int64) {
+// timesOf returns the bounds of a span in microseconds: from <= time < to.
+func timesOf(span *batchexports.Span) (from, to int64) {
 	from, to = math.MinInt64, math.MaxInt64
-	if !r.span.From.IsZero() {
-		from = database.Micros(r.span.From)
+	if !span.From.IsZero() {
+		from = database.Micros(span.From)
 	}
-	if !r.span.To.IsZero() {
-		to = database.Micros(r.span.To)
+	if !span.To.IsZero() {
+		to = database.Micros(span.To)
 	}
 	return from, to
-}
-
-// read visits the first page of a query for events up to an id and returns the id of its last
-// event, or 0 if the query has no further rows.
-func (r *exportReader) read(ctx context.Context, upTo int64, from string, args ...any) (last int64, err error) {
-	page, full, err := exportPage(ctx, r.store.db.Read, r.page[:0], scanExportEvent,
-		`SELECT e.id, e.uuid, e.event, e.distinct_id, e.timestamp, e.created_at, e.person_uuid`+from, args...)
-	if r.page = page; err != nil {
-		return 0, r.store.db.ReadError("events", err)
-	}
-	for i := range page {
-		e := &page[i]
-		if !r.span.Contains(e) {
-			continue
-		}
-		c, ok, err := r.long.Read(ctx, r.store.db.Read, r.project, e.ID, upTo)
-		if err != nil {
-			return 0, r.store.db.ReadError("events", err)
-		}
-		if !ok { // it was erased meanwhile
-			continue
-		}
-		c = c.Clone() // destinations keep many events, of which some may be excluded
-		e.Properties, e.ElementsChain, e.PersonProperties = c.Properties, c.Elements, c.Person
-		err = r.visit(e)
-		if *e = (batchexports.Event{ID: e.ID}); err != nil { // the memory of the page is bounded
-			return 0, err
-		}
-	}
-	if full {
-		last = page[len(page)-1].ID
-	}
-	return last, nil
 }
 
 // exportPage appends rows to a page until it has exportRows rows or exportBytes bytes,
@@ -217,12 +165,4 @@ func exportPage[T any](ctx context.Context, db database.Querier, page []T, scan 
 		err = rows.Err()
 	}
 	return page, full, err
-}
-
-// scanExportEvent reads the row of an event and returns its size.
-func scanExportEvent(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
-	var event, owner capture.UUID
-	err = rows.Scan(&e.ID, database.ScanUUID(&event), &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt), database.ScanUUID(&owner))
-	e.UUID, e.PersonID = event.String(), owner.String()
-	return len(e.Name) + len(e.DistinctID), err
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
@@ -30,11 +29,11 @@ func (s managementStore) eventsAfter(ctx context.Context, name string, after int
 	if err != nil || horizon <= after || limit <= 0 {
 		return nil, after, err
 	}
-	ids, last, err := s.NamedAfter(ctx, name, after, horizon, limit)
-	if err != nil || len(ids) == 0 {
+	named, last, err := s.NamedAfter(ctx, name, after, horizon, limit)
+	if err != nil || len(named) == 0 {
 		return nil, last, err
 	}
-	events, all, err := s.readLoggedEvents(ctx, ids)
+	events, all, err := s.readLoggedEvents(ctx, named)
 	if !all && err == nil {
 		last = events[len(events)-1].Position
 	}
@@ -44,31 +43,20 @@ func (s managementStore) eventsAfter(ctx context.Context, name string, after int
 // readLoggedEvents reads events in the order of their ids. It stops when they reach
 // followBytes, and then all is false. Events that were erased in the meantime are
 // skipped.
-func (s managementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
-	var long events.LongReader
+func (s managementStore) readLoggedEvents(ctx context.Context, named []events.NamedEvent) (out []errortracking.LoggedEvent, all bool, err error) {
+	var chunks events.Chunks
 	size := 0
-	for chunk := range slices.Chunk(ids, 100) {
-		found, err := database.List(ctx, s.db.Read, func(e *errortracking.LoggedEvent) []any {
-			return []any{&e.Position, &e.Project, database.ScanTime(&e.Timestamp)}
-		}, `SELECT id, project_id, timestamp FROM events WHERE id IN (`+database.JoinNumbers(chunk, func(id int64) int64 { return id })+`) ORDER BY id`)
+	for _, n := range named {
+		e, ok, err := chunks.Record(ctx, s.db.Read, n.Project, n.ID, 0)
 		if err != nil {
 			return nil, false, err
 		}
-		for i := range found {
-			e := &found[i]
-			c, ok, err := long.Read(ctx, s.db.Read, e.Project, e.Position, 0)
-			if err != nil {
-				return nil, false, err
-			}
-			if !ok {
-				continue
-			}
-			c = c.Clone()
-			e.Properties, e.PersonProperties = c.Properties, c.Person
-			out = append(out, *e)
-			if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
-				return out, false, nil
-			}
+		if !ok {
+			continue
+		}
+		out = append(out, errortracking.LoggedEvent{Position: e.ID, Project: e.ProjectID, Timestamp: e.Timestamp, Properties: e.Properties, PersonProperties: e.PersonProperties})
+		if size += len(e.Properties) + len(e.PersonProperties); size > followBytes {
+			return out, false, nil
 		}
 	}
 	return out, true, nil

@@ -193,7 +193,7 @@ func TestMove_RoundTrip(t *testing.T) {
 				t.Errorf("keys %q, want %q, %v", got, want, err)
 			}
 			var lastEvent, lastPerson, event, person int64
-			if err := errors.Join(original.QueryRow(`SELECT MAX(id) FROM events`).Scan(&lastEvent),
+			if err := errors.Join(original.QueryRow(`SELECT MAX(last_id) FROM event_chunks`).Scan(&lastEvent),
 				original.QueryRow(`SELECT seq FROM sqlite_sequence WHERE name = 'persons'`).Scan(&lastPerson)); err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +215,7 @@ func TestMove_RoundTrip(t *testing.T) {
 			if err := peopleOf(s).Import(ctx, 1, added); err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(s.db.Write.QueryRow(`SELECT MAX(id) FROM events`).Scan(&event), s.db.Write.QueryRow(`SELECT MAX(id) FROM persons`).Scan(&person)); err != nil {
+			if err := errors.Join(s.db.Write.QueryRow(`SELECT MAX(last_id) FROM event_chunks`).Scan(&event), s.db.Write.QueryRow(`SELECT MAX(id) FROM persons`).Scan(&person)); err != nil {
 				t.Fatal(err)
 			}
 			if event <= lastEvent || person <= lastPerson {
@@ -265,7 +265,7 @@ func TestMove_Resumes(t *testing.T) {
 	if stops == 0 {
 		t.Error("it was never stopped")
 	}
-	if n := countRows(t, openStore(t, targetURL), "events"); n != 3000 {
+	if n := countRows(t, openStore(t, targetURL), "event_keys"); n != 3000 {
 		t.Errorf("%d events", n)
 	}
 }

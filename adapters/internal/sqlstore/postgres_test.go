@@ -43,7 +43,7 @@ func TestPostgres_Restart(t *testing.T) {
 	if err != nil {
 		t.Errorf("after the restart: %v", err)
 	}
-	if n := countRows(t, s, "events"); n != 20 {
+	if n := countEvents(t, s); n != 20 {
 		t.Errorf("%d events, want 20", n)
 	}
 }

@@ -144,9 +144,6 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 	})
 }
 
-var insertEvents = database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id,
-	timestamp, created_at, person_uuid, person_created_at, person_mode, historical)`, 11, "")
-
 // saveEvents stores the events with the ids that Claim assigned to their keys.
 func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if len(c.Events) != len(t.claimed) {
@@ -158,16 +155,7 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	for i := range c.Events {
 		c.Events[i].ID = t.claimed[i]
 	}
-	err := t.Insert(&insertEvents, len(c.Events), func(args []any, i int) []any {
-		e := &c.Events[i]
-		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID,
-			database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], database.Micros(e.PersonCreatedAt),
-			int(e.PersonMode), database.BoolToInt(e.Historical))
-	})
-	if err == nil {
-		err = events.SaveChunks(&t.Tx, c.Events)
-	}
-	if err != nil {
+	if err := events.Save(&t.Tx, c.Events); err != nil {
 		return err
 	}
 	last := t.claimed[len(t.claimed)-1]
@@ -178,6 +166,6 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if !t.store.db.Dialect.SingleWriter { // a sequence has the last id
 		return nil
 	}
-	_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
+	_, err := t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
 	return err
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -69,6 +72,30 @@ func countRows(t testing.TB, s *Store, table string) (n int) {
 	return n
 }
 
+// countEvents returns the number of stored events.
+func countEvents(t testing.TB, s *Store) (n int) {
+	t.Helper()
+	if err := s.db.Read.QueryRow(events.Count).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// storedEvents returns the stored events of some projects in the order of their ids.
+func storedEvents(t testing.TB, s *Store, projects ...int64) (list []capture.Record) {
+	t.Helper()
+	for _, project := range projects {
+		if err := EachEvent(t.Context(), s.db.Read, project, 0, func(e *capture.Record) error {
+			list = append(list, *e)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortFunc(list, func(a, b capture.Record) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
 // Decision 13: an accepted event survives a power cut. FULL is 2.
 func TestDecision_13_Durable(t *testing.T) {
 	s := sqliteStores["disk"](t)
@@ -98,7 +125,7 @@ func TestStore_Reopen(t *testing.T) {
 				if err := commitEvents(s, 10*i, 10); err != nil {
 					t.Error(err)
 				}
-				if n := countRows(t, s, "events"); n != 10*(i+1) {
+				if n := countEvents(t, s); n != 10*(i+1) {
 					t.Errorf("%d events, want %d", n, 10*(i+1))
 				}
 				if err := s.Close(); err != nil {
@@ -228,7 +255,7 @@ func TestStore_DiskFull(t *testing.T) {
 		if !errors.Is(err, capture.ErrStore) || !strings.Contains(err.Error(), "free some space") {
 			t.Fatalf("%v, want an error that says that the disk is full", err)
 		}
-		if events, keys := countRows(t, s, "events"), countRows(t, s, "event_keys"); events != 100 || keys != 100 {
+		if events, keys := countEvents(t, s), countRows(t, s, "event_keys"); events != 100 || keys != 100 {
 			t.Errorf("%d events and %d keys after the failure, want 100", events, keys)
 		}
 	}
@@ -246,7 +273,7 @@ func TestStore_DiskFull(t *testing.T) {
 	if err := commitEvents(s, 100, 2000); err != nil {
 		t.Error(err)
 	}
-	if events := countRows(t, s, "events"); events != 2100 {
+	if events := countEvents(t, s); events != 2100 {
 		t.Errorf("%d events, want 2100", events)
 	}
 }

@@ -94,6 +94,51 @@ func TestBlock_RoundTrip(t *testing.T) {
 	}
 }
 
+// A run of strings of short columns has the events of all of them, up to MaxEvents, in the order of
+// their ids.
+func TestRun(t *testing.T) {
+	var w testEncoder
+	var r Run
+	for round, events := range [][]madeEvent{newMaker(1).events(1), newMaker(2).events(700), strangeEvents(rand.New(rand.NewPCG(3, 4)), 3000)} {
+		for _, size := range []int{1, 7, 400, len(events)} {
+			r.Reset()
+			if round == 2 && size < 400 {
+				continue
+			}
+			for part := range slices.Chunk(events, size) {
+				data := w.encode(part)
+				if ok, err := r.Add(data.short); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+			}
+			for i := range events {
+				if i >= len(r.IDs) || r.Event(i) != events[i].Event {
+					t.Fatalf("%d events in parts of %d: event %d of %d is %+v", len(events), size, i, len(r.IDs), events[i].Event)
+				}
+			}
+			var again Writer
+			again.AddAll(&r.Columns, map[int64]bool{events[0].ID: true})
+			if want := w.encode(events[1:]); !slices.Equal(again.Short(), want.short) {
+				t.Errorf("%d events in parts of %d: all but the first are encoded in another way", len(events), size)
+			}
+			data := w.encode(events[:1])
+			if ok, err := r.Add(data.short); ok || !errors.Is(err, ErrDamaged) {
+				t.Errorf("an event is there twice: %v", err)
+			}
+		}
+	}
+	r.Reset()
+	data := w.encode(newMaker(5).events(MaxEvents))
+	if ok, err := r.Add(data.short); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	one := Writer{}
+	one.Add(&Event{ID: 1 << 40})
+	if ok, err := r.Add(one.Short()); ok || err != nil || len(r.IDs) != MaxEvents {
+		t.Errorf("%t, %v, %d events", ok, err, len(r.IDs))
+	}
+}
+
 // The encoding is the one that the comments describe. The bytes are worked out by hand.
 func TestBlock_Encoding(t *testing.T) {
 	var w Writer
@@ -118,6 +163,9 @@ func TestBlock_Encoding(t *testing.T) {
 		// Two arrivals at 100 and one 1 later; mode 1, then two of mode 4, which is 3 more.
 		{"hashes", w.Hashes(names), "0a", sum + strings.Repeat(hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, uint32(DistinctIDValue("x")))), 3)},
 		{"origins", w.Origins(names), "04", sum + "c80102" + "0201" + "0201" + "0602" + zero + "01" + zero + "02" + zero + "03"},
+		{"short", w.Short(), "0c", "03" + "0a01" + "0502" + "140300" + "02" + "0102" + "616263" + "000100" +
+			"01" + "01" + "78" + "000000" + "01" + zero + "09" + "0300000000000000" + "000000" +
+			"c80102" + "0201" + "0201" + "0602" + zero + "01" + zero + "02" + zero + "03"},
 		{"chunk", chunk.Encode(), "06", "02" + "0a01" + "0501" + "0001" + "65" + "0202" + "7b7d7b7d" + "01" + "02" + "7b7d" + "0000"},
 	} {
 		content, err := hex.DecodeString(tt.content)
@@ -150,6 +198,7 @@ func TestBlock_Damaged(t *testing.T) {
 		"names":   {data.names, func(b []byte) error { return new(Columns).DecodeNames(b) }},
 		"people":  {data.people, c.DecodePeople},
 		"origins": {data.origins, c.DecodeOrigins},
+		"short":   {data.short, func(b []byte) error { return new(Columns).DecodeShort(b) }},
 		"chunk":   {data.chunks[0], func(b []byte) error { return new(Chunk).Decode(b) }},
 		"hashes":  {data.hashes, func(b []byte) error { _, err := c.FindHashes(b, nil); return err }},
 		"filter":  {data.filter, func(b []byte) error { _, err := DecodeFilter(b); return err }},
@@ -267,7 +316,7 @@ func TestChunkWriter_Room(t *testing.T) {
 func FuzzBlock(f *testing.F) {
 	var w testEncoder
 	data := w.encode(newMaker(1).events(20))
-	for kind, stored := range map[byte][]byte{kindNames: data.names, kindPeople: data.people, kindOrigins: data.origins, kindChunk: data.chunks[0], kindHashes: data.hashes} {
+	for kind, stored := range map[byte][]byte{kindNames: data.names, kindPeople: data.people, kindOrigins: data.origins, kindChunk: data.chunks[0], kindHashes: data.hashes, kindShort: data.short} {
 		content, err := open(kind, stored, MaxContent)
 		if err != nil {
 			f.Fatal(err)
@@ -290,6 +339,7 @@ func FuzzBlock(f *testing.F) {
 				_, findErr := c.FindHashes(b, []Value{0, 1})
 				return errors.Join(err, findErr)
 			},
+			c.DecodeShort,
 		}
 		kind %= byte(len(decoders))
 		for _, b := range [][]byte{stored, seal(kind, []byte(content))} {
@@ -326,6 +376,10 @@ func checkRanges(t *testing.T, kind byte, c *Columns, chunk *Chunk) {
 			if mode, _ := c.Mode(i); mode > capture.ForceUpgrade {
 				t.Fatalf("mode %d", mode)
 			}
+		}
+	case kindShort:
+		for _, part := range []byte{kindNames, kindPeople, kindOrigins} {
+			checkRanges(t, part, c, chunk)
 		}
 	case kindChunk:
 		n = len(chunk.IDs)

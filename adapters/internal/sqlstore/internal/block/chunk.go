@@ -64,7 +64,7 @@ func (w *ChunkWriter) Add(id int64, elements, properties, person string) {
 		w.lengths[i] = binary.AppendUvarint(w.lengths[i], uint64(len(text)))
 		w.long[i] = append(w.long[i], text...)
 	}
-	addText(&w.states, person)
+	w.states.add(numberOf(&w.states, person))
 }
 
 // Encode returns the chunk as a string of bytes.

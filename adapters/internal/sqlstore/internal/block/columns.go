@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// The contents of the three strings are
+// The contents of the strings are
 //
 //	names    number of events; differences of ids, as runs; differences of times; list of names,
 //	         and for each event the index of its name
@@ -14,6 +14,7 @@ import (
 //	         id; list of persons, each its UUID and its time of creation, and for each event the
 //	         index of its person
 //	origins  checksum of names; times of arrival and modes, as runs; UUIDs
+//	short    names, people and origins without the checksums
 //
 // Numbers are varints of encoding/binary; times and their differences are signed. A list is its
 // length, then the lengths of its strings unless they are fixed, then the strings. An index has one
@@ -44,6 +45,12 @@ type Event struct {
 	Historical    bool
 }
 
+// storedPerson is a person in a list.
+type storedPerson struct {
+	uuid    capture.UUID
+	created int64
+}
+
 // Bounds describe which events a block has.
 type Bounds struct {
 	Events          int
@@ -60,7 +67,7 @@ type Writer struct {
 	times, uuids        []byte
 	lastTime            int64
 	names, distinct     list[string]
-	people              list[[personSize]byte]
+	people              list[storedPerson]
 	content             []byte // reusable memory
 }
 
@@ -81,6 +88,46 @@ func (w *Writer) Bounds() Bounds { return w.bounds }
 // Add appends an event. The ids of the events must be positive and ascend, and there must be at
 // most MaxEvents.
 func (w *Writer) Add(e *Event) {
+	w.addNumbers(e)
+	w.names.add(numberOf(&w.names, e.Name))
+	w.distinct.add(numberOf(&w.distinct, e.DistinctID))
+	w.people.add(w.numberOfPerson(storedPerson{e.Person, e.PersonCreated}))
+}
+
+// AddAll appends events of which all columns are decoded, except for those with ids in skip. It
+// looks up each string of their lists once.
+func (w *Writer) AddAll(c *Columns, skip map[int64]bool) {
+	var lists [3][]int32 // the indexes of names, distinct ids and persons in w, plus 1
+	for i, n := range [...]int{len(c.Names), len(c.DistinctIDs), len(c.Persons)} {
+		lists[i] = make([]int32, n)
+	}
+	for i, id := range c.IDs {
+		if skip[id] {
+			continue
+		}
+		e := Event{ID: id, Time: c.Times[i], Arrived: c.Arrived[i], UUID: c.UUIDs[i]}
+		e.Mode, e.Historical = c.Mode(i)
+		w.addNumbers(&e)
+		at := c.NameOf[i]
+		if lists[0][at] == 0 {
+			lists[0][at] = int32(numberOf(&w.names, c.Names[at])) + 1
+		}
+		w.names.add(uint16(lists[0][at] - 1))
+		at = c.DistinctIDOf[i]
+		if lists[1][at] == 0 {
+			lists[1][at] = int32(numberOf(&w.distinct, c.DistinctIDs[at])) + 1
+		}
+		w.distinct.add(uint16(lists[1][at] - 1))
+		at = c.PersonOf[i]
+		if lists[2][at] == 0 {
+			lists[2][at] = int32(w.numberOfPerson(storedPerson{c.Persons[at], c.PersonCreated[at]})) + 1
+		}
+		w.people.add(uint16(lists[2][at] - 1))
+	}
+}
+
+// addNumbers appends the columns of an event that have no list.
+func (w *Writer) addNumbers(e *Event) {
 	b := &w.bounds
 	if b.Events == 0 {
 		*b = Bounds{FirstID: e.ID, FirstTime: e.Time, LastTime: e.Time, FirstArrived: e.Arrived, LastArrived: e.Arrived}
@@ -99,38 +146,56 @@ func (w *Writer) Add(e *Event) {
 	w.arrived.add(e.Arrived)
 	w.modes.add(mode)
 	w.uuids = append(w.uuids, e.UUID[:]...)
-	addText(&w.names, e.Name)
-	addText(&w.distinct, e.DistinctID)
-	var person [personSize]byte
-	copy(person[:], e.Person[:])
-	binary.LittleEndian.PutUint64(person[16:], uint64(e.PersonCreated))
-	if w.people.add(person) {
-		w.people.keys = append(w.people.keys, person[:]...)
+}
+
+// numberOfPerson returns the index of a person, who is added to the list if the person is new.
+func (w *Writer) numberOfPerson(p storedPerson) uint16 {
+	n, isNew := w.people.number(p)
+	if isNew {
+		w.people.keys = binary.LittleEndian.AppendUint64(append(w.people.keys, p.uuid[:]...), uint64(p.created))
 	}
+	return n
+}
+
+// appendNames appends the content of the string with ids, times and names to dst.
+func (w *Writer) appendNames(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(w.bounds.Events))
+	dst = append(w.ids.append(dst), w.times...)
+	return w.names.append(dst)
+}
+
+// appendPeople appends distinct ids and persons to dst.
+func (w *Writer) appendPeople(dst []byte) []byte { return w.people.append(w.distinct.append(dst)) }
+
+// appendOrigins appends uuids, times of arrival and modes to dst.
+func (w *Writer) appendOrigins(dst []byte) []byte {
+	return append(w.modes.append(w.arrived.append(dst)), w.uuids...)
 }
 
 // Names returns the string with ids, times and names.
 func (w *Writer) Names() []byte {
-	content := binary.AppendUvarint(w.content[:0], uint64(w.bounds.Events))
-	content = append(w.ids.append(content), w.times...)
-	w.content = w.names.append(content)
+	w.content = w.appendNames(w.content[:0])
 	return seal(kindNames, w.content)
 }
 
 // People returns the string with distinct ids and persons. names is the string of the same block
 // with names.
 func (w *Writer) People(names []byte) []byte {
-	content := binary.LittleEndian.AppendUint32(w.content[:0], checksum(names))
-	w.content = w.people.append(w.distinct.append(content))
+	w.content = w.appendPeople(binary.LittleEndian.AppendUint32(w.content[:0], checksum(names)))
 	return seal(kindPeople, w.content)
 }
 
 // Origins returns the string with uuids, times of arrival and modes. names is the string of the
 // same block with names.
 func (w *Writer) Origins(names []byte) []byte {
-	content := binary.LittleEndian.AppendUint32(w.content[:0], checksum(names))
-	w.content = append(w.modes.append(w.arrived.append(content)), w.uuids...)
+	w.content = w.appendOrigins(binary.LittleEndian.AppendUint32(w.content[:0], checksum(names)))
 	return seal(kindOrigins, w.content)
+}
+
+// Short returns the string with all short columns.
+func (w *Writer) Short() []byte {
+	w.content = w.appendOrigins(w.appendPeople(w.appendNames(w.content[:0])))
+	return seal(kindShort, w.content)
 }
 
 // Columns are decoded short columns, which have the same length. Names, distinct ids and persons
@@ -184,12 +249,17 @@ func (c *Columns) DecodeNames(data []byte) error {
 func (c *Columns) readNames(content string, sum uint32) error {
 	c.checksum = sum
 	r := reader{text: content}
+	c.takeNames(&r)
+	return r.result()
+}
+
+// takeNames reads ids, times and names.
+func (c *Columns) takeNames(r *reader) {
 	n := r.length(MaxEvents)
 	c.IDs = r.ids(c.IDs[:0], n)
 	c.Times = r.times(c.Times[:0], n)
 	c.Names = r.strings(c.Names[:0], r.length(n))
 	c.NameOf = r.indexes(c.NameOf[:0], n, len(c.Names))
-	return r.result()
 }
 
 // result returns ErrDamaged unless everything was decoded.
@@ -213,6 +283,12 @@ func (c *Columns) DecodePeople(data []byte) error {
 // readPeople decodes a content.
 func (c *Columns) readPeople(content string) error {
 	r := c.after(content)
+	c.takePeople(&r)
+	return r.result()
+}
+
+// takePeople reads distinct ids and persons.
+func (c *Columns) takePeople(r *reader) {
 	n := len(c.IDs)
 	c.DistinctIDs = r.strings(c.DistinctIDs[:0], r.length(n))
 	c.DistinctIDOf = r.indexes(c.DistinctIDOf[:0], n, len(c.DistinctIDs))
@@ -222,7 +298,6 @@ func (c *Columns) readPeople(content string) error {
 		c.PersonCreated = append(c.PersonCreated, int64(binary.LittleEndian.Uint64([]byte(text[16:personSize]))))
 	}
 	c.PersonOf = r.indexes(c.PersonOf[:0], n, len(c.Persons))
-	return r.result()
 }
 
 // after returns a reader for the content of another string, after the checksum of the names.
@@ -247,14 +322,39 @@ func (c *Columns) DecodeOrigins(data []byte) error {
 // readOrigins decodes a content.
 func (c *Columns) readOrigins(content string) error {
 	r := c.after(content)
+	c.takeOrigins(&r)
+	return r.result()
+}
+
+// takeOrigins reads uuids, times of arrival and modes.
+func (c *Columns) takeOrigins(r *reader) {
 	n := len(c.IDs)
 	c.Arrived = r.runs(c.Arrived[:0], n)
 	c.modes = r.runs(c.modes[:0], n)
 	for _, mode := range c.modes {
 		if mode < 0 || mode > historicalMode|int64(capture.ForceUpgrade) || mode&^historicalMode > int64(capture.ForceUpgrade) {
-			return ErrDamaged
+			r.fail()
 		}
 	}
 	c.UUIDs = r.uuids(c.UUIDs[:0], n)
+}
+
+// DecodeShort decodes the string with all short columns and reuses the memory of c. data must not
+// be modified later.
+func (c *Columns) DecodeShort(data []byte) error {
+	content, err := open(kindShort, data, 3*maxShort)
+	if err != nil {
+		return err
+	}
+	return c.readShort(content)
+}
+
+// readShort decodes a content.
+func (c *Columns) readShort(content string) error {
+	c.checksum = 0
+	r := reader{text: content}
+	c.takeNames(&r)
+	c.takePeople(&r)
+	c.takeOrigins(&r)
 	return r.result()
 }

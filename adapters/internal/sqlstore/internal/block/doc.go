@@ -9,11 +9,11 @@
 //	origins  uuids, times of arrival, and how the events were attributed to persons
 //	hashes   hashes of the distinct ids, which find the events of some of them
 //
-// The long columns, which are properties and elements, are in chunks: strings of bytes for about a
-// hundred events each, so that one event can be read without decoding thousands. Chunks have ids of
-// their own and need not begin and end with blocks.
+// Chunks have about a hundred events each, so that one event can be read without decoding thousands:
+// one string with the long columns, which are properties and elements, and one with all short
+// columns. Chunks need not begin and end with blocks.
 //
-// A [Writer] encodes short columns and [Columns] decodes them; a [ChunkWriter] encodes long columns
-// and [Chunk] decodes them. [Bounds] and [Filter] exclude blocks that cannot contain certain
+// A [Writer] encodes short columns and [Columns] decodes them, or [Run] those of several chunks; a
+// [ChunkWriter] encodes long columns and [Chunk] decodes them. [Bounds] and [Filter] exclude blocks that cannot contain certain
 // events. seal.go has the form that all strings of bytes share: version, checksum, compression.
 package block

@@ -99,8 +99,8 @@ func (m *maker) events(n int) []madeEvent {
 
 // encoded are the strings of some events.
 type encoded struct {
-	names, people, origins, hashes, filter []byte
-	chunks                                 [][]byte
+	names, people, origins, hashes, filter, short []byte
+	chunks                                        [][]byte
 }
 
 // size returns the length of all strings.
@@ -135,6 +135,7 @@ func (t *testEncoder) encode(events []madeEvent) (out encoded) {
 	}
 	out.names = t.short.Names()
 	out.people, out.origins, out.hashes, out.filter = t.short.People(out.names), t.short.Origins(out.names), t.short.Hashes(out.names), t.short.Filter()
+	out.short = t.short.Short()
 	return out
 }
 

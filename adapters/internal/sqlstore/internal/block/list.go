@@ -11,9 +11,9 @@ type list[K comparable] struct {
 	low, high []byte
 }
 
-// add appends the index of a key, and reports whether the key is new. Then the caller must append
+// number returns the index of a key, and reports whether the key is new. Then the caller must append
 // it to keys, and its length to lengths if readers do not know it.
-func (l *list[K]) add(key K) (isNew bool) {
+func (l *list[K]) number(key K) (n uint16, isNew bool) {
 	n, ok := l.numbers[key]
 	if !ok {
 		if l.numbers == nil {
@@ -22,16 +22,20 @@ func (l *list[K]) add(key K) (isNew bool) {
 		n = uint16(len(l.numbers))
 		l.numbers[key] = n
 	}
-	l.low, l.high = append(l.low, byte(n)), append(l.high, byte(n>>8))
-	return !ok
+	return n, !ok
 }
 
-// addText appends the index of a string, which is added to the list if it is new.
-func addText(l *list[string], text string) {
-	if l.add(text) {
+// add appends the index of a key for an event.
+func (l *list[K]) add(n uint16) { l.low, l.high = append(l.low, byte(n)), append(l.high, byte(n>>8)) }
+
+// numberOf returns the index of a string, which is added to the list if it is new.
+func numberOf(l *list[string], text string) uint16 {
+	n, isNew := l.number(text)
+	if isNew {
 		l.lengths = binary.AppendUvarint(l.lengths, uint64(len(text)))
 		l.keys = append(l.keys, text...)
 	}
+	return n
 }
 
 // append appends the encoded list and the indexes to dst.

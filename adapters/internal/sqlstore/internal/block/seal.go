@@ -31,11 +31,12 @@ const (
 	kindChunk
 	kindFilter
 	kindHashes
+	kindShort
 )
 
 // compressed has the kinds that are compressed. The rest would get hardly shorter: they have random
 // bits, and differences of times.
-var compressed = [...]bool{kindPeople: true, kindChunk: true, kindHashes: false}
+var compressed = [...]bool{kindPeople: true, kindChunk: true, kindShort: false}
 
 const (
 	// headerSize is the number of bytes before the length.
@@ -75,7 +76,11 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 
 // seal returns the stored form of a content.
 func seal(kind byte, content []byte) []byte {
-	out := make([]byte, headerSize, headerSize+binary.MaxVarintLen32+len(content)/2)
+	capacity := len(content)
+	if compressed[kind] && len(content) >= minCompressed {
+		capacity /= 2
+	}
+	out := make([]byte, headerSize, headerSize+binary.MaxVarintLen32+capacity)
 	out[0], out[1] = version, kind<<1
 	out = binary.AppendUvarint(out, uint64(len(content)))
 	start := len(out)

@@ -112,11 +112,7 @@ func (c *CopyResult) check(ctx context.Context, path string) error {
 	if len(faults) > 0 {
 		return fmt.Errorf("%s is damaged, and so is the database that it was copied from: %s", path, faults[0])
 	}
-	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM events`).Scan(&c.Events); err != nil {
-		return fmt.Errorf("checking %s: %w", path, err)
-	}
-	rest, _, err := countOlder(ctx, db, func(table string) (bool, error) { return hasTable(ctx, db, true, table) })
-	c.Events += rest
+	c.Events, _, err = countEvents(ctx, db, func(table string) (bool, error) { return hasTable(ctx, db, true, table) })
 	return database.WrapError("checking "+path, err)
 }
 

@@ -1,6 +1,7 @@
 package copies
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -40,7 +41,7 @@ type Examination struct {
 	// Faults are descriptions of damage, at most ten.
 	Faults []string
 	// Events and Projects are the numbers of events and projects, Unindexed is the
-	// number of ids of events that are in no block yet.
+	// number of events that are in no block yet.
 	Events, Projects, Unindexed int64
 	// Moving is true if the database is the target of an incomplete move.
 	Moving bool
@@ -133,10 +134,6 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 	numbers := []number{
 		{"goose_db_version", database.SchemaVersion, &e.Schema},
 		{"projects", `SELECT COUNT(*) FROM projects WHERE deleted = 0`, &e.Projects},
-		{"events", `SELECT COUNT(*) FROM events`, &e.Events},
-	}
-	if singleWriter {
-		numbers = append(numbers, number{"places", `SELECT (SELECT id FROM places WHERE name = 'event_id') - (SELECT id FROM places WHERE name = 'event_index')`, &e.Unindexed})
 	}
 	for _, n := range numbers {
 		if ok, err := has(n.table); err != nil || !ok {
@@ -157,28 +154,57 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 	return db.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM moving`).Scan(&e.Moving)
 }
 
-// examineEvents checks the blocks and chunks of events, unless quick is true or they are being
-// converted from an earlier schema. Then it adds the number of events that are not converted yet.
+// examineEvents counts the events, and checks their blocks and chunks unless quick is true or they are
+// being converted from an earlier schema.
 func (e *Examination) examineEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error), quick bool) error {
-	rest, isConverting, err := countOlder(ctx, db, has)
-	if e.Events += rest; err != nil || isConverting {
+	n, isConverted, err := countEvents(ctx, db, has)
+	if e.Events = n; err != nil || !isConverted {
 		return err
 	}
-	hasChunks, err := has("event_chunks")
-	if err == nil && hasChunks && !quick {
+	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&e.Unindexed)
+	if err == nil && !quick {
 		e.Faults, err = events.CheckBlocks(ctx, db, 10)
 	}
 	return err
 }
 
-// countOlder returns the number of events that are not converted yet from an earlier schema, and
-// whether there may be such events.
-func countOlder(ctx context.Context, db *sql.DB, has func(string) (bool, error)) (n int64, isConverting bool, err error) {
-	if isConverting, err = has("event_rows"); err != nil || !isConverting {
-		return 0, false, err
+// countEvents returns the number of events, and whether all were converted from an earlier schema.
+func countEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error)) (n int64, isConverted bool, err error) {
+	isConverted = true
+	texts := []string{events.Count}
+	for table, text := range events.Unconverted {
+		exists, err := has(table)
+		if err != nil {
+			return 0, false, err
+		}
+		if exists {
+			isConverted = false
+			texts = append(texts, text)
+		}
 	}
-	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_rows WHERE id > (SELECT id FROM places WHERE name = $1)`, database.PositionRows).Scan(&n)
-	return n, true, err
+	if !isConverted { // blocks may have events that are not converted
+		texts[0] = `SELECT COALESCE(SUM(events), 0) FROM event_chunks`
+		isNewest, err := has("event_new_chunks")
+		if err != nil {
+			return 0, false, err
+		}
+		if !isNewest {
+			texts = texts[1:]
+		}
+	}
+	for _, table := range []string{"event_blocks", "event_chunks", "event_new_chunks"} {
+		if exists, err := has(table); isConverted && (err != nil || !exists) {
+			return 0, false, cmp.Or(err, fmt.Errorf("the table %s is missing: restore a backup", table))
+		}
+	}
+	for _, text := range texts {
+		var some int64
+		if err := db.QueryRowContext(ctx, text).Scan(&some); err != nil {
+			return 0, false, err
+		}
+		n += some
+	}
+	return n, isConverted, nil
 }
 
 // hasTable reports whether a table exists.

@@ -69,7 +69,7 @@ func TestExamine(t *testing.T) {
 	}{
 		"a new database":           {nil, Examination{Schema: newest}},
 		"a deleted project":        {[]string{insertProject + `(1, 'o', 'a', 'phc_a', 0, 1), (2, 'o', 'b', 'phc_b', 1, 1), (3, 'o', 'c', 'phc_c', 0, 1)`}, Examination{Schema: newest, Projects: 2}},
-		"events without an index":  {[]string{`UPDATE places SET id = 5 WHERE name = 'event_id'`, `UPDATE places SET id = 2 WHERE name = 'event_index'`}, Examination{Schema: newest, Unindexed: 3}},
+		"events without an index":  {[]string{`INSERT INTO event_new_chunks (first_id, project_id, last_id, events, first_time, last_time) VALUES (2, 1, 5, 3, 0, 0)`}, Examination{Schema: newest, Events: 3, Unindexed: 3}},
 		"the target of a move":     {[]string{`INSERT INTO moving (name, place, n, done) VALUES ('', 'sqlite:/a.db', 0, 0)`}, Examination{Schema: newest, Moving: true}},
 		"a newer version":          {[]string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`}, Examination{Schema: 999}},
 		"before the move existed":  {[]string{`DROP TABLE moving`}, Examination{Schema: newest}},
@@ -190,7 +190,7 @@ func TestExamine_Rejects(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	for _, table := range []string{"projects", "events", "places"} {
+	for _, table := range []string{"projects", "event_chunks", "event_blocks"} {
 		got, err := Examine(t.Context(), "sqlite:"+newDatabase(t, `DROP TABLE `+table), true)
 		if want := "the table " + table + " is missing: restore a backup"; err == nil || err.Error() != want {
 			t.Errorf("%s: %+v, %v", table, got, err)

@@ -11,14 +11,19 @@ const (
 	CounterSeen      = "seen_names_" // followed by the number of the kind
 )
 
-// The names of rows of the table places that the ledger maintains: on SQLite the highest
-// id that was assigned to an event, so that ids are not reused after the newest events were
-// erased, and the id up to which events are in blocks.
+// PositionEventID is the name of the row of the table places that has, on SQLite, the highest id
+// that was assigned to an event, so that ids are not reused after the newest events were erased.
+const PositionEventID = "event_id"
+
+// The names of rows of the table places of a store of an earlier schema. They are deleted when its
+// events are converted.
 const (
-	PositionEventID = "event_id"
+	// PositionIndexed is the id up to which events are in blocks.
 	PositionIndexed = "event_index"
-	// PositionRows is the id up to which the events of a store of an earlier schema were
-	// converted. It has no row if there are no such events.
+	// PositionChunks exists if the store may have chunks of schema 16.
+	PositionChunks = "event_chunks_16"
+	// PositionRows is the id up to which the events of a schema before 16 were converted. It has no
+	// row if there are no such events.
 	PositionRows = "event_rows"
 )
 

@@ -3,7 +3,7 @@ package events
 import (
 	"cmp"
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 
@@ -31,8 +31,11 @@ func (b *storedBlock) wrap(err error) error {
 	return fmt.Errorf("the block of the events %d to %d of project %d: %w", b.first, b.last, b.project, err)
 }
 
-// encodedBlock is a block with its encoded columns. All but the names are nil if they
-// were not requested.
+// newLevel is the level of new chunks in a list of blocks: their events are in no block yet.
+const newLevel = -1
+
+// encodedBlock is a block with its encoded columns. All but the names are nil if they were not
+// requested. The names of a new chunk are all its short columns.
 type encodedBlock struct {
 	storedBlock
 	names, people, origins, hashes []byte
@@ -50,9 +53,10 @@ const (
 // partColumns are the columns of the parts, in their order.
 var partColumns = [...]string{"c.people", "c.origins", "h.hashes"}
 
-// readBlocks reads the columns of the blocks of a project that overlap a range of ids.
-// Usually it is one block, unless the blocks of the range were merged meanwhile.
-func (l *Log) readBlocks(ctx context.Context, q database.Querier, project int64, u unit, parts blockParts) ([]encodedBlock, error) {
+// readBlocks reads the columns of the blocks and new chunks of a project that overlap a range of
+// ids, in their order. Of a block it is usually one, unless the blocks of the range were merged
+// meanwhile. All are of one moment, so that they have each event once.
+func readBlocks(ctx context.Context, q database.Querier, project int64, u unit, parts blockParts) (blocks []encodedBlock, err error) {
 	columns := ""
 	for i, column := range partColumns {
 		if parts&(1<<i) == 0 {
@@ -60,12 +64,20 @@ func (l *Log) readBlocks(ctx context.Context, q database.Querier, project int64,
 		}
 		columns += ", " + column
 	}
-	return database.List(ctx, q, func(b *encodedBlock) []any {
-		b.project = project
-		return []any{&b.first, &b.last, &b.level, &b.names, &b.people, &b.origins, &b.hashes}
+	err = eachRow(ctx, q, func(row []driver.Value) error {
+		b := encodedBlock{storedBlock: storedBlock{project: project, unit: unit{row[0].(int64), row[1].(int64)}, level: int(row[2].(int64))}}
+		for i, to := range [...]*[]byte{&b.names, &b.people, &b.origins, &b.hashes} {
+			*to, _ = row[3+i].([]byte)
+		}
+		blocks = append(blocks, b)
+		return nil
 	}, `SELECT b.first_id, b.last_id, b.level, c.names`+columns+` FROM event_blocks b
 		LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id
-		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3 ORDER BY b.first_id`, project, u.first, u.last)
+		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3
+		UNION ALL SELECT n.first_id, n.last_id, -1, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id), NULL, NULL, NULL FROM event_new_chunks n
+		WHERE n.project_id = $1 AND n.`+fromNewChunk+` AND n.last_id >= $2 AND n.first_id <= $3`, project, u.first, u.last)
+	slices.SortFunc(blocks, func(a, b encodedBlock) int { return cmp.Compare(a.first, b.first) })
+	return blocks, err
 }
 
 // decode decodes the columns that were read, and reuses the memory of c.
@@ -81,6 +93,54 @@ func (b *encodedBlock) decode(c *block.Columns) error {
 		return b.wrap(err)
 	}
 	return nil
+}
+
+// blockDecoder has the reusable memory of decoded blocks.
+type blockDecoder struct {
+	block block.Columns
+	run   block.Run
+}
+
+// each decodes blocks in order and calls visit with the columns of each. New chunks that follow one
+// another are decoded together. bytes is the length of what was decoded.
+func (d *blockDecoder) each(blocks []encodedBlock, visit func(b *encodedBlock, c *block.Columns, bytes int) error) error {
+	for len(blocks) > 0 {
+		b, c, n, bytes := &blocks[0], &d.block, 1, 0
+		var err error
+		if b.level == newLevel {
+			c = &d.run.Columns
+			n, bytes, err = d.decodeRun(blocks)
+		} else {
+			bytes = len(b.names) + len(b.people) + len(b.origins)
+			err = b.decode(c)
+		}
+		if err == nil {
+			err = visit(b, c, bytes)
+		}
+		if err != nil {
+			return err
+		}
+		blocks = blocks[n:]
+	}
+	return nil
+}
+
+// decodeRun decodes the first of some blocks, which are new chunks, together, and returns their
+// number.
+func (d *blockDecoder) decodeRun(blocks []encodedBlock) (n, bytes int, err error) {
+	d.run.Reset()
+	for ; n < len(blocks) && blocks[n].level == newLevel; n++ {
+		b := &blocks[n]
+		ok, err := d.run.Add(b.names)
+		if err != nil {
+			return n, bytes, (&storedChunk{project: b.project, unit: b.unit}).wrap(err)
+		}
+		if !ok {
+			break
+		}
+		bytes += len(b.names)
+	}
+	return n, bytes, nil
 }
 
 // fullLevel is the level of blocks that are not merged any more.
@@ -173,7 +233,7 @@ func (l *Log) mergeList(t *database.Tx, project, level int64) (events int, err e
 // rewriteBlocks replaces the blocks of a project that overlap a range of ids by one block
 // of a level with the same events, except for the events with ids in erased.
 func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, erased map[int64]bool) error {
-	blocks, err := l.readBlocks(t.Ctx, t.SQL, project, u, withPeople|withOrigins)
+	blocks, err := readBlocks(t.Ctx, t.SQL, project, u, withPeople|withOrigins)
 	if err != nil {
 		return err
 	}
@@ -183,12 +243,7 @@ func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, er
 		if err := blocks[i].decode(&c); err != nil {
 			return err
 		}
-		for i, id := range c.IDs {
-			if !erased[id] {
-				e := c.Event(i)
-				w.Add(&e)
-			}
-		}
+		w.AddAll(&c, erased)
 		if err := deleteBlock(t, &blocks[i].storedBlock); err != nil {
 			return err
 		}
@@ -197,47 +252,4 @@ func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, er
 		return nil
 	}
 	return insertBlock(t, project, level, &w)
-}
-
-// CheckBlocks decodes all blocks and chunks and compares their events with the rows. It
-// returns descriptions of the damage, at most limit.
-func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []string, err error) {
-	var c block.Columns
-	err = database.Query(ctx, q, func(rows *sql.Rows) error {
-		var b encodedBlock
-		var filter []byte
-		if err := rows.Scan(&b.project, &b.first, &b.last, &b.events, &filter, &b.names, &b.people, &b.origins, &b.hashes); err != nil || len(faults) == limit {
-			return err
-		}
-		err := b.decode(&c)
-		if _, filterErr := block.DecodeFilter(filter); err == nil && filterErr != nil {
-			err = b.wrap(filterErr)
-		}
-		if err == nil {
-			if _, err = c.FindHashes(b.hashes, nil); err != nil {
-				err = b.wrap(err)
-			}
-		}
-		if err == nil && len(c.IDs) != b.events {
-			err = b.wrap(block.ErrDamaged)
-		}
-		if err != nil {
-			faults = append(faults, err.Error())
-		}
-		return nil
-	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter), COALESCE(h.hashes, b.filter)
-		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id ORDER BY b.first_id`)
-	if err != nil || len(faults) > 0 {
-		return faults, err
-	}
-	var rows, inBlocks int64
-	err = q.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM events WHERE id <= (SELECT id FROM places WHERE name = $1)), (SELECT COALESCE(SUM(events), 0) FROM event_blocks)`,
-		database.PositionIndexed).Scan(&rows, &inBlocks)
-	if err == nil && rows != inBlocks {
-		faults = append(faults, fmt.Sprintf("%d events are in blocks, which should have %d", inBlocks, rows))
-	}
-	if err != nil || len(faults) > 0 {
-		return faults, err
-	}
-	return checkChunks(ctx, q, limit)
 }

@@ -2,7 +2,6 @@ package events
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,18 +13,26 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// storedChunk is a chunk: the long columns of the events of a project in a range of ids. data is
-// nil if it was not requested.
+// storedChunk is a chunk: the events of a project in a range of ids. short has their short columns
+// and data their long ones; they are nil if they were not requested.
 type storedChunk struct {
 	project int64
 	unit
-	size int // before compression
-	data []byte
+	size        int // of the long columns before compression
+	short, data []byte
 }
 
-// decode decodes the chunk and reuses the memory of c.
+// decode decodes the long columns and reuses the memory of c.
 func (s *storedChunk) decode(c *block.Chunk) error {
 	if err := c.Decode(s.data); err != nil {
+		return s.wrap(err)
+	}
+	return nil
+}
+
+// decodeShort decodes the short columns and reuses the memory of c.
+func (s *storedChunk) decodeShort(c *block.Columns) error {
+	if err := c.DecodeShort(s.short); err != nil {
 		return s.wrap(err)
 	}
 	return nil
@@ -36,69 +43,131 @@ func (s *storedChunk) wrap(err error) error {
 	return fmt.Errorf("the chunk of the events %d to %d of project %d: %w", s.first, s.last, s.project, err)
 }
 
-// chunkWriters keeps the memory of chunks between transactions.
-var chunkWriters = sync.Pool{New: func() any { return &block.ChunkWriter{} }}
+// chunkWriter encodes a chunk.
+type chunkWriter struct {
+	long  block.ChunkWriter
+	short block.Writer
+}
 
-// chunkSaver stores the long columns of events as chunks.
+// chunkWriters keeps the memory of chunks between transactions.
+var chunkWriters = sync.Pool{New: func() any { return &chunkWriter{} }}
+
+// encodedChunk is a chunk that is not stored yet.
+type encodedChunk struct {
+	storedChunk
+	block.Bounds
+}
+
+// chunkSaver stores events as chunks.
 type chunkSaver struct {
 	t       *database.Tx
 	project int64
-	w       *block.ChunkWriter
+	w       *chunkWriter
+	// isNew is true if the events are in no block yet.
+	isNew bool
+	// rows are chunks that are not stored yet, and bytes their length.
+	rows  []encodedChunk
+	bytes int
 }
 
-// newChunkSaver returns a saver, which must be closed.
-func newChunkSaver(t *database.Tx) *chunkSaver {
-	return &chunkSaver{t: t, w: chunkWriters.Get().(*block.ChunkWriter)}
+// newChunkSaver returns a saver, which must be closed. If isNew is true, the events are in no block
+// yet.
+func newChunkSaver(t *database.Tx, isNew bool) *chunkSaver {
+	return &chunkSaver{t: t, w: chunkWriters.Get().(*chunkWriter), isNew: isNew}
 }
 
 // add appends an event. Events of a project must be added in the order of their ids, and may only
 // be followed by other projects' events after flush.
-func (s *chunkSaver) add(project, id int64, elements, properties, person string) error {
-	if s.project != project || !s.w.HasRoom(len(elements)+len(properties)+len(person)) {
+func (s *chunkSaver) add(project int64, e *block.Event, long LongColumns) error {
+	if s.project != project || !s.w.long.HasRoom(long.Size()) {
 		if err := s.flush(); err != nil {
 			return err
 		}
 		s.project = project
 	}
-	s.w.Add(id, elements, properties, person)
+	s.w.long.Add(e.ID, long.Elements, long.Properties, long.Person)
+	s.w.short.Add(e)
 	return nil
 }
 
-// flush stores the events that were added since the last chunk.
+// savedBytes is the length of chunks from which they are stored.
+const savedBytes = 1 << 20
+
+// flush ends a chunk.
 func (s *chunkSaver) flush() error {
-	if s.w.Len() == 0 {
+	w := s.w
+	if w.long.Len() == 0 {
 		return nil
 	}
-	first, last := s.w.IDs()
-	size := s.w.Size()
-	_, err := s.t.Exec(`INSERT INTO event_chunks (first_id, project_id, last_id, size, data) VALUES ($1, $2, $3, $4, $5)`, first, s.project, last, size, s.w.Encode())
-	s.w.Reset()
-	if size > block.ChunkBytes { // release the memory of large events
-		s.w = &block.ChunkWriter{}
+	c := encodedChunk{storedChunk{project: s.project, size: w.long.Size(), short: w.short.Short(), data: w.long.Encode()}, w.short.Bounds()}
+	c.first, c.last = c.FirstID, c.LastID
+	w.long.Reset()
+	w.short.Reset()
+	if c.size > block.ChunkBytes { // release the memory of large events
+		s.w = &chunkWriter{}
 	}
+	s.rows = append(s.rows, c)
+	if s.bytes += len(c.short) + len(c.data); s.bytes < savedBytes {
+		return nil
+	}
+	return s.store()
+}
+
+var (
+	insertChunks    = database.NewInsert(`INSERT INTO event_chunks (first_id, project_id, last_id, events, size, short, data)`, 7, "")
+	insertNewChunks = database.NewInsert(`INSERT INTO event_new_chunks (first_id, project_id, last_id, events, first_time, last_time)`, 6, "")
+)
+
+// store stores the chunks that are ended.
+func (s *chunkSaver) store() error {
+	err := s.t.Insert(&insertChunks, len(s.rows), func(args []any, i int) []any {
+		c := &s.rows[i]
+		return append(args, c.first, c.project, c.last, c.Events, c.size, c.short, c.data)
+	})
+	if err == nil && s.isNew {
+		err = s.t.Insert(&insertNewChunks, len(s.rows), func(args []any, i int) []any {
+			c := &s.rows[i]
+			return append(args, c.first, c.project, c.last, c.Events, c.FirstTime, c.LastTime)
+		})
+	}
+	clear(s.rows)
+	s.rows, s.bytes = s.rows[:0], 0
 	return err
 }
 
 // close stores the remaining events and releases the memory.
 func (s *chunkSaver) close() error {
 	err := s.flush()
-	s.w.Reset()
+	if err == nil {
+		err = s.store()
+	}
+	s.w.long.Reset()
+	s.w.short.Reset()
 	chunkWriters.Put(s.w)
 	s.w = nil
 	return err
 }
 
-// SaveChunks stores the long columns of events, which are in the order of their ids.
-func SaveChunks(t *database.Tx, events []capture.Record) (err error) {
+// shortOf returns the short columns of an event.
+func shortOf(e *capture.Record) block.Event {
+	return block.Event{
+		ID: e.ID, Time: database.Micros(e.Timestamp), Arrived: database.Micros(e.CreatedAt), Name: e.Name, DistinctID: e.DistinctID,
+		UUID: e.UUID, Person: e.PersonID, PersonCreated: database.Micros(e.PersonCreatedAt), Mode: e.PersonMode, Historical: e.Historical,
+	}
+}
+
+// Save stores events, which are in the order of their ids and in no block yet.
+func Save(t *database.Tx, events []capture.Record) (err error) {
 	order := make([]*capture.Record, len(events))
 	for i := range events {
 		order[i] = &events[i]
 	}
 	slices.SortStableFunc(order, func(a, b *capture.Record) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
-	s := newChunkSaver(t)
+	s := newChunkSaver(t, true)
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, e := range order {
-		if err := s.add(e.ProjectID, e.ID, e.ElementsChain, e.Properties, cmp.Or(e.PersonProperties, "{}")); err != nil {
+		short := shortOf(e)
+		if err := s.add(e.ProjectID, &short, LongColumns{e.ElementsChain, e.Properties, cmp.Or(e.PersonProperties, "{}")}); err != nil {
 			return err
 		}
 	}
@@ -150,34 +219,80 @@ func mergeChunks(t *database.Tx, project, after, upTo int64) error {
 	return nil
 }
 
-// rewriteChunks replaces chunks of a project, in order, by chunks with the same events except for
-// the erased events. It reads one chunk at a time.
+// rewriteChunks replaces chunks of a project that follow one another by chunks with the same events
+// except for the erased events. It has some chunks in memory at a time.
 func rewriteChunks(t *database.Tx, chunks []storedChunk, erased map[int64]bool) (err error) {
-	s := newChunkSaver(t)
+	s := newChunkSaver(t, false)
 	defer func() { err = errors.Join(err, s.close()) }()
-	var c block.Chunk
-	for i := range chunks {
-		x := &chunks[i]
-		if err := t.SQL.QueryRowContext(t.Ctx, `SELECT data FROM event_chunks WHERE first_id = $1`, x.first).Scan(&x.data); err != nil {
+	for len(chunks) > 0 {
+		n, size := 0, 0
+		for ; n < len(chunks) && (n == 0 || size+chunks[n].size <= savedBytes); n++ {
+			size += chunks[n].size
+		}
+		if err := rewriteSome(s, chunks[0].project, unit{chunks[0].first, chunks[n-1].first}, erased); err != nil {
 			return err
 		}
-		if err := x.decode(&c); err != nil {
+		chunks = chunks[n:]
+	}
+	return nil
+}
+
+// rewriteSome deletes the chunks of a project whose first ids are in a range, and adds their events
+// except for the erased events to a saver.
+func rewriteSome(s *chunkSaver, project int64, u unit, erased map[int64]bool) error {
+	const which = ` FROM event_chunks WHERE project_id = $1 AND first_id >= $2 AND first_id <= $3`
+	list, err := database.List(s.t.Ctx, s.t.SQL, func(c *storedChunk) []any {
+		c.project = project
+		return []any{&c.first, &c.last, &c.short, &c.data}
+	}, `SELECT first_id, last_id, short, data`+which+` ORDER BY first_id`, project, u.first, u.last)
+	if err != nil {
+		return err
+	}
+	if _, err := s.t.Exec(`DELETE`+which, project, u.first, u.last); err != nil {
+		return err
+	}
+	var d chunkDecoder
+	for i := range list {
+		if err := d.decode(&list[i]); err != nil {
 			return err
 		}
-		x.data = nil
-		if _, err := t.Exec(`DELETE FROM event_chunks WHERE first_id = $1`, x.first); err != nil {
-			return err
-		}
-		for i, id := range c.IDs {
+		list[i].short, list[i].data = nil, nil
+		for i, id := range d.short.IDs {
 			if erased[id] {
 				continue
 			}
-			if err := s.add(x.project, id, c.Elements[i], c.Properties[i], c.States[c.StateOf[i]]); err != nil {
+			e := d.short.Event(i)
+			if err := s.add(project, &e, d.long(i)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// chunkDecoder has the reusable memory of a decoded chunk.
+type chunkDecoder struct {
+	short block.Columns
+	chunk block.Chunk
+}
+
+// decode decodes a chunk.
+func (d *chunkDecoder) decode(c *storedChunk) error {
+	if err := c.decodeShort(&d.short); err != nil {
+		return err
+	}
+	if err := c.decode(&d.chunk); err != nil {
+		return err
+	}
+	if !slices.Equal(d.short.IDs, d.chunk.IDs) {
+		return c.wrap(block.ErrDamaged)
+	}
+	return nil
+}
+
+// long returns the long columns of an event of the chunk.
+func (d *chunkDecoder) long(i int) LongColumns {
+	return LongColumns{d.chunk.Elements[i], d.chunk.Properties[i], d.chunk.States[d.chunk.StateOf[i]]}
 }
 
 // fromChunk is the condition that a chunk is not before the one that contains the id $2.
@@ -194,8 +309,8 @@ func eraseFromChunks(t *database.Tx, project int64, erased map[int64]bool) error
 	for len(ids) > 0 {
 		found, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
 			c.project = project
-			return []any{&c.first, &c.last}
-		}, `SELECT first_id, last_id FROM event_chunks WHERE project_id = $1 AND `+fromChunk+` ORDER BY first_id LIMIT 1`, project, ids[0])
+			return []any{&c.first, &c.last, &c.size}
+		}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND `+fromChunk+` ORDER BY first_id LIMIT 1`, project, ids[0])
 		if err != nil {
 			return err
 		}
@@ -216,44 +331,10 @@ func eraseFromChunks(t *database.Tx, project int64, erased map[int64]bool) error
 func deleteFromChunks(t *database.Tx, project, last int64, ids map[int64]bool) error {
 	found, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
 		c.project = project
-		return []any{&c.first, &c.last}
-	}, `SELECT first_id, last_id FROM event_chunks WHERE project_id = $1 AND first_id <= $2 ORDER BY first_id`, project, last)
+		return []any{&c.first, &c.last, &c.size}
+	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 ORDER BY first_id`, project, last)
 	if err != nil {
 		return err
 	}
 	return rewriteChunks(t, found, ids)
-}
-
-// checkChunks decodes all chunks and compares the ids of their events with the rows. It returns
-// descriptions of the damage, at most limit.
-func checkChunks(ctx context.Context, q database.Querier, limit int) (faults []string, err error) {
-	var chunk block.Chunk
-	var n, sum int64
-	err = database.Query(ctx, q, func(rows *sql.Rows) error {
-		var c storedChunk
-		if err := rows.Scan(&c.project, &c.first, &c.last, &c.data); err != nil || len(faults) == limit {
-			return err
-		}
-		err := c.decode(&chunk)
-		if ids := chunk.IDs; err == nil && (len(ids) == 0 || ids[0] != c.first || ids[len(ids)-1] != c.last) {
-			err = c.wrap(block.ErrDamaged)
-		}
-		if err != nil {
-			faults = append(faults, err.Error())
-			return nil
-		}
-		for _, id := range chunk.IDs {
-			n, sum = n+1, sum+id
-		}
-		return nil
-	}, `SELECT project_id, first_id, last_id, data FROM event_chunks ORDER BY first_id`)
-	if err != nil || len(faults) > 0 {
-		return faults, err
-	}
-	var rows, rowsSum int64
-	err = q.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(id), 0) AS BIGINT) FROM events`).Scan(&rows, &rowsSum)
-	if err == nil && (rows != n || rowsSum != sum) {
-		faults = append(faults, fmt.Sprintf("%d events are in chunks, which should have %d", n, rows))
-	}
-	return faults, err
 }

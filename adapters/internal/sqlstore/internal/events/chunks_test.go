@@ -2,6 +2,7 @@ package events
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -66,7 +67,7 @@ func saveLong(t *testing.T, db *database.DB, project, first int64, n, length int
 			c := longOf(id, length)
 			list[i] = capture.Record{ID: id, ProjectID: project, ElementsChain: c.Elements, Properties: c.Properties, PersonProperties: c.Person}
 		}
-		return SaveChunks(tx, list)
+		return Save(tx, list)
 	})
 }
 
@@ -82,10 +83,10 @@ func chunksOf(t *testing.T, db *database.DB, project int64) []storedChunk {
 }
 
 // readAll reads events in order and compares them.
-func readAll(t *testing.T, db *database.DB, r *LongReader, project, first, last, upTo int64, length int) {
+func readAll(t *testing.T, db *database.DB, r *Chunks, project, first, last, upTo int64, length int) {
 	t.Helper()
 	for id := first; id <= last; id++ {
-		c, ok, err := r.Read(t.Context(), db.Read, project, id, upTo)
+		c, ok, err := r.Long(t.Context(), db.Read, project, id, upTo)
 		if err != nil || !ok || c != longOf(id, length) {
 			t.Fatalf("event %d: %.80v %t %v", id, c, ok, err)
 		}
@@ -116,7 +117,7 @@ func TestChunks_Merge(t *testing.T) {
 			if most := 2*total/block.ChunkBytes + 10; len(found) > most {
 				t.Errorf("%d bytes are in %d chunks, want at most %d", total, len(found), most)
 			}
-			var r LongReader
+			var r Chunks
 			readAll(t, db, &r, project, project*10_000, project*10_000+events-1, 1<<40, length)
 		}
 	})
@@ -124,19 +125,19 @@ func TestChunks_Merge(t *testing.T) {
 
 // A reader has at most PieceBytes and one chunk in memory, also of many events that are long, and
 // reads one chunk for one event.
-func TestLongReader_Bounds(t *testing.T) {
+func TestChunks_Bounds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db *database.DB) {
 		const events, length = 40, 500_000
 		for id := int64(1); id <= events; id++ {
 			saveLong(t, db, 1, id, 1, length)
 		}
-		held := func(r *LongReader) (bytes int) {
+		held := func(r *Chunks) (bytes int) {
 			for i := range r.chunks {
 				bytes += r.chunks[i].size
 			}
 			return bytes
 		}
-		var r LongReader
+		var r Chunks
 		for id := int64(1); id <= events; id++ {
 			readAll(t, db, &r, 1, id, id, events, length)
 			if n := held(&r); n > database.PieceBytes+length+100 {
@@ -146,17 +147,17 @@ func TestLongReader_Bounds(t *testing.T) {
 		if r.bytes < events*length || r.bytes > events*(length+100) {
 			t.Errorf("%d bytes were decoded", r.bytes)
 		}
-		r = LongReader{}
+		r = Chunks{}
 		readAll(t, db, &r, 1, 7, 7, 0, length)
 		if len(r.chunks) != 1 {
 			t.Errorf("%d chunks for one event", len(r.chunks))
 		}
 		for _, id := range []int64{events + 1, 0} {
-			if c, ok, err := r.Read(t.Context(), db.Read, 1, id, 0); ok || err != nil {
+			if c, ok, err := r.Long(t.Context(), db.Read, 1, id, 0); ok || err != nil {
 				t.Errorf("event %d: %.80v %v", id, c, err)
 			}
 		}
-		if c, ok, err := r.Read(t.Context(), db.Read, 2, 7, 0); ok || err != nil {
+		if c, ok, err := r.Long(t.Context(), db.Read, 2, 7, 0); ok || err != nil {
 			t.Errorf("an event of another project: %.80v %v", c, err)
 		}
 	})
@@ -167,15 +168,18 @@ func TestChunks_Erase(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db *database.DB) {
 		const events, length = 900, 300
 		saveLong(t, db, 1, 1, events, length)
+		inTx(t, db, func(tx *database.Tx) error { return buildBlocks(tx, 1, allChunks) })
 		erased := map[int64]bool{5: true, 6: true, 400: true, events: true, 5000: true}
 		for id := chunksOf(t, db, 1)[1].first; id <= chunksOf(t, db, 1)[1].last; id++ { // a whole chunk
 			erased[id] = true
 		}
 		before := len(chunksOf(t, db, 1))
-		inTx(t, db, func(tx *database.Tx) error { return eraseFromChunks(tx, 1, erased) })
-		var r LongReader
+		inTx(t, db, func(tx *database.Tx) error {
+			return errors.Join(NewLog(db).rewriteBlocks(tx, 1, unit{1, events}, 0, erased), eraseFromChunks(tx, 1, erased))
+		})
+		var r Chunks
 		for id := int64(1); id <= events; id++ {
-			c, ok, err := r.Read(t.Context(), db.Read, 1, id, events)
+			c, ok, err := r.Long(t.Context(), db.Read, 1, id, events)
 			if err != nil || ok == erased[id] || ok && c != longOf(id, length) {
 				t.Fatalf("event %d: %.80v %t %v", id, c, ok, err)
 			}

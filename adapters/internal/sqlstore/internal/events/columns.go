@@ -1,10 +1,7 @@
 package events
 
 import (
-	"database/sql/driver"
-
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -33,9 +30,10 @@ type columnBuffer struct {
 // scratch is the reusable memory of a goroutine that reads events. It stays with the goroutine when
 // a buffer that was filled is handed over.
 type scratch struct {
-	block block.Columns
-	keep  []int32
-	long  LongReader
+	decoder blockDecoder
+	block   *block.Columns // the decoded block of decoder
+	keep    []int32
+	long    Chunks
 }
 
 // newColumnBuffer returns an empty buffer for reading.
@@ -91,70 +89,4 @@ func part[T any](column []T, from, to int) []T {
 		return nil
 	}
 	return column[from:to:to]
-}
-
-// scanColumn is a column of events: the flags of which any requests it, its SQL
-// expression, and a function that appends a value to a buffer.
-type scanColumn struct {
-	column port.Columns
-	text   string
-	fill   func(*columnBuffer, driver.Value) error
-}
-
-// textColumn returns the function fill for a column of strings. It counts their bytes.
-func textColumn(to func(*columnBuffer) *[]string) func(*columnBuffer, driver.Value) error {
-	return func(e *columnBuffer, v driver.Value) error {
-		list, text := to(e), v.(string)
-		*list = append(*list, text)
-		e.bytes += len(text)
-		return nil
-	}
-}
-
-// numberColumn returns the function fill for a column of integers.
-func numberColumn(to func(*columnBuffer) *[]int64) func(*columnBuffer, driver.Value) error {
-	return func(e *columnBuffer, v driver.Value) error {
-		list := to(e)
-		*list = append(*list, v.(int64))
-		return nil
-	}
-}
-
-// uuidsColumn returns the function fill for a column of UUIDs.
-func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, driver.Value) error {
-	return func(e *columnBuffer, v driver.Value) error {
-		list := to(e)
-		uuid, err := database.UUIDOf(v.([]byte))
-		*list = append(*list, uuid)
-		return err
-	}
-}
-
-// alwaysRead marks the column that is read by every scan.
-const alwaysRead = ^port.Columns(0)
-
-// scanColumns are the columns of rows. The remaining columns are in chunks.
-var scanColumns = []scanColumn{
-	{port.IDs, "e.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
-	{alwaysRead, "e.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
-	{port.Names, "e.event", textColumn(func(e *columnBuffer) *[]string { return &e.names })},
-	{port.DistinctIDs | port.People, "e.distinct_id", textColumn(func(e *columnBuffer) *[]string { return &e.ids })},
-	{port.UUIDs, "e.uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.uuid })},
-	{port.CreatedAt, "e.created_at", numberColumn(func(e *columnBuffer) *[]int64 { return &e.created })},
-	{port.PeopleAtEvent, "e.person_uuid", uuidsColumn(func(e *columnBuffer) *[]capture.UUID { return &e.stored })},
-	{port.Modes, "e.person_mode", func(e *columnBuffer, v driver.Value) error {
-		e.mode = append(e.mode, capture.PersonMode(v.(int64)))
-		return nil
-	}},
-}
-
-// columnTexts returns the SQL expressions for the requested columns of a row, and the
-// functions that process their values.
-func columnTexts(columns port.Columns) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
-	for i := range scanColumns {
-		if c := &scanColumns[i]; c.column == alwaysRead || columns&c.column != 0 {
-			texts, fill = append(texts, c.text), append(fill, c.fill)
-		}
-	}
-	return texts, fill
 }

@@ -2,11 +2,8 @@ package events
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"strings"
 
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -16,7 +13,7 @@ type insightScan struct {
 	scan port.Scan
 	// from and to are the inclusive bounds of times, in microseconds.
 	from, to int64
-	// want are the columns to read from rows and blocks.
+	// want are the columns to read.
 	want port.Columns
 }
 
@@ -38,22 +35,6 @@ func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 // blocks returns the blocks that may contain events of the scan.
 func (p *insightScan) blocks(ctx context.Context) ([]storedBlock, error) {
 	return p.store.log.findBlocks(ctx, p.store.db.Read, &blockSearch{
-		project: p.project, after: p.scan.After, upTo: p.mark, from: p.from, to: p.to, names: p.scan.Names, distinctIDs: p.scan.DistinctIDs,
+		project: p.project, after: p.scan.After, upTo: p.last, from: p.from, to: p.to, names: p.scan.Names, distinctIDs: p.scan.DistinctIDs,
 	})
-}
-
-// addTimeRange adds the time bounds of the scan to c.
-func (p *insightScan) addTimeRange(c *conditions) {
-	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
-		fmt.Fprintf(&c.text, " AND e.timestamp >= %s AND e.timestamp <= %s", c.arg(p.from), c.arg(p.to))
-	}
-}
-
-// addNames adds the condition that a column is one of some event names.
-func (c *conditions) addNames(column string, names []string) {
-	values := make([]string, len(names))
-	for i, name := range names {
-		values[i] = c.arg(database.CleanText(name))
-	}
-	c.text.WriteString(" AND " + column + " IN (" + strings.Join(values, ", ") + ")")
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -21,88 +23,175 @@ const (
 	convertReport = 10 * time.Second
 )
 
-// Migrate migrates the schema to the newest version and converts the events of a store whose schema
-// was older than 16: their long columns become chunks. It is done in small transactions and
-// continues where it was interrupted.
+// Migrate migrates the schema to the newest version and converts the events of a store of an earlier
+// schema, which has rows of them, into chunks. It is done in small transactions and continues where
+// it was interrupted.
 func Migrate(ctx context.Context, db *database.DB, logger *slog.Logger) error {
 	if err := db.Migrate(ctx, logger); err != nil {
 		return err
 	}
-	var last int64
+	c := converter{db: db}
 	for reported, done := time.Now(), false; !done; {
-		t := db.NewTx(ctx, nil)
+		c.Tx = db.NewTx(ctx, nil)
 		err := db.InWrite(ctx, func(tx *sql.Tx) (err error) {
-			t.SQL = tx
-			last, done, err = convertStep(&t, db.Dialect.SingleWriter)
+			c.SQL = tx
+			done, err = c.step()
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("converting stored events after %d: %w", last, err)
+			return fmt.Errorf("converting stored events after %d: %w", c.last, err)
 		}
 		if !done && time.Since(reported) > convertReport {
 			reported = time.Now()
-			logger.Info("stored events are being converted", "id", last)
+			logger.Info("stored events are being converted", "id", c.last)
 		}
 	}
 	return nil
 }
 
-// convertStep converts the next events and returns the id of the last one. done is true if there
-// are no further events, and then the older tables are dropped.
-func convertStep(t *database.Tx, singleWriter bool) (last int64, done bool, err error) {
-	text := `SELECT id FROM places WHERE name = $1`
-	if !singleWriter { // servers that start at the same time take turns
-		text += ` FOR UPDATE`
-	}
-	marks, err := database.Column[int64](t.Ctx, t.SQL, text, database.PositionRows)
-	if err != nil || len(marks) == 0 {
-		return 0, true, err
-	}
-	after := marks[0]
-	list, err := readOlder(t, after)
-	if err != nil {
-		return after, false, err
-	}
-	if len(list) == 0 {
-		for _, text := range []string{`DROP TABLE event_rows`, `DROP TABLE person_states`} {
-			if _, err := t.Exec(text); err != nil {
-				return after, false, err
-			}
-		}
-		_, err := t.Exec(`DELETE FROM places WHERE name = $1`, database.PositionRows)
-		return after, err == nil, err
-	}
-	last = list[len(list)-1].ID
-	if _, err := t.Exec(`INSERT INTO events (id, `+shortColumns+`) SELECT id, `+shortColumns+` FROM event_rows WHERE id > $1 AND id <= $2`, after, last); err != nil {
-		return after, false, err
-	}
-	if err := SaveChunks(t, list); err != nil {
-		return after, false, err
-	}
-	projects := map[int64]bool{}
-	for i := range list {
-		projects[list[i].ProjectID] = true
-	}
-	for project := range projects {
-		if err := mergeChunks(t, project, after, last); err != nil {
-			return after, false, err
-		}
-	}
-	if singleWriter { // SQLite reuses the freed pages; PostgreSQL frees them with the table
-		if _, err := t.Exec(`DELETE FROM event_rows WHERE id <= $1`, last); err != nil {
-			return after, false, err
-		}
-	}
-	_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionRows, last)
-	return last, false, err
+// converter converts the events of a store of an earlier schema.
+type converter struct {
+	db *database.DB
+	database.Tx
+	last int64 // the last event that was converted
 }
 
-// readOlder returns the next events with their long columns only.
-func readOlder(t *database.Tx, after int64) (list []capture.Record, err error) {
+// step converts the next events. done is true if there are no further events, and then the older
+// tables are dropped.
+//
+// Schema 16 had the short columns in rows and the long ones in chunks. They are converted first,
+// because a store whose conversion from a schema before 16 was interrupted has both.
+func (c *converter) step() (done bool, err error) {
+	text := `SELECT name, id FROM places WHERE name IN ($1, $2, $3)`
+	if !c.db.Dialect.SingleWriter { // servers that start at the same time take turns
+		text += ` FOR UPDATE`
+	}
+	places := map[string]int64{}
+	err = c.Each(func(rows *sql.Rows) error {
+		var name string
+		var id int64
+		err := rows.Scan(&name, &id)
+		places[name] = id
+		return err
+	}, text, database.PositionIndexed, database.PositionChunks, database.PositionRows)
+	if _, ok := places[database.PositionChunks]; ok && err == nil {
+		done, err = c.chunks(places[database.PositionIndexed])
+		if !done {
+			return false, err
+		}
+	}
+	if after, ok := places[database.PositionRows]; ok && err == nil {
+		return c.rows(after)
+	}
+	return err == nil, err
+}
+
+// end drops the tables of a conversion that is done, and deletes places.
+func (c *converter) end(tables []string, places ...string) error {
+	for _, table := range tables {
+		if _, err := c.Exec(`DROP TABLE ` + table); err != nil {
+			return err
+		}
+	}
+	for _, name := range places {
+		if _, err := c.Exec(`DELETE FROM places WHERE name = $1`, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunks converts the next chunks of schema 16, whose events have rows. Events up to the id mark are
+// in blocks.
+func (c *converter) chunks(mark int64) (done bool, err error) {
 	size := 0
-	err = t.Each(func(rows *sql.Rows) error {
+	var list []storedChunk
+	err = c.Each(func(rows *sql.Rows) error {
+		var s storedChunk
+		if err := rows.Scan(&s.first, &s.project, &s.last, &s.size, &s.data); err != nil {
+			return err
+		}
+		list = append(list, s)
+		if size += s.size; size >= convertBytes {
+			return database.ErrPageFull
+		}
+		return nil
+	}, fmt.Sprintf(`SELECT first_id, project_id, last_id, size, data FROM event_chunks_16 ORDER BY first_id LIMIT %d`, convertRows))
+	if err != nil && !errors.Is(err, database.ErrPageFull) {
+		return false, err
+	}
+	if len(list) == 0 {
+		var left int
+		if err := c.SQL.QueryRowContext(c.Ctx, `SELECT COUNT(*) FROM events`).Scan(&left); err != nil {
+			return false, err
+		}
+		if left > 0 {
+			return false, fmt.Errorf("%d events are in no chunk: %w", left, block.ErrDamaged)
+		}
+		return true, c.end([]string{"event_chunks_16", "events"}, database.PositionChunks, database.PositionIndexed)
+	}
+	for i := range list {
+		if err := c.chunk(&list[i], mark); err != nil {
+			return false, err
+		}
+		c.last = max(c.last, list[i].last)
+	}
+	return false, nil
+}
+
+// chunk converts a chunk of schema 16.
+func (c *converter) chunk(s *storedChunk, mark int64) (err error) {
+	var long block.Chunk
+	if err := s.decode(&long); err != nil {
+		return err
+	}
+	short := map[int64]block.Event{}
+	for ids := range slices.Chunk(long.IDs, 500) {
+		list := `(` + database.JoinNumbers(ids, func(id int64) int64 { return id }) + `)`
+		err := c.Each(func(rows *sql.Rows) error {
+			var e block.Event
+			err := rows.Scan(&e.ID, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, database.ScanUUID(&e.UUID), database.ScanUUID(&e.Person), &e.PersonCreated, &e.Mode, &e.Historical)
+			short[e.ID] = e
+			return err
+		}, `SELECT id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical FROM events WHERE project_id = $1 AND id IN `+list, s.project)
+		if err == nil {
+			_, err = c.Exec(`DELETE FROM events WHERE project_id = $1 AND id IN `+list, s.project)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := c.Exec(`DELETE FROM event_chunks_16 WHERE first_id = $1`, s.first); err != nil {
+		return err
+	}
+	// The chunk is divided if only some of its events are in blocks.
+	in, out := newChunkSaver(&c.Tx, false), newChunkSaver(&c.Tx, true)
+	defer func() { err = errors.Join(err, in.close(), out.close()) }()
+	for i, id := range long.IDs {
+		e, ok := short[id]
+		if !ok {
+			return fmt.Errorf("event %d of project %d has no row: %w", id, s.project, block.ErrDamaged)
+		}
+		saver := in
+		if id > mark {
+			saver = out
+		}
+		if err := saver.add(s.project, &e, LongColumns{long.Elements[i], long.Properties[i], long.States[long.StateOf[i]]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows converts the next rows of a schema before 16, which have long columns. None is in a block.
+func (c *converter) rows(after int64) (done bool, err error) {
+	size := 0
+	var list []capture.Record
+	err = c.Each(func(rows *sql.Rows) error {
 		var e capture.Record
-		if err := rows.Scan(&e.ID, &e.ProjectID, &e.ElementsChain, &e.Properties, &e.PersonProperties); err != nil {
+		err := rows.Scan(&e.ID, &e.ProjectID, database.ScanUUID(&e.UUID), &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt),
+			database.ScanUUID(&e.PersonID), database.ScanTime(&e.PersonCreatedAt), &e.PersonMode, &e.Historical, &e.ElementsChain, &e.Properties, &e.PersonProperties)
+		if err != nil {
 			return err
 		}
 		list = append(list, e)
@@ -110,11 +199,31 @@ func readOlder(t *database.Tx, after int64) (list []capture.Record, err error) {
 			return database.ErrPageFull
 		}
 		return nil
-	}, fmt.Sprintf(`SELECT e.id, e.project_id, e.elements_chain, e.properties,
-		COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
+	}, fmt.Sprintf(`SELECT e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.timestamp, e.created_at, e.person_uuid, e.person_created_at, e.person_mode, e.historical,
+		e.elements_chain, e.properties, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
 		FROM event_rows e WHERE e.id > $1 ORDER BY e.id LIMIT %d`, convertRows), after)
-	if errors.Is(err, database.ErrPageFull) {
-		err = nil
+	if err != nil && !errors.Is(err, database.ErrPageFull) {
+		return false, err
 	}
-	return list, err
+	if len(list) == 0 {
+		return true, c.end([]string{"event_rows", "person_states"}, database.PositionRows)
+	}
+	if err := Save(&c.Tx, list); err != nil {
+		return false, err
+	}
+	c.last = list[len(list)-1].ID
+	if c.db.Dialect.SingleWriter { // SQLite reuses the freed pages; PostgreSQL frees them with the table
+		if _, err := c.Exec(`DELETE FROM event_rows WHERE id <= $1`, c.last); err != nil {
+			return false, err
+		}
+	}
+	_, err = c.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionRows, c.last)
+	return false, err
+}
+
+// Unconverted are queries for the number of events that are not converted yet, by the table that
+// exists until they are.
+var Unconverted = map[string]string{
+	"events":     `SELECT COUNT(*) FROM events`,
+	"event_rows": `SELECT COUNT(*) FROM event_rows WHERE id > (SELECT id FROM places WHERE name = '` + database.PositionRows + `')`,
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -12,61 +13,50 @@ import (
 )
 
 const (
-	// IndexChunk is the maximum number of ids whose events one call of Index puts into
+	// IndexChunk is the approximate maximum number of events that one call of Index puts into
 	// blocks.
 	IndexChunk = 2048
 	// minIndexed is the number of ids from which Index builds blocks when the server is
-	// idle. Fewer events are scanned as fast.
+	// idle. The chunks of fewer events are read as fast.
 	minIndexed = 64
 )
 
-// Index puts the next events, at most 2,048, into blocks and merges their small chunks, or
-// merges small blocks, in a transaction of its own, and reports whether there is more to do.
-// Unless idle is true it waits until there are that many events. On PostgreSQL it does
+// Index puts the events of the oldest new chunks, about 2,048, into blocks and merges small
+// chunks, or merges small blocks, in a transaction of its own, and reports whether there is more
+// to do. Unless idle is true it waits until there are that many events. On PostgreSQL it does
 // nothing while another server does it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < IndexChunk && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {
-			err = l.inBlocks(ctx, func(t *database.Tx, mark int64) (int64, error) { return mark, l.mergeBlocks(t) })
+			err = l.inBlocks(ctx, l.mergeBlocks)
 		}
 		return err == nil && l.unmerged.Load() || !idle && waiting >= minIndexed, err
 	}
-	upTo, err := l.Horizon(ctx)
-	if err != nil {
+	var upTo int64
+	err = l.inBlocks(ctx, func(t *database.Tx) (err error) {
+		upTo, err = l.buildNext(t)
+		return err
+	})
+	if upTo == 0 || err != nil {
 		return false, err
 	}
-	err = l.inBlocks(ctx, func(t *database.Tx, mark int64) (to int64, err error) {
-		to = l.pending.limit(mark, min(mark+IndexChunk, upTo))
-		if more = to > mark; !more { // the next events are not final
-			return mark, nil
-		}
-		if err := l.buildBlocks(t, mark, to); err != nil {
-			return mark, fmt.Errorf("events %d to %d: %w", mark+1, to, err)
-		}
-		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionIndexed, to)
-		return to, err
-	})
-	if more {
-		l.unmerged.Store(true)
-	}
-	return more && err == nil, err
+	l.Indexed.Store(upTo) // after the commit
+	l.unmerged.Store(true)
+	return true, nil
 }
 
 // lockTimeout limits waiting for the lock of a project, because a server that hangs may hold
 // it, and this one should not delay the commits of other projects.
 const lockTimeout = `SET LOCAL lock_timeout = '200ms'`
 
-// inBlocks runs work in a transaction that may change blocks. work is called with the id
-// up to which events are in blocks, and returns the new one. inBlocks does nothing while
-// another server is in such a transaction.
-func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64) (int64, error)) error {
+// blocksLock is the key of the advisory lock for building and merging blocks.
+const blocksLock int64 = 0x42554e51 << 32
+
+// inBlocks runs work in a transaction that may change blocks. It does nothing while another
+// server is in such a transaction.
+func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx) error) error {
 	t := l.db.NewTx(ctx, nil)
-	text := `SELECT id FROM places WHERE name = $1`
-	if !l.db.Dialect.SingleWriter {
-		text += ` FOR UPDATE SKIP LOCKED`
-	}
-	var marks []int64
 	err := l.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
 		t.SQL = tx
 		if !l.db.Dialect.SingleWriter {
@@ -74,84 +64,91 @@ func (l *Log) inBlocks(ctx context.Context, work func(t *database.Tx, mark int64
 				return err
 			}
 		}
-		if marks, err = database.Column[int64](ctx, tx, text, database.PositionIndexed); err != nil || len(marks) == 0 {
+		if locked, err := l.tryLock(ctx, tx, blocksLock); err != nil || !locked {
 			return err
 		}
-		marks[0], err = work(&t, marks[0])
-		return err
+		return work(&t)
 	})
-	if err == nil && len(marks) > 0 {
-		l.Indexed.Store(marks[0]) // after the commit, so that it is never ahead of the database
-		l.pending.indexed(marks[0])
-	}
 	return database.WrapError("blocks of events", err)
 }
 
-// shortColumns are the columns of events that blocks have, without the id.
-const shortColumns = `project_id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical`
-
-// buildBlocks builds the blocks of the events with after < id <= upTo, one for each of
-// their projects, from pending events if possible, and merges their small chunks.
-func (l *Log) buildBlocks(t *database.Tx, after, upTo int64) error {
-	writers := map[int64]*block.Writer{}
-	add := func(project int64, e *block.Event) {
-		if writers[project] == nil {
-			writers[project] = &block.Writer{}
-		}
-		writers[project].Add(e)
+// tryLock acquires an advisory lock for the transaction unless another server holds it.
+func (l *Log) tryLock(ctx context.Context, tx database.Querier, key int64) (locked bool, err error) {
+	if l.db.Dialect.SingleWriter {
+		return true, nil
 	}
-	if events, ok := l.pending.between(after, upTo); ok {
-		for i := range events {
-			add(events[i].project, &events[i].Event)
-		}
-	} else if err := l.readShortColumns(t, after, upTo, add); err != nil {
-		return err
-	}
-	for _, project := range slices.Sorted(maps.Keys(writers)) {
-		if err := insertBlock(t, project, 0, writers[project]); err != nil {
-			return err
-		}
-		if err := mergeChunks(t, project, after, upTo); err != nil {
-			return err
-		}
-	}
-	return nil
+	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&locked)
+	return locked, err
 }
 
-// readShortColumns calls add for the rows of the events with after < id <= upTo, in the
-// order of their ids. It locks their projects: other transactions must not erase events
-// meanwhile.
-func (l *Log) readShortColumns(t *database.Tx, after, upTo int64, add func(project int64, e *block.Event)) error {
-	if !l.db.Dialect.SingleWriter {
-		projects, err := database.Column[int64](t.Ctx, t.SQL, `SELECT DISTINCT project_id FROM events WHERE id > $1 AND id <= $2 ORDER BY project_id`, after, upTo)
-		if err == nil {
-			err = l.db.LockProjects(t.Ctx, t.SQL, projects)
+// buildNext puts the events of the oldest new chunks of all projects into blocks. It returns the
+// id up to which this process need not do that again.
+func (l *Log) buildNext(t *database.Tx) (upTo int64, err error) {
+	upTo = l.Last.Load() // read before the chunks, of which other transactions may add more
+	list, err := listBlocks(t.Ctx, t.SQL, `SELECT project_id, first_id, last_id, 0, events, 0, 0 FROM event_new_chunks ORDER BY first_id LIMIT $1`, IndexChunk+1)
+	if err != nil {
+		return 0, err
+	}
+	ends := map[int64]int64{} // the last chunk by project
+	events := 0
+	for _, c := range list {
+		if events > 0 && events+c.events > IndexChunk {
+			upTo = c.first - 1
+			break
 		}
-		if err != nil {
-			return err
+		events += c.events
+		ends[c.project] = c.first
+	}
+	projects := slices.Sorted(maps.Keys(ends))
+	// Other transactions must not erase the events meanwhile.
+	if err := l.db.LockProjects(t.Ctx, t.SQL, projects); err != nil {
+		return 0, err
+	}
+	for _, project := range projects {
+		if err := buildBlocks(t, project, ends[project]); err != nil {
+			return 0, err
 		}
 	}
-	return t.Each(func(rows *sql.Rows) error {
-		var e block.Event
-		var project int64
-		var uuid, person sql.RawBytes
-		err := rows.Scan(&e.ID, &project, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, &uuid, &person, &e.PersonCreated, &e.Mode, &e.Historical)
-		if err == nil {
-			e.UUID, err = database.UUIDOf(uuid)
-		}
-		if err == nil {
-			e.Person, err = database.UUIDOf(person)
-		}
-		if err == nil {
-			add(project, &e)
-		}
-		return err
-	}, `SELECT id, `+shortColumns+` FROM events WHERE id > $1 AND id <= $2 ORDER BY id`, after, upTo)
+	return upTo, nil
 }
 
-// LastIndexedID returns the id up to which events are in blocks; later events must be
-// scanned. It must be read before the blocks.
-func (l *Log) LastIndexedID(ctx context.Context, q database.Querier) (id int64, err error) {
-	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionIndexed).Scan(&id)
-	return id, err
+// allChunks is an id that no chunk reaches.
+const allChunks = math.MaxInt64
+
+// buildBlocks puts the events of the new chunks of a project, whose lock the transaction holds,
+// into a block, or into several if there are very many, and merges small chunks. upTo is the
+// greatest first id of these chunks.
+//
+// The ids of a project ascend in the order of its commits, so that blocks never overlap.
+func buildBlocks(t *database.Tx, project, upTo int64) error {
+	chunks, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
+		c.project = project
+		return []any{&c.first, &c.last, &c.short}
+	}, `SELECT n.first_id, n.last_id, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id) FROM event_new_chunks n
+		WHERE n.project_id = $1 AND n.first_id <= $2 ORDER BY n.first_id`, project, upTo)
+	if err != nil || len(chunks) == 0 {
+		return err
+	}
+	var w block.Writer
+	var c block.Columns
+	for i := range chunks {
+		if err := chunks[i].decodeShort(&c); err != nil {
+			return err
+		}
+		if w.Bounds().Events+len(c.IDs) > block.MaxEvents {
+			if err := insertBlock(t, project, 0, &w); err != nil {
+				return err
+			}
+			w.Reset()
+		}
+		w.AddAll(&c, nil)
+	}
+	if err := insertBlock(t, project, 0, &w); err != nil {
+		return err
+	}
+	first, last := chunks[0].first, chunks[len(chunks)-1].last
+	if _, err := t.Exec(`DELETE FROM event_new_chunks WHERE project_id = $1 AND first_id <= $2`, project, last); err != nil {
+		return fmt.Errorf("events %d to %d: %w", first, last, err)
+	}
+	return mergeChunks(t, project, first-1, last)
 }

@@ -15,14 +15,13 @@ import (
 // Log has the positions of the stored events and maintains their blocks.
 type Log struct {
 	db *database.DB
-	// Last is the highest id that this process assigned to an event, Indexed the highest id
-	// whose event is in a block as far as this process knows.
+	// Last is the highest id that this process assigned to an event, Indexed an id up to which
+	// the events are in blocks as far as this process knows.
 	Last, Indexed atomic.Int64
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
 	horizons horizons
-	pending  pending
 	// filters caches the filters of blocks.
 	filters *lru.Cache[filterKey, block.Filter]
 }
@@ -40,13 +39,12 @@ func (l *Log) Start(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("reading the last number of events: %w", err)
 	}
-	mark, err := l.LastIndexedID(ctx, l.db.Write)
-	if err != nil {
-		return fmt.Errorf("reading the place %s: %w", database.PositionIndexed, err)
+	var indexed int64
+	if err := l.db.Write.QueryRowContext(ctx, `SELECT COALESCE(MIN(first_id) - 1, $1) FROM event_new_chunks`, last).Scan(&indexed); err != nil {
+		return fmt.Errorf("reading the first new chunk of events: %w", err)
 	}
 	l.Last.Store(last)
-	l.Indexed.Store(mark)
-	l.ForgetPending()
+	l.Indexed.Store(indexed)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,50 +16,33 @@ const (
 	namedWindows = 16
 )
 
-// NamedAfter returns the ids of the next events with a name, of all projects and in
-// order: with after < id <= upTo and at most limit. It also returns the id up to which it
-// has searched, which may be less than upTo.
-func (s *Reader) NamedAfter(ctx context.Context, name string, after, upTo int64, limit int) (ids []int64, last int64, err error) {
-	mark, err := s.log.LastIndexedID(ctx, s.db.Read)
-	if err != nil {
-		return nil, after, err
-	}
-	// add adds the ids up to an id.
-	add := func(found []int64, to int64) {
-		slices.Sort(found)
-		last = to
-		if ids = append(ids, found...); len(ids) >= limit {
-			ids = ids[:limit]
-			last = ids[limit-1]
-		}
-	}
+// NamedEvent identifies an event.
+type NamedEvent struct{ Project, ID int64 }
+
+// NamedAfter returns the next events with a name, of all projects and in the order of their ids:
+// with after < id <= upTo and at most limit. It also returns the id up to which it has searched,
+// which may be less than upTo.
+func (s *Reader) NamedAfter(ctx context.Context, name string, after, upTo int64, limit int) (events []NamedEvent, last int64, err error) {
 	last = after
-	for windows := 0; last < min(upTo, mark) && len(ids) < limit; windows++ {
-		if windows == namedWindows {
-			return ids, last, nil
-		}
-		to := min(last+namedWindow, upTo, mark)
-		found, err := s.namedInBlocks(ctx, name, unit{last + 1, to})
-		if err != nil {
-			return nil, after, err
-		}
-		add(found, to)
-	}
-	if last < upTo && len(ids) < limit {
+	for windows := 0; last < upTo && len(events) < limit && windows < namedWindows; windows++ {
 		to := min(last+namedWindow, upTo)
-		found, err := database.Column[int64](ctx, s.db.Read, `SELECT id FROM events WHERE id > $1 AND id <= $2 AND event = $3`, last, to, name)
+		found, err := s.namedIn(ctx, name, unit{last + 1, to})
 		if err != nil {
 			return nil, after, err
 		}
-		add(found, to)
+		slices.SortFunc(found, func(a, b NamedEvent) int { return cmp.Compare(a.ID, b.ID) })
+		last = to
+		if events = append(events, found...); len(events) >= limit {
+			events = events[:limit]
+			last = events[limit-1].ID
+		}
 	}
-	return ids, last, nil
+	return events, last, nil
 }
 
-// namedInBlocks returns the ids in a range of the events with a name that are in blocks.
-func (s *Reader) namedInBlocks(ctx context.Context, name string, u unit) (ids []int64, err error) {
-	blocks, err := listBlocks(ctx, s.db.Read, `SELECT project_id, first_id, last_id, level, events, first_time, last_time FROM event_blocks
-		WHERE last_id >= $1 AND first_id <= $2`, u.first, u.last)
+// namedIn returns the events with a name in a range of ids.
+func (s *Reader) namedIn(ctx context.Context, name string, u unit) (events []NamedEvent, err error) {
+	blocks, err := blocksOfAll(ctx, s.db.Read, u)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +59,19 @@ func (s *Reader) namedInBlocks(ctx context.Context, name string, u unit) (ids []
 			// Only the part of the range that this block had, because the block may have been
 			// merged with the next one of the list.
 			part := unit{max(b.first, u.first), min(b.last, u.last)}
-			if err := s.log.eachMatch(ctx, s.db.Read, &search, part, 0, func(c *block.Columns, i int) { ids = append(ids, c.IDs[i]) }); err != nil {
+			if err := s.log.eachMatch(ctx, s.db.Read, &search, part, 0, func(c *block.Columns, i int) {
+				events = append(events, NamedEvent{project, c.IDs[i]})
+			}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return ids, nil
+	return events, nil
+}
+
+// blocksOfAll returns the blocks of all projects that overlap a range of ids, and for each project
+// the range of its new chunks.
+func blocksOfAll(ctx context.Context, q database.Querier, u unit) ([]storedBlock, error) {
+	return listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE last_id >= $1 AND first_id <= $2
+		UNION ALL SELECT `+newFields+` FROM event_new_chunks WHERE last_id >= $1 AND first_id <= $2 GROUP BY project_id`, u.first, u.last)
 }

@@ -3,11 +3,9 @@ package events
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -26,8 +24,7 @@ func compareNewest(a, b eventPosition) int {
 // Events implements capture.History.
 //
 // Blocks are searched in the order of their last events, until no further one can contain
-// an event that is newer than the events of a full page. Events that have no block yet are
-// scanned.
+// an event that is newer than the events of a full page.
 func (s *Reader) Events(ctx context.Context, projectID int64, q capture.EventQuery) ([]capture.Record, error) {
 	if q.Limit <= 0 || q.DistinctIDs != nil && len(q.DistinctIDs) == 0 {
 		return nil, nil
@@ -59,7 +56,6 @@ type eventPage struct {
 	// the cursor must have smaller ids than the cursor.
 	from, to int64
 	cursor   eventPosition
-	mark     int64 // events with greater ids are in no block
 	// positions are the newest events found so far, at most a page.
 	positions []eventPosition
 }
@@ -81,16 +77,9 @@ func newEventPage(s *Reader, projectID int64, q capture.EventQuery) *eventPage {
 	return p
 }
 
-// find fills the positions: from the events that have no block, then from blocks. If byHash
-// is true, it may find a few events of other distinct ids.
+// find fills the positions. If byHash is true, it may find a few events of other distinct ids.
 func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
-	if p.mark, err = p.store.log.LastIndexedID(ctx, p.store.db.Read); err != nil {
-		return err
-	}
-	if err := p.scan(ctx); err != nil {
-		return err
-	}
-	search := blockSearch{project: p.project, upTo: p.mark, from: p.from, to: p.to}
+	search := blockSearch{project: p.project, upTo: math.MaxInt64, from: p.from, to: p.to}
 	blocks, err := p.store.log.findBlocks(ctx, p.store.db.Read, &search)
 	if err != nil {
 		return err
@@ -160,61 +149,16 @@ func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) 
 	return err
 }
 
-// conditions are the additional conditions of a statement, with all arguments of the
-// statement: the ones that precede the conditions, then their own.
-type conditions struct {
-	text strings.Builder
-	args []any
-}
-
-// arg adds an argument and returns its placeholder.
-func (c *conditions) arg(v any) string {
-	c.args = append(c.args, v)
-	return "$" + strconv.Itoa(len(c.args))
-}
-
-// addOneOf adds the condition that a column has one of some values.
-func (c *conditions) addOneOf(column string, values []string) {
-	c.text.WriteString(" AND " + column + " IN (")
-	for i, v := range values {
-		if i > 0 {
-			c.text.WriteString(", ")
-		}
-		c.text.WriteString(c.arg(capture.StoredDistinctID(v)))
-	}
-	c.text.WriteString(")")
-}
-
-// scan finds events among those that have no block yet.
-func (p *eventPage) scan(ctx context.Context) (err error) {
-	c := &conditions{args: []any{p.project, p.mark, p.from, p.to}}
-	if p.query.DistinctIDs != nil {
-		c.addOneOf("distinct_id", p.query.DistinctIDs)
-	}
-	if name := database.CleanText(p.query.Name); name != "" {
-		c.text.WriteString(" AND event = " + c.arg(name))
-	}
-	if p.query.After != nil {
-		fmt.Fprintf(&c.text, " AND (timestamp < %s OR id < %s)", c.arg(p.cursor.timestamp), c.arg(p.cursor.id))
-	}
-	p.positions, err = database.List(ctx, p.store.db.Read, func(e *eventPosition) []any { return []any{&e.timestamp, &e.id} }, `SELECT timestamp, id FROM events
-		WHERE project_id = $1 AND id > $2 AND timestamp >= $3 AND timestamp <= $4`+c.text.String()+`
-		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args...)
-	return err
-}
-
 // readEvents reads the events of the positions, in their order.
 func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []eventPosition) ([]capture.Record, error) {
-	byID := make(map[int64]capture.Record, len(positions))
-	for chunk := range slices.Chunk(positions, 200) {
-		found, err := readRecords(ctx, s.db.Read, `events e WHERE e.project_id = $1
-			AND e.id IN (`+database.JoinNumbers(chunk, func(p eventPosition) int64 { return p.id })+`)`, projectID)
-		if err != nil {
-			return nil, err
-		}
-		for i := range found {
-			byID[found[i].ID] = found[i]
-		}
+	ids := make([]int64, len(positions))
+	for i, p := range positions {
+		ids[i] = p.id
+	}
+	slices.Sort(ids)
+	byID, err := readRecords(ctx, s.db.Read, projectID, ids)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]capture.Record, 0, len(positions))
 	for _, p := range positions {
@@ -229,77 +173,77 @@ func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []ev
 // distinct id, and their duplicate keys begin with the UUID. The newest event is
 // returned, or nil if there is none.
 func (s *Reader) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
-	low, high := keyBounds(id)
-	found, err := readRecords(ctx, s.db.Read, `event_keys k JOIN events e ON e.id = k.id
-		WHERE k.key >= $1 AND k.key <= $2 AND e.project_id = $3 AND e.uuid = $4
-		ORDER BY e.timestamp DESC, e.id DESC LIMIT 1`, low, high, projectID, id[:])
-	return database.FirstOrNil(found), s.db.ReadError("an event", err)
+	newest, err := s.event(ctx, projectID, id)
+	return newest, s.db.ReadError("an event", err)
 }
 
-// Ledger implements capture.History. Ranges of ids without events of the project are
-// skipped.
-func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) ([]capture.Record, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	out, err := s.ledgerAfter(ctx, projectID, after, limit)
-	return out, s.db.ReadError("events", err)
-}
+// checkedIDs is the maximum number of ids for which Event checks whether a chunk is missing.
+const checkedIDs = 10
 
-// ledgerAfter implements Ledger: it reads block by block, then the events without a block.
-func (s *Reader) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
-	mark, err := s.log.LastIndexedID(ctx, s.db.Read)
+// event implements Event. It compares the short columns, because a client chooses how many events
+// have the same UUID.
+func (s *Reader) event(ctx context.Context, projectID int64, uuid capture.UUID) (*capture.Record, error) {
+	low, high := keyBounds(uuid)
+	ids, err := database.Column[int64](ctx, s.db.Read, `SELECT id FROM event_keys WHERE key >= $1 AND key <= $2 ORDER BY id`, low, high)
 	if err != nil {
 		return nil, err
 	}
-	read := func(after, upTo int64) error {
-		found, err := readRange(ctx, s.db.Read, projectID, after, upTo, limit-len(out))
-		out = append(out, found...)
-		return err
+	parts, newest := withShort|withLong, eventPosition{math.MinInt64, 0}
+	if len(ids) > 1 {
+		parts = withShort
 	}
-	for after = max(after, 0); after < mark && len(out) < limit; {
-		search := anyTime(projectID, after, mark)
-		search.limit = 1
-		next, err := s.log.findBlocks(ctx, s.db.Read, &search)
+	var c Chunks
+	for _, id := range ids {
+		e, ok, err := c.event(ctx, s.db.Read, projectID, id, 0, parts) // ok is false for other projects
 		if err != nil {
 			return nil, err
 		}
-		if len(next) == 0 {
-			break
+		if at := (eventPosition{e.Time, id}); ok && compareNewest(at, newest) < 0 {
+			newest = at
 		}
-		if err := read(next[0].first-1, next[0].last); err != nil {
-			return nil, err
+	}
+	if newest.id == 0 { // the ids are of other projects, or a chunk is missing
+		for _, id := range ids[:min(len(ids), checkedIDs)] {
+			if err := checkErased(ctx, s.db.Read, projectID, id); err != nil {
+				return nil, err
+			}
 		}
-		after = next[0].last
+		return nil, nil
 	}
-	if len(out) < limit {
-		err = read(max(after, mark), math.MaxInt64)
+	e, ok, err := c.Record(ctx, s.db.Read, projectID, newest.id, 0)
+	if err != nil || !ok {
+		return nil, err
 	}
-	return out, err
+	return &e, nil
 }
 
-// readRange reads the first events of a project with after < id <= upTo, in their order.
-func readRange(ctx context.Context, q database.Querier, project, after, upTo int64, limit int) ([]capture.Record, error) {
-	return readRecords(ctx, q, `events e WHERE e.id > $1 AND e.id <= $2 AND e.project_id = $3 ORDER BY e.id LIMIT $4`, after, upTo, project, limit)
+// Ledger implements capture.History.
+func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = EachEvent(ctx, s.db.Read, projectID, after, func(e *capture.Record) error {
+		if out = append(out, *e); len(out) == limit {
+			return database.ErrPageFull
+		}
+		return nil
+	})
+	if errors.Is(err, database.ErrPageFull) {
+		err = nil
+	}
+	return out, s.db.ReadError("events", err)
 }
 
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
 // transaction.
 func EachEvent(ctx context.Context, q database.Querier, project, after int64, visit func(*capture.Record) error) error {
-	const page = 100
-	for {
-		found, err := readRange(ctx, q, project, after, math.MaxInt64, page)
+	var c Chunks
+	return c.Each(ctx, q, project, after, math.MaxInt64, func(e *block.Event, long func() (LongColumns, error)) error {
+		columns, err := long()
 		if err != nil {
 			return err
 		}
-		for i := range found {
-			if err := visit(&found[i]); err != nil {
-				return err
-			}
-		}
-		if len(found) == 0 {
-			return nil
-		}
-		after = found[len(found)-1].ID
-	}
+		r := recordOf(project, e, &columns)
+		return visit(&r)
+	})
 }

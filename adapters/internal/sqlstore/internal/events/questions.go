@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// Queries use the same blocks and rows as pages of events (page.go), each with its own
+// Queries use the same blocks and chunks as pages of events (page.go), each with its own
 // statement, whose rows are read to the end immediately, so that no connection is in use
 // while a batch of results is processed.
 
@@ -31,14 +31,9 @@ func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error)
 	if err == nil {
 		err = s.readLastID(ctx, projectID, &r.last)
 	}
-	if err == nil {
-		r.mark, err = s.log.LastIndexedID(ctx, s.db.Read)
-	}
 	if err != nil {
 		return nil, s.db.ReadError("the ledger's last id", err)
 	}
-	// Events may have been added to blocks since the last id was read.
-	r.mark = min(r.mark, r.last)
 	r.owners = s.owners.take(projectID, rewritten)
 	r.numbers = r.owners.numbers
 	return r, nil
@@ -66,7 +61,7 @@ func (s *Reader) readLastID(ctx context.Context, projectID int64, last *int64) (
 const sampledBlocks = 8
 
 // Count implements port.Reader. The result is an estimate: it counts the matching
-// events of some blocks and extrapolates, and includes all events that have no block yet.
+// events of some blocks and extrapolates.
 func (r *insightReader) Count(ctx context.Context, s port.Scan) (int64, error) {
 	s.Columns, s.Pause = 0, func(context.Context) {}
 	p := newInsightScan(r, s)
@@ -91,7 +86,7 @@ func (r *insightReader) Count(ctx context.Context, s port.Scan) (int64, error) {
 	if sampled > 0 {
 		n = n * int64(len(blocks)) / sampled
 	}
-	return n + r.last - r.mark, nil
+	return n, nil
 }
 
 // Earliest implements port.Reader.
@@ -100,20 +95,10 @@ func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool,
 	return best, found, r.store.db.ReadError("the first event", err)
 }
 
-// earliest implements Earliest: events that have no block first, then blocks in the order
-// of their first events, until no further one can contain an earlier event.
+// earliest implements Earliest: blocks in the order of their first events, until no further one can
+// contain an earlier event.
 func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, found bool, err error) {
 	best = math.MaxInt64
-	if r.mark < r.last {
-		var t sql.NullInt64
-		err := r.store.db.Read.QueryRowContext(ctx, `SELECT MIN(timestamp) FROM events WHERE id > $1 AND id <= $2 AND project_id = $3 AND timestamp >= $4`, r.mark, r.last, r.project, since).Scan(&t)
-		if err != nil {
-			return 0, false, err
-		}
-		if t.Valid {
-			best, found = t.Int64, true
-		}
-	}
 	p := newInsightScan(r, port.Scan{From: since, To: math.MaxInt64, Pause: func(context.Context) {}})
 	blocks, err := p.blocks(ctx)
 	if err != nil {

@@ -1,14 +1,16 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/capture"
 )
 
 // retainChunk is the number of events that one transaction deletes. It is small because
@@ -24,7 +26,7 @@ func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n 
 		chunk := min(retainChunk, int64(limit)-n)
 		deleted := int64(0)
 		err := l.db.InWrite(ctx, func(tx *sql.Tx) error {
-			locked, err := l.tryLockRetention(ctx, tx)
+			locked, err := l.tryLock(ctx, tx, retentionLock)
 			if err == nil && locked {
 				deleted, err = l.deleteOldest(ctx, tx, database.Micros(before), chunk)
 			}
@@ -44,40 +46,66 @@ func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n 
 // retentionLock is the key of the advisory lock for deleting old events.
 const retentionLock int64 = 0x42554e52 << 32
 
-// tryLockRetention acquires retentionLock for the transaction unless another server holds it.
-func (l *Log) tryLockRetention(ctx context.Context, tx database.Querier) (locked bool, err error) {
-	if l.db.Dialect.SingleWriter {
-		return true, nil
+// oldEvent is an event that may be deleted because of its age.
+type oldEvent struct {
+	erasedEvent
+	arrived int64
+}
+
+// oldest returns the oldest events of all projects in the order of their ids, at most limit of them.
+// Chunks of several projects overlap, so it reads chunks until no further one can have an older
+// event.
+func oldest(ctx context.Context, q database.Querier, limit int) (list []oldEvent, err error) {
+	const chunksAtOnce = 64
+	var short block.Columns
+	for after, more := int64(0), true; more; {
+		found := 0
+		err := database.Query(ctx, q, func(rows *sql.Rows) error {
+			var c storedChunk
+			if err := rows.Scan(&c.first, &c.project, &c.last, &c.short); err != nil {
+				return err
+			}
+			if len(list) == limit && list[limit-1].id < c.first {
+				more = false
+				return database.ErrPageFull
+			}
+			if err := c.decodeShort(&short); err != nil {
+				return err
+			}
+			for i := range short.IDs {
+				e := short.Event(i)
+				list = append(list, oldEvent{erasedOf(c.project, &e), e.Arrived})
+			}
+			slices.SortFunc(list, func(a, b oldEvent) int { return cmp.Compare(a.id, b.id) })
+			list = list[:min(len(list), limit)]
+			after = c.first
+			found++
+			return nil
+		}, `SELECT first_id, project_id, last_id, short FROM event_chunks WHERE first_id > $1 ORDER BY first_id LIMIT $2`, after, chunksAtOnce)
+		if err != nil && !errors.Is(err, database.ErrPageFull) {
+			return nil, err
+		}
+		more = more && found == chunksAtOnce
 	}
-	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retentionLock).Scan(&locked)
-	return locked, err
+	return list, nil
 }
 
 // deleteOldest deletes the oldest events, at most limit of them, that arrived before a
 // time.
 func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) (int64, error) {
-	var old []erasedEvent
-	reached := false
-	err := database.Query(ctx, q, func(rows *sql.Rows) error {
-		var e erasedEvent
-		var uuid sql.RawBytes
-		var created int64
-		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &created); err != nil {
-			return err
-		}
-		// Ids ascend only roughly with the time of arrival; everything after the first
-		// newer event stays.
-		if reached = reached || created >= before; reached {
-			return nil
-		}
-		e.key.UUID = capture.UUID(uuid)
-		old = append(old, e)
-		return nil
-	}, `SELECT id, project_id, uuid, event, distinct_id, created_at FROM events ORDER BY id LIMIT $1`, limit)
-	if err != nil || len(old) == 0 {
+	list, err := oldest(ctx, q, int(limit))
+	// Ids ascend only roughly with the time of arrival; everything after the first newer event
+	// stays.
+	if n := slices.IndexFunc(list, func(e oldEvent) bool { return e.arrived >= before }); n >= 0 {
+		list = list[:n]
+	}
+	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	l.ForgetPending()
+	old := make([]erasedEvent, len(list))
+	for i := range list {
+		old[i] = list[i].erasedEvent
+	}
 	// Erasing a person deletes events too, in another order: without the locks of the
 	// projects both transactions could deadlock.
 	projects := make([]int64, 0, len(old))
@@ -102,7 +130,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 	if err := l.deleteFromBlocks(&t, projects, last, ids); err != nil {
 		return 0, err
 	}
-	if err := deleteRows(&t, old); err != nil {
+	if err := deleteKeys(&t, old); err != nil {
 		return 0, err
 	}
 	// Exports read changes of persons by the same ids as events: old ones are not needed.
@@ -113,9 +141,12 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 }
 
 // deleteFromBlocks deletes events, none of which has a greater id than last, from the
-// blocks and the chunks of their projects.
+// blocks and the chunks of their projects. Those that are in no block yet are put into blocks first.
 func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids map[int64]bool) error {
 	for _, project := range projects {
+		if err := buildBlocks(t, project, last); err != nil {
+			return err
+		}
 		search := anyTime(project, 0, last)
 		blocks, err := l.findBlocks(t.Ctx, t.SQL, &search)
 		if err != nil {

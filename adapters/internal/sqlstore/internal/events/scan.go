@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// scanBatch is the number of ids of a range of long rows. yieldBatch is the maximum
-	// number of events in a batch; cancellation is checked between batches, and the
-	// query may need 50 µs for each event, for example to match a regular expression.
-	scanBatch, yieldBatch = 4096, 512
+	// yieldBatch is the maximum number of events in a batch; cancellation is checked between
+	// batches, and the query may need 50 µs for each event, for example to match a regular
+	// expression.
+	yieldBatch = 512
 	// scanNames is the maximum number of names or distinct ids in one statement.
 	scanNames = 400
 )
@@ -78,8 +78,7 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 	return ahead.run(ctx)
 }
 
-// units returns all units that may contain matching events: blocks, then ranges of
-// events without a block.
+// units returns all units that may contain matching events: blocks, then ranges of new chunks.
 func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	blocks, err := p.blocks(ctx)
 	if err != nil {
@@ -88,9 +87,6 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	var units []unit
 	for i := range blocks {
 		units = append(units, blocks[i].unit)
-	}
-	for id := max(p.mark, p.scan.After); id < p.last; id += scanBatch {
-		units = append(units, unit{id + 1, min(id+scanBatch, p.last)})
 	}
 	return units, nil
 }

@@ -1,9 +1,9 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"slices"
 
@@ -21,11 +21,10 @@ type blockSearch struct {
 	from, to int64
 	// names and distinctIDs of events; nil means all
 	names, distinctIDs []string
-	limit              int // 0 means all
 	// byHash selects events by the hashes of their distinct ids, which includes a few events
 	// of other distinct ids but takes less time.
 	byHash  bool
-	columns block.Columns // reusable memory
+	decoder blockDecoder
 }
 
 // anyTime returns a search for the events with after < id <= upTo.
@@ -36,42 +35,57 @@ func anyTime(project, after, upTo int64) blockSearch {
 // fromBlock is the condition that a block is not before the one that contains the id $2.
 const fromBlock = `first_id >= COALESCE((SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2), 0)`
 
-// findBlocks returns the blocks that may contain the events of a search, in the order of
-// ids. Their ranges are cut to the ids of the search.
+// fromNewChunk is the same condition for a new chunk.
+const fromNewChunk = `first_id >= COALESCE((SELECT MAX(first_id) FROM event_new_chunks WHERE project_id = $1 AND first_id <= $2), 0)`
+
+// blockFields are the columns of blocks for listBlocks, newFields those of new chunks, which are
+// read together.
+const (
+	blockFields = `project_id, first_id, last_id, level, events, first_time, last_time`
+	newFields   = `project_id, MIN(first_id), MAX(last_id), -1, SUM(events), MIN(first_time), MAX(last_time)`
+)
+
+// findBlocks returns the blocks that may contain the events of a search, in the order of ids, and
+// the ranges of ids of new chunks. Their ranges are cut to the ids of the search.
 func (l *Log) findBlocks(ctx context.Context, q database.Querier, s *blockSearch) ([]storedBlock, error) {
-	text := `SELECT project_id, first_id, last_id, level, events, first_time, last_time FROM event_blocks
-		WHERE project_id = $1 AND ` + fromBlock + ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5 ORDER BY first_id`
-	if s.limit > 0 {
-		text += fmt.Sprintf(` LIMIT %d`, s.limit)
+	const times = ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5`
+	blocks, err := listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+times+`
+		UNION ALL SELECT `+newFields+` FROM event_new_chunks WHERE project_id = $1 AND `+fromNewChunk+times+` GROUP BY project_id`,
+		s.project, s.after+1, s.upTo, s.from, s.to)
+	if err == nil && (s.names != nil || s.distinctIDs != nil) {
+		blocks, err = l.filterBlocks(ctx, q, blocks, s)
 	}
-	blocks, err := listBlocks(ctx, q, text, s.project, s.after+1, s.upTo, s.from, s.to)
-	if err != nil || s.names == nil && s.distinctIDs == nil {
-		return cutBlocks(blocks, s), err
+	return splitNew(cutBlocks(blocks, s)), err
+}
+
+// newRange is the number of ids of a range of new chunks that is read at a time if there are more
+// events than that.
+const newRange = 4096
+
+// splitNew divides the range of new chunks of a list of blocks of a project, if it has many events,
+// and sorts the list by id.
+func splitNew(blocks []storedBlock) []storedBlock {
+	slices.SortFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.first, b.first) })
+	n := len(blocks) - 1
+	if n < 0 || blocks[n].level != newLevel || blocks[n].events <= newRange {
+		return blocks
 	}
-	var out []storedBlock
-	for group := range slices.Chunk(blocks, filterGroup) {
-		if group, err = l.filterBlocks(ctx, q, group, s); err != nil {
-			return nil, err
-		}
-		out = append(out, group...)
+	rest := blocks[n]
+	blocks = blocks[:n]
+	for first := rest.first; first <= rest.last; first += newRange {
+		part := rest
+		part.unit = unit{first, min(first+newRange-1, rest.last)}
+		blocks = append(blocks, part)
 	}
-	return cutBlocks(out, s), nil
+	return blocks
 }
 
 // Ranges returns the first and the last id of ranges of ids, in order, that contain all
-// events of a project with after < id <= upTo and from <= time < to: the ranges of its
-// blocks, and of the events without a block.
+// events of a project with after < id <= upTo and from <= time < to.
 func (l *Log) Ranges(ctx context.Context, project, after, upTo, from, to int64) (out [][2]int64, err error) {
-	mark, err := l.LastIndexedID(ctx, l.db.Read)
-	if err != nil {
-		return nil, err
-	}
-	blocks, err := l.findBlocks(ctx, l.db.Read, &blockSearch{project: project, after: after, upTo: min(upTo, mark), from: from, to: to})
+	blocks, err := l.findBlocks(ctx, l.db.Read, &blockSearch{project: project, after: after, upTo: upTo, from: from, to: to})
 	for _, b := range blocks {
 		out = append(out, [2]int64{b.first, b.last})
-	}
-	if rest := max(after, mark); rest < upTo {
-		out = append(out, [2]int64{rest + 1, upTo})
 	}
 	return out, err
 }
@@ -92,14 +106,19 @@ const filterGroup = 128
 // and distinct ids of a search according to their filters, or that were replaced.
 func (l *Log) filterBlocks(ctx context.Context, q database.Querier, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
 	names, distinctIDs := s.values()
-	filters, err := l.readFilters(ctx, q, s.project, blocks)
-	for i := range blocks {
-		may := func(v block.Value) bool { return filters[i].MayHave(v) }
-		if (names == nil || slices.ContainsFunc(names, may)) && (distinctIDs == nil || slices.ContainsFunc(distinctIDs, may)) {
-			out = append(out, blocks[i])
+	for group := range slices.Chunk(blocks, filterGroup) {
+		filters, err := l.readFilters(ctx, q, s.project, group)
+		if err != nil {
+			return nil, err
+		}
+		for i := range group {
+			may := func(v block.Value) bool { return filters[i].MayHave(v) }
+			if (names == nil || slices.ContainsFunc(names, may)) && (distinctIDs == nil || slices.ContainsFunc(distinctIDs, may)) {
+				out = append(out, group[i])
+			}
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // values returns the values of the names and distinct ids of a search, nil for all.
@@ -128,6 +147,9 @@ func (l *Log) readFilters(ctx context.Context, q database.Querier, project int64
 	missing := map[int64]int{} // the index of the block by its first id
 	var ids []int64
 	for i := range blocks {
+		if blocks[i].level == newLevel { // it has no filter
+			continue
+		}
 		var ok bool
 		if filters[i], ok = l.filters.Get(filterKey{project, blocks[i].first, blocks[i].last}); !ok {
 			missing[blocks[i].first] = i
@@ -168,20 +190,13 @@ func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch,
 	case s.distinctIDs != nil:
 		parts |= withPeople
 	}
-	blocks, err := l.readBlocks(ctx, q, s.project, u, parts)
+	blocks, err := readBlocks(ctx, q, s.project, u, parts)
 	if err != nil {
 		return err
 	}
-	c := &s.columns
-	for i := range blocks {
-		if err := blocks[i].decode(c); err != nil {
-			return err
-		}
-		if byHash {
-			if err := s.eachHash(&blocks[i], u, visit); err != nil {
-				return err
-			}
-			continue
+	return s.decoder.each(blocks, func(b *encodedBlock, c *block.Columns, _ int) error {
+		if byHash && b.level != newLevel {
+			return s.eachHash(b, c, u, visit)
 		}
 		m := newMatcher(c, s.names, s.distinctIDs)
 		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
@@ -189,13 +204,12 @@ func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch,
 				visit(c, i)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // eachHash implements eachMatch for a decoded block and a search by hash.
-func (s *blockSearch) eachHash(b *encodedBlock, u unit, visit func(c *block.Columns, i int)) error {
-	c := &s.columns
+func (s *blockSearch) eachHash(b *encodedBlock, c *block.Columns, u unit, visit func(c *block.Columns, i int)) error {
 	_, values := s.values()
 	found, err := c.FindHashes(b.hashes, values)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -15,9 +16,8 @@ import (
 type insightReader struct {
 	store   *Reader
 	project int64
-	// Last is the id of the last event of the snapshot, mark the id of the last of
-	// these events that is in the indexes.
-	last, mark int64
+	// last is the id of the last event of the snapshot.
+	last int64
 
 	// owners is taken from the store's cache and returned by Close.
 	owners  *owners
@@ -83,4 +83,32 @@ func plainRows(ctx context.Context, db *sql.DB, visit func(row []driver.Value) e
 			}
 		}
 	})
+}
+
+// eachRow runs a query and calls visit for each row, on a pool like plainRows.
+func eachRow(ctx context.Context, q database.Querier, visit func(row []driver.Value) error, text string, args ...any) error {
+	if db, ok := q.(*sql.DB); ok {
+		return plainRows(ctx, db, visit, text, args...)
+	}
+	var row []driver.Value
+	var values, into []any
+	return database.Query(ctx, q, func(rows *sql.Rows) error {
+		if row == nil {
+			columns, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			row, values = make([]driver.Value, len(columns)), make([]any, len(columns))
+			for i := range values {
+				into = append(into, &values[i])
+			}
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			row[i] = v
+		}
+		return visit(row)
+	}, text, args...)
 }

@@ -1,13 +1,8 @@
 package events
 
 import (
-	"cmp"
 	"context"
-	"database/sql/driver"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -33,11 +28,8 @@ const (
 	originColumns = port.UUIDs | port.CreatedAt | port.Modes
 )
 
-// run reads the unit from its block, or from rows if it has no block. Long columns are in chunks.
+// run reads the unit from its block or its new chunks. Long columns are in chunks.
 func (u *unitScan) run(ctx context.Context) error {
-	if u.first > u.mark {
-		return u.readRows(ctx)
-	}
 	return u.eachBlock(ctx, func(keep []int32) error {
 		if u.want&longColumns != 0 {
 			return u.readLong(ctx, keep)
@@ -47,8 +39,8 @@ func (u *unitScan) run(ctx context.Context) error {
 	})
 }
 
-// eachBlock decodes the unit's block, usually one, and calls visit with the indexes of
-// the events that match the scan, unless there are none.
+// eachBlock decodes the unit's block, usually one, or its new chunks, and calls visit with the
+// indexes of the events that match the scan, unless there are none.
 func (u *unitScan) eachBlock(ctx context.Context, visit func(keep []int32) error) error {
 	var parts blockParts
 	if u.want&peopleColumns != 0 || u.scan.DistinctIDs != nil {
@@ -57,28 +49,21 @@ func (u *unitScan) eachBlock(ctx context.Context, visit func(keep []int32) error
 	if u.want&originColumns != 0 {
 		parts |= withOrigins
 	}
-	blocks, err := u.store.log.readBlocks(ctx, u.store.db.Read, u.project, u.unit, parts)
+	blocks, err := readBlocks(ctx, u.store.db.Read, u.project, u.unit, parts)
 	if err != nil {
 		return err
 	}
-	for i := range blocks {
-		u.scan.Pause(ctx)
-		b := &blocks[i]
-		if err := b.decode(&u.e.block); err != nil {
-			return err
-		}
+	u.scan.Pause(ctx)
+	return u.e.decoder.each(blocks, func(_ *encodedBlock, c *block.Columns, bytes int) error {
+		u.e.block = c
 		u.e.reset()
-		u.e.bytes = len(b.names) + len(b.people) + len(b.origins)
+		u.e.bytes = bytes
 		u.scan.Pause(ctx)
-		keep := u.selectEvents(&u.e.block)
-		if len(keep) == 0 {
-			continue
+		if keep := u.selectEvents(c); len(keep) > 0 {
+			return visit(keep)
 		}
-		if err := visit(keep); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // selectEvents returns the indexes of the events of a block that match the scan.
@@ -145,7 +130,7 @@ func (m *matcher) matches(i int) bool {
 
 // fill copies the requested columns of some events from the block to the buffer.
 func (u *unitScan) fill(keep []int32) {
-	e, c := u.e, &u.e.block
+	e, c := u.e, u.e.block
 	for _, i := range keep {
 		e.id, e.time = append(e.id, c.IDs[i]), append(e.time, c.Times[i])
 	}
@@ -166,7 +151,7 @@ func (u *unitScan) fill(keep []int32) {
 
 // fillOrigins copies the requested columns of originColumns.
 func (u *unitScan) fillOrigins(keep []int32) {
-	e, c := u.e, &u.e.block
+	e, c := u.e, u.e.block
 	for _, i := range keep {
 		if u.want&port.UUIDs != 0 {
 			e.uuid = append(e.uuid, c.UUIDs[i])
@@ -213,11 +198,11 @@ func (u *unitScan) readLong(ctx context.Context, keep []int32) error {
 }
 
 // addLong adds the requested long columns of an event to the buffer. upTo is that of
-// LongReader.Read. ok is false if the event is not stored any more.
+// Chunks.Long. ok is false if the event is not stored any more.
 func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err error) {
 	e := u.e
 	before := e.long.bytes
-	c, ok, err := e.long.Read(ctx, u.store.db.Read, u.project, id, upTo)
+	c, ok, err := e.long.Long(ctx, u.store.db.Read, u.project, id, upTo)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -235,95 +220,6 @@ func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err er
 		e.personProperty = append(e.personProperty, c.Person)
 	}
 	return true, nil
-}
-
-// readRows reads the matching rows of the unit, whose events are in no block. It flushes the buffer
-// when it contains database.PieceBytes, or the events of as many chunks, and continues after them.
-func (u *unitScan) readRows(ctx context.Context) error {
-	c := &conditions{args: []any{u.first, u.last, u.project}}
-	u.addTimeRange(c)
-	if u.scan.Names != nil {
-		c.addNames("e.event", u.scan.Names)
-	}
-	if u.scan.DistinctIDs != nil {
-		c.addOneOf("e.distinct_id", u.scan.DistinctIDs)
-	}
-	for first := u.first; first <= u.last; {
-		last := u.last
-		if u.want&longColumns != 0 {
-			// The chunks first: an event that is erased meanwhile has no row then.
-			if err := u.e.long.load(ctx, u.store.db.Read, u.project, first, last, chunksAhead); err != nil {
-				return err
-			}
-			if end := u.e.long.last(); end >= first {
-				last = min(last, end)
-			}
-		}
-		c.args[0], c.args[1] = first, last
-		full, err := u.readInto(ctx, ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String()+` ORDER BY e.id`, c.args)
-		if err != nil {
-			return err
-		}
-		if first = last + 1; full {
-			first = u.e.id[len(u.e.id)-1] + 1
-		}
-		if err := u.fillRows(ctx); err != nil {
-			return err
-		}
-		if err := u.flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillRows adds the requested long columns of the events in the buffer.
-func (u *unitScan) fillRows(ctx context.Context) error {
-	if u.want&longColumns == 0 {
-		return nil
-	}
-	for _, id := range u.e.id {
-		if ok, err := u.addLong(ctx, id, 0); err != nil || !ok {
-			return cmp.Or(err, fmt.Errorf("event %d of project %d was erased meanwhile", id, u.project))
-		}
-	}
-	return nil
-}
-
-// errFull stops reading rows until the buffer is flushed.
-var errFull = errors.New("enough is read for now")
-
-// restRows is the number of rows after which Pause is called, which may sleep in favor of
-// other work.
-const restRows = 256
-
-// readInto reads the requested columns of the rows of one statement into the buffer. It
-// stops when the buffer is full.
-func (u *unitScan) readInto(ctx context.Context, rest string, args []any) (full bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	texts, fill := columnTexts(u.want | port.IDs)
-	u.e.reset()
-	n := 0
-	err = plainRows(ctx, u.store.db.Read, func(row []driver.Value) error {
-		if n++; n%restRows == 0 {
-			u.scan.Pause(ctx)
-		}
-		for i, fill := range fill {
-			if err := fill(u.e, row[i]); err != nil {
-				return err
-			}
-		}
-		if u.e.bytes > database.PieceBytes {
-			return errFull
-		}
-		return nil
-	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
-	if errors.Is(err, errFull) {
-		return true, nil
-	}
-	return false, err
 }
 
 // flush delivers the events in the buffer.

@@ -1,0 +1,78 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+)
+
+// Boundary returns an id before which the events of all projects arrived before a time, and after
+// which they arrived later, up to the id horizon. Times of arrival ascend with the ids, except for
+// some seconds, so a binary search finds it: first among the first events of chunks, then among the
+// events between two of them.
+func (l *Log) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
+	arrived := database.Micros(t)
+	first := horizon + 1
+	low := int64(0)
+	var short block.Columns
+	for high := horizon + 1; low+1 < high; {
+		middle := low + (high-low)/2
+		c := storedChunk{}
+		err := database.Query(ctx, l.db.Read, func(rows *sql.Rows) error { return rows.Scan(&c.first, &c.project, &c.last, &c.short) },
+			`SELECT first_id, project_id, last_id, short FROM event_chunks WHERE first_id >= $1 AND first_id < $2 ORDER BY first_id LIMIT 1`, middle, high)
+		if err == nil && c.first > 0 {
+			err = c.decodeShort(&short)
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case c.first == 0: // no chunk begins in the upper part
+			high = middle
+		case short.Arrived[0] < arrived:
+			low = c.first
+		default:
+			first, high = c.first, middle
+		}
+	}
+	between, err := l.firstArrived(ctx, unit{low + 1, first - 1}, arrived)
+	if between > 0 {
+		first = between
+	}
+	return first - 1, err
+}
+
+// firstArrived returns the first event of all projects in a range of ids that arrived at a time or
+// later, or 0.
+func (l *Log) firstArrived(ctx context.Context, u unit, arrived int64) (first int64, err error) {
+	blocks, err := blocksOfAll(ctx, l.db.Read, u)
+	for _, b := range blocks {
+		if err == nil {
+			var found int64
+			if found, err = l.FirstArrived(ctx, b.project, u.first-1, u.last, arrived); found > 0 {
+				first, u.last = found, found-1
+			}
+		}
+	}
+	return first, err
+}
+
+// FirstArrived returns the first event of a project with after < id <= upTo that arrived at a time
+// or later, or 0.
+func (l *Log) FirstArrived(ctx context.Context, project, after, upTo, arrived int64) (first int64, err error) {
+	var c Chunks
+	err = c.each(ctx, l.db.Read, project, after, upTo, withShort, func(e *block.Event, _ func() (LongColumns, error)) error {
+		if e.Arrived >= arrived {
+			first = e.ID
+			return database.ErrPageFull
+		}
+		return nil
+	})
+	if errors.Is(err, database.ErrPageFull) {
+		err = nil
+	}
+	return first, err
+}

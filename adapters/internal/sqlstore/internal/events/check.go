@@ -1,0 +1,125 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+)
+
+// Count is a query for the number of stored events.
+const Count = `SELECT (SELECT COALESCE(SUM(events), 0) FROM event_blocks) + (SELECT COALESCE(SUM(events), 0) FROM event_new_chunks)`
+
+// checker compares the events of blocks with those of chunks.
+type checker struct {
+	limit   int
+	faults  []string
+	seed    maphash.Seed
+	decoder chunkDecoder
+}
+
+// eventSum is the number of some events and the sum of their hashes, which does not depend on their
+// order.
+type eventSum struct {
+	n   int
+	sum uint64
+}
+
+// add adds decoded events of a project to a sum.
+func (c *checker) add(s *eventSum, project int64) {
+	short := &c.decoder.short
+	for i := range short.IDs {
+		s.n++
+		s.sum += maphash.Comparable(c.seed, struct {
+			project int64
+			block.Event
+		}{project, short.Event(i)})
+	}
+}
+
+// CheckBlocks decodes all blocks and chunks and compares their events. It returns descriptions of
+// the damage, at most limit.
+func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []string, err error) {
+	c := checker{limit: limit, seed: maphash.MakeSeed()}
+	inBlocks, err := c.blocks(ctx, q)
+	if err != nil {
+		return c.faults, err
+	}
+	inChunks, err := c.chunks(ctx, q)
+	if err == nil && len(c.faults) == 0 && inBlocks != inChunks {
+		c.faults = append(c.faults, fmt.Sprintf("the %d events in blocks are not the %d events in their chunks", inBlocks.n, inChunks.n))
+	}
+	return c.faults, err
+}
+
+// fault adds a description of damage.
+func (c *checker) fault(err error) {
+	if err != nil && len(c.faults) < c.limit {
+		c.faults = append(c.faults, err.Error())
+	}
+}
+
+// blocks checks the blocks.
+func (c *checker) blocks(ctx context.Context, q database.Querier) (all eventSum, err error) {
+	short := &c.decoder.short
+	err = database.Query(ctx, q, func(rows *sql.Rows) error {
+		var b encodedBlock
+		var filter []byte
+		if err := rows.Scan(&b.project, &b.first, &b.last, &b.events, &filter, &b.names, &b.people, &b.origins, &b.hashes); err != nil {
+			return err
+		}
+		err := b.decode(short)
+		if _, filterErr := block.DecodeFilter(filter); err == nil && filterErr != nil {
+			err = b.wrap(filterErr)
+		}
+		if err == nil {
+			if _, err = short.FindHashes(b.hashes, nil); err != nil {
+				err = b.wrap(err)
+			}
+		}
+		if err == nil && len(short.IDs) != b.events {
+			err = b.wrap(block.ErrDamaged)
+		}
+		if err == nil {
+			c.add(&all, b.project)
+		}
+		c.fault(err)
+		return nil
+	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter), COALESCE(h.hashes, b.filter)
+		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id ORDER BY b.first_id`)
+	return all, err
+}
+
+// chunks checks the chunks, and returns the sum of those whose events are in blocks.
+func (c *checker) chunks(ctx context.Context, q database.Querier) (all eventSum, err error) {
+	err = database.Query(ctx, q, func(rows *sql.Rows) error {
+		var s storedChunk
+		var events int
+		var isNew bool
+		if err := rows.Scan(&s.project, &s.first, &s.last, &events, &s.short, &s.data, &isNew); err != nil {
+			return err
+		}
+		err := c.decoder.decode(&s)
+		if ids := c.decoder.short.IDs; err == nil && (len(ids) != events || events == 0 || ids[0] != s.first || ids[len(ids)-1] != s.last) {
+			err = s.wrap(block.ErrDamaged)
+		}
+		if err == nil && !isNew {
+			c.add(&all, s.project)
+		}
+		c.fault(err)
+		return nil
+	}, `SELECT c.project_id, c.first_id, c.last_id, c.events, c.short, c.data, n.first_id IS NOT NULL
+		FROM event_chunks c LEFT JOIN event_new_chunks n ON n.first_id = c.first_id AND n.last_id = c.last_id AND n.events = c.events ORDER BY c.first_id`)
+	if err != nil {
+		return all, err
+	}
+	var lost int
+	err = q.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_new_chunks n WHERE NOT EXISTS (SELECT 1 FROM event_chunks c WHERE c.first_id = n.first_id)`).Scan(&lost)
+	if err == nil && lost > 0 {
+		c.fault(fmt.Errorf("%d new chunks of events are missing: %w", lost, block.ErrDamaged))
+	}
+	return all, err
+}
