@@ -29,6 +29,7 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	if err == nil {
 		t.store.rewrites.add(t.rewrites)
 		t.notifyChanged()
+		s.events.NewChunks.Add(t.newChunks)
 		if t.hasErased {
 			s.db.EmptyLog()
 		}
@@ -45,6 +46,8 @@ type ledgerTx struct {
 	store *Store
 	// claimed are the ids of the new events, in order, until saveEvents stores them.
 	claimed []int64
+	// newChunks is the number of chunks with the new events.
+	newChunks int64
 	// saved are the changes whose cache entries must be dropped.
 	saved []*capture.Changes
 	// hasErased is true if a person or events were erased.

@@ -9,12 +9,19 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// Reading while the last 2,047 events, each of a commit of its own, are in no block.
+// Reading while there are 2,047 events, each of a commit of its own after which Index is called, as by
+// the recorder.
 func BenchmarkNew(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) *Store{"sqlite": sqliteStores["disk"], "postgres": postgresStore} {
 		s, ctx := open(b), context.Background()
 		for i := range 2047 {
-			if err := commitEvents(s, i, 1); err != nil {
+			err := commitEvents(s, i, 1)
+			for range 2 {
+				if err == nil {
+					_, err = s.Index(ctx, false)
+				}
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -155,9 +155,11 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	for i := range c.Events {
 		c.Events[i].ID = t.claimed[i]
 	}
-	if err := events.Save(&t.Tx, c.Events); err != nil {
+	chunks, err := events.Save(&t.Tx, c.Events)
+	if err != nil {
 		return err
 	}
+	t.newChunks += int64(chunks)
 	last := t.claimed[len(t.claimed)-1]
 	t.claimed = nil
 	if err := t.countEvents(c.Events); err != nil {
@@ -166,6 +168,6 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if !t.store.db.Dialect.SingleWriter { // a sequence has the last id
 		return nil
 	}
-	_, err := t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
+	_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionEventID, last)
 	return err
 }

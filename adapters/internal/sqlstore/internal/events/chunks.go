@@ -68,6 +68,8 @@ type chunkSaver struct {
 	// rows are chunks that are not stored yet, and bytes their length.
 	rows  []encodedChunk
 	bytes int
+	// chunks is the number of all chunks.
+	chunks int
 }
 
 // newChunkSaver returns a saver, which must be closed. If isNew is true, the events are in no block
@@ -107,6 +109,7 @@ func (s *chunkSaver) flush() error {
 		s.w = &chunkWriter{}
 	}
 	s.rows = append(s.rows, c)
+	s.chunks++
 	if s.bytes += len(c.short) + len(c.data); s.bytes < savedBytes {
 		return nil
 	}
@@ -156,22 +159,26 @@ func shortOf(e *capture.Record) block.Event {
 	}
 }
 
-// Save stores events, which are in the order of their ids and in no block yet.
-func Save(t *database.Tx, events []capture.Record) (err error) {
+// Save stores events, which are in the order of their ids and in no block yet, and returns the
+// number of chunks.
+func Save(t *database.Tx, events []capture.Record) (chunks int, err error) {
 	order := make([]*capture.Record, len(events))
 	for i := range events {
 		order[i] = &events[i]
 	}
 	slices.SortStableFunc(order, func(a, b *capture.Record) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
 	s := newChunkSaver(t, true)
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() {
+		err = errors.Join(err, s.close())
+		chunks = s.chunks
+	}()
 	for _, e := range order {
 		short := shortOf(e)
 		if err := s.add(e.ProjectID, &short, LongColumns{e.ElementsChain, e.Properties, cmp.Or(e.PersonProperties, "{}")}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // smallChunk is the size below which chunks are merged.

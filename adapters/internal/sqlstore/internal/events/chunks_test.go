@@ -67,7 +67,8 @@ func saveLong(t *testing.T, db *database.DB, project, first int64, n, length int
 			c := longOf(id, length)
 			list[i] = capture.Record{ID: id, ProjectID: project, ElementsChain: c.Elements, Properties: c.Properties, PersonProperties: c.Person}
 		}
-		return Save(tx, list)
+		_, err := Save(tx, list)
+		return err
 	})
 }
 

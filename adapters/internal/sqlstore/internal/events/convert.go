@@ -208,7 +208,7 @@ func (c *converter) rows(after int64) (done bool, err error) {
 	if len(list) == 0 {
 		return true, c.end([]string{"event_rows", "person_states"}, database.PositionRows)
 	}
-	if err := Save(&c.Tx, list); err != nil {
+	if _, err := Save(&c.Tx, list); err != nil {
 		return false, err
 	}
 	c.last = list[len(list)-1].ID

@@ -19,21 +19,25 @@ const (
 	// minIndexed is the number of ids from which Index builds blocks when the server is
 	// idle. The chunks of fewer events are read as fast.
 	minIndexed = 64
+	// maxNewChunks is the number of new chunks from which Index builds blocks however few events
+	// they have, because decoding each takes about a microsecond.
+	maxNewChunks = 256
 )
 
 // Index puts the events of the oldest new chunks, about 2,048, into blocks and merges small
 // chunks, or merges small blocks, in a transaction of its own, and reports whether there is more
-// to do. Unless idle is true it waits until there are that many events. On PostgreSQL it does
-// nothing while another server does it.
+// to do. Unless idle is true it waits until there are that many events, or many chunks. On
+// PostgreSQL it does nothing while another server does it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 	waiting := l.Last.Load() - l.Indexed.Load()
-	if waiting < IndexChunk && (!idle || waiting < minIndexed) {
+	if waiting < IndexChunk && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {
 			err = l.inBlocks(ctx, l.mergeBlocks)
 		}
 		return err == nil && l.unmerged.Load() || !idle && waiting >= minIndexed, err
 	}
 	var upTo int64
+	l.NewChunks.Store(0) // chunks that remain are among the next events
 	err = l.inBlocks(ctx, func(t *database.Tx) (err error) {
 		upTo, err = l.buildNext(t)
 		return err

@@ -18,6 +18,9 @@ type Log struct {
 	// Last is the highest id that this process assigned to an event, Indexed an id up to which
 	// the events are in blocks as far as this process knows.
 	Last, Indexed atomic.Int64
+	// NewChunks is about the number of chunks that this process added since its last call of Index
+	// that built blocks.
+	NewChunks atomic.Int64
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
