@@ -3,6 +3,7 @@ package block
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -74,6 +75,7 @@ func (r *reader) take(n int) string {
 
 // runs reads n numbers in runs and appends them to dst.
 func (r *reader) runs(dst []int64, n int) []int64 {
+	dst = slices.Grow(dst, n)
 	for v := int64(0); n > 0; {
 		v += r.signed()
 		length := r.length(n)
@@ -108,6 +110,7 @@ func (r *reader) ids(dst []int64, n int) []int64 {
 // is here, so the loop has no calls.
 func (r *reader) times(dst []int64, n int) []int64 {
 	text, t := r.text, int64(0)
+	dst = slices.Grow(dst, n)
 	for range n {
 		v, shift, i := uint64(0), 0, 0
 		for ; i < len(text) && i < binary.MaxVarintLen64 && text[i] >= 0x80; i++ {
@@ -142,6 +145,7 @@ func (r *reader) strings(dst []string, n int) []string {
 		}
 	}
 	values := reader{text: lengths.text, bad: lengths.bad}
+	dst = slices.Grow(dst, n)
 	for range n {
 		dst = append(dst, values.take(r.length(MaxContent)))
 	}
@@ -161,6 +165,7 @@ func (r *reader) indexes(dst []uint16, n, count int) []uint16 {
 	if r.bad {
 		return dst[:0]
 	}
+	dst = slices.Grow(dst, n)
 	for i := range len(low) {
 		index := uint16(low[i])
 		if high != "" {
@@ -178,6 +183,7 @@ func (r *reader) indexes(dst []uint16, n, count int) []uint16 {
 // uuids reads n UUIDs and appends them to dst.
 func (r *reader) uuids(dst []capture.UUID, n int) []capture.UUID {
 	text := r.take(16 * n)
+	dst = slices.Grow(dst, len(text)/16)
 	for ; text != ""; text = text[16:] {
 		dst = append(dst, capture.UUID([]byte(text[:16])))
 	}
