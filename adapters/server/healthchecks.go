@@ -86,18 +86,6 @@ func storageHealth(ctx context.Context, v *healthView) finding {
 	return f
 }
 
-func bytesText(n int64) string {
-	for _, unit := range []struct {
-		size int64
-		name string
-	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
-		}
-	}
-	return fmt.Sprintf("%.0f KiB", float64(n)/1024)
-}
-
 // commitHealth checks how long accepted events wait until they are stored.
 func commitHealth(_ context.Context, v *healthView) finding {
 	commits := v.now.recorder.Commits - v.recent.recorder.Commits

@@ -45,6 +45,18 @@ func (f *finding) detail() string {
 	return strings.Join(texts, "; ")
 }
 
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f KiB", float64(n)/1024)
+}
+
 // valueText returns a value in English.
 func valueText(v any) string {
 	switch v := v.(type) {

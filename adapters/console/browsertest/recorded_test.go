@@ -68,7 +68,7 @@ func (s *server) storedEvents() (n int) {
 
 // T32: recorded requests of SDKs have the same responses and effects from a page with a session of the
 // console as without its cookie: flags, settings, definitions and events.
-func TestConsole_T32_RequestsOfSDKsBesideASession(t *testing.T) {
+func TestConsole_T32_RequestsOfSDKsWithASession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.json")
 	if err := os.WriteFile(file, []byte(recordedDefinitions), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ func folders(t *testing.T) (data, replica string) {
 }
 
 // While the server takes events, changes a flag and erases persons, the log starts from its beginning
-// again and again, and no request fails. After both have stopped, the replica has the same rows in all
+// many times, and no request fails. After both have stopped, the replica has the same rows in all
 // tables.
 func TestReplica_EqualAfterStop(t *testing.T) {
 	data, replica := folders(t)
@@ -27,7 +27,7 @@ func TestReplica_EqualAfterStop(t *testing.T) {
 }
 
 // After both were killed, the replica has an earlier state of the database. When they are started
-// again, Litestream continues with the same replica, which then has everything.
+// after that, Litestream continues with the same replica, which then has everything.
 func TestReplica_EarlierStateAfterKill(t *testing.T) {
 	data, replica := folders(t)
 	s := serve(t, data, "--definitions", definitions)
@@ -53,7 +53,7 @@ func TestReplica_EarlierStateAfterKill(t *testing.T) {
 	requireEqual(t, data, restore(t, replica))
 }
 
-// While Litestream is stopped, the server moves pages into the database and starts the log again.
+// While Litestream is stopped, the server moves pages into the database and restarts the log.
 // Litestream must notice when it starts that it has missed something. The log is short then, so that
 // Litestream could take it for the one that it has read.
 func TestReplica_EqualAfterPause(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package litestreamtest runs Litestream beside the real server: a replica must have the same data as
+// Package litestreamtest runs Litestream with the real server: a replica must have the same data as
 // the database, whoever is stopped or killed, although both move pages of SQLite's log.
 package litestreamtest
 

@@ -17,16 +17,15 @@ import (
 // The load: senders send events, each with an own distinct id, a member changes a flag, and another
 // one erases persons, except every fourth.
 const (
-	senders      = 3
-	eventsAtOnce = 10
-	erasedEvents = 3
-	keptPerson   = 4
+	senders         = 3
+	eventsAtOnce    = 10
+	erasedEvents    = 3
+	remainingPerson = 4
 )
 
-// load is work for a server that goes on until stop.
+// load is work for a server that continues until stop.
 type load struct {
 	server  *server
-	first   int // the number from which senders count
 	stopped atomic.Bool
 	running sync.WaitGroup
 
@@ -53,7 +52,7 @@ func startLoad(s *server, round string) *load {
 	})
 	l.repeat(func(n int) error {
 		id := fmt.Sprintf("%s-person-%d", round, n)
-		if err := l.capture(id, 0, erasedEvents); err != nil || n%keptPerson == 0 {
+		if err := l.capture(id, 0, erasedEvents); err != nil || n%remainingPerson == 0 {
 			return err
 		}
 		return s.send("POST", "/api/projects/1/persons/bulk_delete/", fmt.Sprintf(`{"distinct_ids":[%q],"delete_events":true}`, id), nil)
@@ -106,7 +105,7 @@ func (l *load) end() []error {
 }
 
 // checkSteps requires that a restored server has of each sender a beginning of the events that it has
-// sent, without gaps and duplicates, and of each other person all events or none.
+// sent, without gaps and duplicates, and either all or no events of each other person.
 func (l *load) checkSteps(t *testing.T, restored *server) {
 	t.Helper()
 	stored := restored.steps(t)
@@ -121,7 +120,7 @@ func (l *load) checkSteps(t *testing.T, restored *server) {
 	}
 }
 
-// logStart returns the part of the header of SQLite's log that changes when the log starts again from its
+// logStart returns the part of the header of SQLite's log that changes when the log restarts from its
 // beginning: its salts (https://sqlite.org/fileformat2.html#walformat). It is 0 if the log is empty.
 func logStart(data string) uint64 {
 	f, err := os.Open(filepath.Join(data, "bunting.db-wal"))

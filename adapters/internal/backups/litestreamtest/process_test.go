@@ -25,7 +25,7 @@ type process struct {
 	err   error
 }
 
-// output collects what a process prints.
+// output collects the output of a process.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -102,7 +102,7 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// program returns the path of bunting: of the one in TEST_BINARY, or else of one that it builds once.
+// program returns the path of bunting: TEST_BINARY, or a program that it builds.
 func program(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("TEST_BINARY"); path != "" {

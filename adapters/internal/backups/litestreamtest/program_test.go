@@ -18,8 +18,8 @@ var (
 	pageCommands = regexp.MustCompile(`(?m)^    ((?:umask|litestream restore|bunting restore) .*)$`)
 )
 
-// Litestream's own program runs with the configuration on the page, except that the replica is a folder, beside
-// a server that takes as many events as it can for some minutes. Then the commands on the page
+// Litestream's own program runs with the configuration on the page, except that the replica is a folder, while
+// there is a server that takes as many events as it can for some minutes. Then the commands on the page
 // restore a database with the same rows.
 func TestProgram_RestoresAsOnThePage(t *testing.T) {
 	if !*long {

@@ -77,12 +77,12 @@ func (s *server) capture(id string, first, events int) error {
 	return s.send("POST", "/batch/", `{"api_key":"`+projectKey+`","batch":[`+list.String()+`]}`, nil)
 }
 
-// steps is what is stored of the events of a distinct id.
+// steps summarizes the stored events of a distinct id.
 type steps struct {
 	count, distinct, last int
 }
 
-// steps returns what is stored of all distinct ids.
+// steps returns the summaries of all distinct ids.
 func (s *server) steps(t *testing.T) map[string]steps {
 	t.Helper()
 	var answer struct{ Results [][]any }
