@@ -415,7 +415,7 @@ func TestBlocks_Model(t *testing.T) {
 				case what < 3:
 					m.commit(64 + m.random.IntN(400))
 				case what < 6:
-					for range 1 + m.random.IntN(80) {
+					for range 1 + m.random.IntN(20) {
 						m.commit(1 + m.random.IntN(2))
 					}
 				case what == 6:
@@ -545,11 +545,16 @@ func writeOlder(t testing.TB, address string, schema int64, list []capture.Recor
 		_, err := db.Write.Exec(text, args...)
 		return err
 	})
-	for i := range list {
-		if e := &list[i]; err == nil {
+	if err == nil {
+		keys := database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, "")
+		err = keys.Run(&db.Dialect, nil, len(list), func(args []any, i int) []any {
+			e := &list[i]
 			key, _ := events.AppendKey(nil, nil, &capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
-			_, err = db.Write.Exec(`INSERT INTO event_keys (key, id) VALUES ($1, $2)`, key, e.ID)
-		}
+			return append(args, key, e.ID)
+		}, func(text string, args ...any) error {
+			_, err := db.Write.Exec(text, args...)
+			return err
+		})
 	}
 	for properties, id := range states {
 		if err == nil {
