@@ -112,10 +112,11 @@ func serviceCommand(t *testing.T) string {
 	return string(regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindSubmatch(unit)[1])
 }
 
-// freeAddress returns an address of this machine that is free.
+// freeAddress returns an address of this machine that is free. Other tests use 127.0.0.1 and do not take
+// the port before a server of this test does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.9:0")
 	if err != nil {
 		t.Fatal(err)
 	}

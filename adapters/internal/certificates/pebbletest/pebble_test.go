@@ -36,7 +36,7 @@ import (
 
 var domains = []string{"flags.example.com", "xn--bchse-lua.example.com"}
 
-// authority is Pebble. All names have the address 127.0.0.1, and it connects to httpPort and tlsPort
+// authority is Pebble. All names have the address loopback, and it connects to httpPort and tlsPort
 // instead of 80 and 443.
 type authority struct {
 	*httptest.Server
@@ -72,7 +72,11 @@ func newAuthority(t *testing.T) *authority {
 
 func (a *authority) directory() string { return a.URL + wfe.DirectoryPath }
 
-// resolver starts a DNS server for which every name has the address 127.0.0.1.
+// loopback is the address of all names and of the issuers' ports. Other tests use 127.0.0.1, so they do
+// not take a port between freeAddress and the listener.
+const loopback = "127.0.0.9"
+
+// resolver starts a DNS server for which every name has the address loopback.
 func resolver(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,7 +87,7 @@ func resolver(t *testing.T) string {
 		m := new(dns.Msg)
 		m.SetReply(r)
 		if q := r.Question[0]; q.Qtype == dns.TypeA {
-			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)}}
+			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.ParseIP(loopback)}}
 		}
 		_ = w.WriteMsg(m)
 	})}
@@ -95,7 +99,7 @@ func resolver(t *testing.T) string {
 // freeAddress returns an address that is free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", loopback+":0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,13 +136,13 @@ func TestPostgres_FailsForReasonsOfItsOwn(t *testing.T) {
 	}
 	// Like a full disk on which small writes succeed.
 	exec(`CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE disk_full; END $$ LANGUAGE plpgsql`)
-	exec(`CREATE TRIGGER full_disk BEFORE INSERT ON events EXECUTE FUNCTION full_disk()`)
+	exec(`CREATE TRIGGER full_disk BEFORE INSERT ON event_chunks EXECUTE FUNCTION full_disk()`)
 	w.send(t, w.intake(t, s), "a", "b")
 	p, _ := w.process(t, s) // three attempts, at least 10 ms apart
 	waitUntil(t, "it is tried often", func() bool { return p.Stats().Failures > 7 })
 	if n := len(deadLetters(t, s)); n != 0 || p.Stats().DeadLetters != 0 {
 		t.Errorf("%d dead letters", n)
 	}
-	exec(`DROP TRIGGER full_disk ON events`)
+	exec(`DROP TRIGGER full_disk ON event_chunks`)
 	waitUntil(t, "they are recorded", func() bool { return len(w.recorded(t)) == 2 })
 }
