@@ -76,7 +76,7 @@ var steps = []step{
 		r.goTest("adapters/internal/exports/s3test", "./...")
 	}},
 	{name: "litestream", about: "replicas that Litestream makes beside the server have the same data, after stops, kills and pauses", after: []string{"program"}, do: func(r *stepRun) {
-		r.goTest("adapters/internal/backups/litestreamtest", "./...")
+		r.goTest("adapters/internal/backups/litestreamtest", "-run=^TestReplica_", "./...")
 	}},
 	{name: "acme", about: "certificates from a real server of ACME", after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/certificates/pebbletest", "./...")
