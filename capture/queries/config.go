@@ -77,7 +77,7 @@ type Config struct {
 	// OnSlowQuery is called for each query that computed for more than 5 seconds. It may be
 	// nil.
 	OnSlowQuery func(SlowQuery)
-	// Trace, if not nil, is called at the begin of each Execute. Execute continues with the
+	// Trace, if not nil, is called at the start of each Execute, which continues with the
 	// returned context, and calls the returned function at its end.
 	Trace func(ctx context.Context, kind string, projectID int64) (context.Context, func(error))
 }
