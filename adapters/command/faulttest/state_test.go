@@ -174,9 +174,16 @@ func (a *audit) readBook() {
 	})
 }
 
-// checkNoExtraEvents finds events that were not sent.
+// checkNoExtraEvents fails the test if an event is stored that was not sent.
 func (a *audit) checkNoExtraEvents(t testing.TB) {
 	t.Helper()
+	if key, id, ok := a.extraEvent(); ok {
+		t.Fatalf("event %d, %q of %q, is stored and was never sent", id, key.name, key.distinctID)
+	}
+}
+
+// extraEvent returns an event that was not sent. ok is false if there is none.
+func (a *audit) extraEvent() (key eventKey, id int64, ok bool) {
 	sent := map[eventKey]bool{}
 	for _, b := range a.book.all() {
 		for _, key := range b.events {
@@ -185,9 +192,10 @@ func (a *audit) checkNoExtraEvents(t testing.TB) {
 	}
 	for key, id := range a.stored {
 		if !sent[key] {
-			t.Fatalf("event %d, %q of %q, is stored and was never sent", id, key.name, key.distinctID)
+			return key, id, true
 		}
 	}
+	return key, 0, false
 }
 
 func (a *audit) comparePeople(t testing.TB, tx *sql.Tx) {

@@ -240,18 +240,27 @@ func (p *page) visit(path string) {
 	}
 }
 
-// js evaluates an expression. If the tab loads another document meanwhile, js evaluates it there.
+// js evaluates an expression. If the tab loads another document meanwhile, or an element is not
+// there yet, js evaluates it again. A condition that is undefined is false.
 func js[T any](p *page, expression string) T {
 	p.t.Helper()
+	if _, isBool := any(*new(T)).(bool); isBool { // false if a part of the page is missing
+		expression = "Promise.resolve((" + expression + ")).then(v => v ?? false)"
+	}
 	for end := time.Now().Add(patience); ; time.Sleep(25 * time.Millisecond) {
 		got, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 		if err == nil {
 			return got
 		}
-		if !navigated(err) || time.Now().After(end) {
+		if !navigated(err) && !isMissing(err) || time.Now().After(end) {
 			p.t.Fatalf("%.80s: %v", expression, err)
 		}
 	}
+}
+
+// isMissing reports whether an expression failed because an element is not on the page yet.
+func isMissing(err error) bool {
+	return strings.Contains(err.Error(), "TypeError: Cannot read properties of null") || strings.Contains(err.Error(), "TypeError: Cannot read properties of undefined")
 }
 
 // navigated reports whether the browser aborted a command because its document was replaced. The
