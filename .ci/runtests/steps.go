@@ -66,8 +66,9 @@ var steps = []step{
 	{name: "browser", about: "the console in Chromium", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/console/browsertest", "./...")
 	}},
-	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
+	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser; DuckDB reads segments", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTestEnv("adapters/httpapi/sdktest", fewCollections, "-tags=sdk", "./...")
+		r.goTest("", "-tags=duckdb", "-run=DuckDB", "./adapters/internal/sqlstore/internal/segment")
 	}},
 	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/natsstream/natstest", "./...")

@@ -283,6 +283,35 @@ func TestFindHashes(t *testing.T) {
 		if got, err := c.FindHashes(data.hashes, values); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: events %v, %v; want %v", ids, got, err, want)
 		}
+		sealed := Columns{IDs: c.IDs}
+		if got, err := sealed.FindSealedHashes(data.hashes, values); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q of columns that were not decoded: events %v, %v; want %v", ids, got, err, want)
+		}
+	}
+	for _, sealed := range []Columns{{}, {IDs: c.IDs[1:]}} {
+		if _, err := sealed.FindSealedHashes(data.hashes, nil); !errors.Is(err, ErrDamaged) {
+			t.Errorf("the hashes of another number of events: %v", err)
+		}
+	}
+}
+
+// Modes that are added are those that Mode returns, and that are encoded.
+func TestColumns_AddMode(t *testing.T) {
+	events := strangeEvents(rand.New(rand.NewPCG(8, 8)), 50)
+	var w testEncoder
+	data := w.encode(events)
+	var c Columns
+	if err := c.DecodeShort(data.short); err != nil {
+		t.Fatal(err)
+	}
+	c.ClearModes()
+	for i := range events {
+		c.AddMode(events[i].Mode, events[i].Historical)
+	}
+	var again Writer
+	again.AddAll(&c, nil)
+	if !slices.Equal(again.Short(), data.short) {
+		t.Error("the events are encoded in another way")
 	}
 }
 

@@ -139,13 +139,17 @@ func (w *Writer) addNumbers(e *Event) {
 	b.LastID = e.ID
 	b.FirstTime, b.LastTime = min(b.FirstTime, e.Time), max(b.LastTime, e.Time)
 	b.FirstArrived, b.LastArrived = min(b.FirstArrived, e.Arrived), max(b.LastArrived, e.Arrived)
-	mode := int64(e.Mode)
-	if e.Historical {
-		mode |= historicalMode
-	}
 	w.arrived.add(e.Arrived)
-	w.modes.add(mode)
+	w.modes.add(storedMode(e.Mode, e.Historical))
 	w.uuids = append(w.uuids, e.UUID[:]...)
+}
+
+// storedMode returns the mode of an event as it is stored.
+func storedMode(mode capture.PersonMode, historical bool) int64 {
+	if historical {
+		return int64(mode) | historicalMode
+	}
+	return int64(mode)
 }
 
 // numberOfPerson returns the index of a person, who is added to the list if the person is new.
@@ -223,6 +227,15 @@ type Columns struct {
 // migration.
 func (c *Columns) Mode(i int) (mode capture.PersonMode, historical bool) {
 	return capture.PersonMode(c.modes[i] &^ historicalMode), c.modes[i]&historicalMode != 0
+}
+
+// ClearModes removes the modes of all events. It and AddMode are for columns that are not decoded
+// from strings.
+func (c *Columns) ClearModes() { c.modes = c.modes[:0] }
+
+// AddMode appends the mode of an event.
+func (c *Columns) AddMode(mode capture.PersonMode, historical bool) {
+	c.modes = append(c.modes, storedMode(mode, historical))
 }
 
 // Event returns an event. All strings of the block must have been decoded.

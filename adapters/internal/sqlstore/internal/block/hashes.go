@@ -35,6 +35,20 @@ func (c *Columns) FindHashes(data []byte, values []Value) ([]int32, error) {
 	return c.findHashes(content, values)
 }
 
+// FindSealedHashes is FindHashes for columns whose ids were not decoded by DecodeNames: they are in
+// another form than the string of names, of which the hashes have the checksum. It fails if the
+// number of events differs.
+func (c *Columns) FindSealedHashes(data []byte, values []Value) ([]int32, error) {
+	content, err := open(kindHashes, data, maxShort)
+	if err != nil {
+		return nil, err
+	}
+	if len(content) >= 4 {
+		c.checksum = binary.LittleEndian.Uint32([]byte(content[:4]))
+	}
+	return c.findHashes(content, values)
+}
+
 // findHashes implements FindHashes for a content.
 func (c *Columns) findHashes(content string, values []Value) ([]int32, error) {
 	r := c.after(content)

@@ -1,0 +1,203 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+)
+
+// File is an open segment. It can be used concurrently until Release.
+type File struct {
+	name   string
+	data   io.ReaderAt
+	size   int64
+	groups []group
+
+	// folder, file, users and cached belong to the folder, which locks them.
+	folder *Folder
+	file   *os.File
+	users  int
+	cached bool
+}
+
+// Group is a group of a file: the events of a block, in the order of their ids.
+type Group struct {
+	// Index is the place of the group in the file.
+	Index           int
+	FirstID, LastID int64
+	Events          int
+}
+
+// group is a group with the places of its pages.
+type group struct {
+	Group
+	chunks [columnCount]chunk
+	// firstIDs has the first id of each page of the ids.
+	firstIDs []int64
+}
+
+// chunk has the places of the pages of a column.
+type chunk struct {
+	dictionary place // zero if the column has none
+	pages      []place
+}
+
+// place is the place of a page.
+type place struct {
+	offset int64
+	size   int32
+	// first is the first row of the page, rows their number.
+	first, rows int32
+}
+
+// newFile reads the footer and the page index of a file. name is for errors.
+func newFile(name string, data io.ReaderAt, size int64) (*File, error) {
+	f := &File{name: name, data: data, size: size}
+	if err := f.open(); err != nil {
+		return nil, f.wrap(err)
+	}
+	return f, nil
+}
+
+// wrap adds the name of the file to an error.
+func (f *File) wrap(err error) error { return fmt.Errorf("the segment %s: %w", f.name, err) }
+
+// read reads a range of the file, which must be in the file.
+func (f *File) read(dst []byte, offset int64) error {
+	if offset < 0 || offset > f.size-int64(len(dst)) {
+		return damagedf("no %d bytes at %d in %d", len(dst), offset, f.size)
+	}
+	_, err := f.data.ReadAt(dst, offset)
+	if errors.Is(err, io.EOF) { // the file was truncated after it was opened
+		return damaged(err)
+	}
+	return err
+}
+
+// open reads footer and page index.
+func (f *File) open() error {
+	tail, start, meta, err := f.footer()
+	if err != nil {
+		return err
+	}
+	if !sameSchema(meta.Schema) {
+		return damagedf("other columns than those of version %d", formatVersion)
+	}
+	for i := range meta.RowGroups {
+		g := group{Group: Group{Index: i}}
+		if err := g.open(&meta.RowGroups[i], tail, start); err != nil {
+			return fmt.Errorf("group %d: %w", i, err)
+		}
+		if n := len(f.groups); n > 0 && f.groups[n-1].LastID >= g.FirstID {
+			return damagedf("group %d begins with id %d, after id %d", i, g.FirstID, f.groups[n-1].LastID)
+		}
+		f.groups = append(f.groups, g)
+	}
+	return nil
+}
+
+// sameSchema reports whether a file has the columns of this version.
+func sameSchema(elements []format.SchemaElement) bool {
+	return slices.EqualFunc(elements, schema(), func(a, b format.SchemaElement) bool {
+		return a.Name == b.Name && a.Type == b.Type && a.TypeLength == b.TypeLength && a.NumChildren == b.NumChildren && a.RepetitionType.V == b.RepetitionType.V
+	})
+}
+
+// number returns a number of statistics, or 0.
+func number(value []byte) int64 {
+	if len(value) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(value))
+}
+
+// open fills a group from its metadata. tail are the bytes from start on: page index and footer.
+func (g *group) open(meta *format.RowGroup, tail []byte, start int64) (err error) {
+	defer recovered(&err)
+	if len(meta.Columns) != columnCount || meta.NumRows < 1 || meta.NumRows > block.MaxEvents {
+		return damagedf("%d columns and %d rows", len(meta.Columns), meta.NumRows)
+	}
+	g.Events = int(meta.NumRows)
+	ids := &meta.Columns[idColumn]
+	g.FirstID, g.LastID = number(ids.MetaData.Statistics.MinValue), number(ids.MetaData.Statistics.MaxValue)
+	if g.FirstID < 1 || g.LastID-g.FirstID < int64(g.Events)-1 {
+		return damagedf("%d events from %d to %d", g.Events, g.FirstID, g.LastID)
+	}
+	for i := range g.chunks {
+		var index format.OffsetIndex
+		c := &meta.Columns[i]
+		if err := indexPart(tail, c.OffsetIndexOffset-start, c.OffsetIndexLength, &index); err != nil {
+			return err
+		}
+		if err := g.chunks[i].open(&c.MetaData, index.PageLocations, g.Events, start); err != nil {
+			return fmt.Errorf("column %s: %w", columns[i].name, err)
+		}
+	}
+	var bounds format.ColumnIndex
+	if err := indexPart(tail, ids.ColumnIndexOffset-start, ids.ColumnIndexLength, &bounds); err != nil {
+		return err
+	}
+	for _, first := range bounds.MinValues {
+		g.firstIDs = append(g.firstIDs, number(first))
+	}
+	if len(g.firstIDs) != len(g.chunks[idColumn].pages) || !slices.IsSorted(g.firstIDs) {
+		return damagedf("%d first ids of pages", len(g.firstIDs))
+	}
+	return nil
+}
+
+// indexPart decodes a part of the page index.
+func indexPart(tail []byte, from int64, length int32, to any) error {
+	if from < 0 || length < 0 || from+int64(length) > int64(len(tail)) {
+		return damagedf("no %d bytes at %d in the page index", length, from)
+	}
+	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, tail[from:from+int64(length)], to); err != nil {
+		return damaged(err)
+	}
+	return nil
+}
+
+// open fills a chunk with the places of its pages, which end before limit and have the given number
+// of rows.
+func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocation, rows int, limit int64) error {
+	if len(locations) == 0 || locations[0].FirstRowIndex != 0 || locations[0].Offset != meta.DataPageOffset {
+		return damagedf("%d pages", len(locations))
+	}
+	if at := meta.DictionaryPageOffset; at != 0 {
+		size := meta.DataPageOffset - at
+		if at < 0 || at > limit || size < 1 || size > math.MaxInt32 {
+			return damagedf("a dictionary at %d", at)
+		}
+		c.dictionary = place{offset: at, size: int32(size)}
+	}
+	c.pages = make([]place, len(locations))
+	for i, l := range locations {
+		next := int64(rows)
+		if i+1 < len(locations) {
+			next = locations[i+1].FirstRowIndex
+		}
+		if l.Offset < 0 || l.CompressedPageSize < 1 || l.Offset > limit-int64(l.CompressedPageSize) || next <= l.FirstRowIndex || next > int64(rows) {
+			return damagedf("a page of %d bytes at %d, row %d", l.CompressedPageSize, l.Offset, l.FirstRowIndex)
+		}
+		c.pages[i] = place{l.Offset, l.CompressedPageSize, int32(l.FirstRowIndex), int32(next - l.FirstRowIndex)}
+	}
+	return nil
+}
+
+// Groups returns the groups of the file, in the order of their ids.
+func (f *File) Groups() []Group {
+	list := make([]Group, len(f.groups))
+	for i := range f.groups {
+		list[i] = f.groups[i].Group
+	}
+	return list
+}

@@ -1,0 +1,116 @@
+package segment
+
+import (
+	"math"
+
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// The columns, in the order of the file.
+const (
+	idColumn = iota
+	uuidColumn
+	timeColumn
+	arrivedColumn
+	nameColumn
+	distinctColumn
+	personColumn
+	createdColumn
+	modeColumn
+	historicalColumn
+	elementsColumn
+	propertiesColumn
+	stateColumn
+	columnCount
+)
+
+// column is a column of a file. All columns are required, so pages have no levels.
+type column struct {
+	name      string
+	physical  format.Type
+	logical   format.LogicalTypeValue
+	converted thrift.Null[deprecated.ConvertedType] // of older readers
+	encoding  format.Encoding                       // of the data pages
+	// hasBounds reports whether the footer has the least and the greatest value of each page.
+	hasBounds bool
+}
+
+var (
+	micros      = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: &format.MicroSeconds{}}}
+	oldMicros   = thrift.New(deprecated.TimestampMicros)
+	oldText     = thrift.New(deprecated.UTF8)
+	oldJSON     = thrift.New(deprecated.Json)
+	noConverted thrift.Null[deprecated.ConvertedType]
+)
+
+var columns = [columnCount]column{
+	idColumn:         {"id", format.Int64, nil, noConverted, format.DeltaBinaryPacked, true},
+	uuidColumn:       {"uuid", format.FixedLenByteArray, &format.UUIDType{}, noConverted, format.Plain, false},
+	timeColumn:       {"timestamp", format.Int64, micros, oldMicros, format.DeltaBinaryPacked, true},
+	arrivedColumn:    {"received_at", format.Int64, micros, oldMicros, format.DeltaBinaryPacked, true},
+	nameColumn:       {"event", format.ByteArray, &format.StringType{}, oldText, format.RLEDictionary, true},
+	distinctColumn:   {"distinct_id", format.ByteArray, &format.StringType{}, oldText, format.RLEDictionary, false},
+	personColumn:     {"person_id", format.FixedLenByteArray, &format.UUIDType{}, noConverted, format.RLEDictionary, false},
+	createdColumn:    {"person_created_at", format.Int64, micros, oldMicros, format.RLEDictionary, false},
+	modeColumn:       {"person_mode", format.ByteArray, &format.StringType{}, oldText, format.RLEDictionary, false},
+	historicalColumn: {"historical", format.Boolean, nil, noConverted, format.Plain, false},
+	elementsColumn:   {"elements_chain", format.ByteArray, &format.StringType{}, oldText, format.DeltaLengthByteArray, false},
+	propertiesColumn: {"properties", format.ByteArray, &format.JsonType{}, oldJSON, format.DeltaLengthByteArray, false},
+	stateColumn:      {"person_properties", format.ByteArray, &format.JsonType{}, oldJSON, format.DeltaLengthByteArray, false},
+}
+
+// modes are the values of the column person_mode.
+var modes = [...]capture.PersonMode{capture.Full, capture.Propertyless, capture.ForceUpgrade}
+
+const (
+	// shortRows is the maximum number of rows of a page.
+	shortRows = 4096
+	// longBytes is the maximum size of the values of a page of a long column, before compression,
+	// unless it has only one row.
+	longBytes = 96 << 10
+	// maxTail is the maximum size of the page index and the footer: some 5,000 groups.
+	maxTail = 32 << 20
+	// maxGroups is the maximum number of groups of a file in the Parquet format.
+	maxGroups = math.MaxInt16
+)
+
+const (
+	// magic begins and ends a file.
+	magic = "PAR1"
+	// versionKey is the key of the version in the metadata of a file.
+	versionKey = "bunting.version"
+	// formatVersion is the version of the files that this package writes, and the last one that it
+	// reads.
+	formatVersion = 1
+	// checksumKey is the key of the checksum of page index and footer, which the Parquet format does
+	// not have. Its value is checksumMark, the checksum with eight hexadecimal digits, and the
+	// place where the page index begins with sixteen. The checksum is the CRC-32C of all bytes from
+	// that place to the end of the footer, with zeros for the digits of the checksum.
+	checksumKey  = "bunting.checksum"
+	checksumMark = "crc32c:"
+	checksumForm = checksumMark + "%08x:%016x"
+)
+
+// schema returns the elements of the schema: the root, then the columns.
+func schema() []format.SchemaElement {
+	list := []format.SchemaElement{{Name: "events", NumChildren: thrift.New[int32](columnCount)}}
+	for i := range columns {
+		c := &columns[i]
+		e := format.SchemaElement{
+			Name: c.name, Type: thrift.New(c.physical), RepetitionType: thrift.New(format.Required),
+			LogicalType: format.LogicalType{Value: c.logical}, ConvertedType: c.converted,
+		}
+		if c.physical == format.FixedLenByteArray {
+			e.TypeLength.Set(uuidSize)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// uuidSize is the number of bytes of a UUID.
+const uuidSize = 16

@@ -1,0 +1,137 @@
+package segment
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+)
+
+// The encodings of the columns. Plain values are appended as they are.
+var (
+	deltaNumbers delta.BinaryPackedEncoding
+	deltaTexts   delta.LengthByteArrayEncoding
+	rleIndexes   rle.DictionaryEncoding
+)
+
+// windowSize is the size of the window of the compression: the size of its blocks.
+const windowSize = 128 << 10
+
+// encoder is shared, because it keeps its memory between uses. Pages have checksums of their own.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false),
+		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return e
+})
+
+// decoder is shared and limits the length of what it decodes.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(block.MaxContent), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return d
+})
+
+// pageEncoder encodes pages.
+type pageEncoder struct {
+	header     bytes.Buffer
+	protocol   thrift.CompactProtocol
+	compressed []byte
+}
+
+// worthwhile reports whether a data page is compressed: that must save an eighth of its size, because
+// it takes longer to read.
+func worthwhile(compressed, size int) bool { return compressed <= size-size/8 }
+
+// data encodes a data page. The result is valid until the next call.
+func (e *pageEncoder) data(c *column, rows int, values []byte) (header, body []byte, err error) {
+	body = e.compress(values)
+	isCompressed := worthwhile(len(body), len(values))
+	if !isCompressed {
+		body = values
+	}
+	return e.encode(format.PageHeader{Type: format.DataPageV2, DataPageHeaderV2: thrift.New(format.DataPageHeaderV2{
+		NumValues: int32(rows), NumRows: int32(rows), Encoding: c.encoding, IsCompressed: thrift.New(isCompressed),
+	})}, values, body)
+}
+
+// dictionary encodes the page with the values of a dictionary. The result is valid until the next call.
+func (e *pageEncoder) dictionary(entries int, values []byte) (header, body []byte, err error) {
+	return e.encode(format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{
+		NumValues: int32(entries), Encoding: format.Plain,
+	})}, values, e.compress(values))
+}
+
+func (e *pageEncoder) compress(values []byte) []byte {
+	e.compressed = encoder().EncodeAll(values, e.compressed[:0])
+	return e.compressed
+}
+
+// encode completes and encodes a header.
+func (e *pageEncoder) encode(h format.PageHeader, values, body []byte) ([]byte, []byte, error) {
+	h.UncompressedPageSize, h.CompressedPageSize, h.CRC = int32(len(values)), int32(len(body)), int32(crc32.ChecksumIEEE(body))
+	e.header.Reset()
+	err := thrift.NewEncoder(e.protocol.NewWriter(&e.header)).Encode(&h)
+	return e.header.Bytes(), body, err
+}
+
+// maxHeader is the maximum size of the header of a page.
+const maxHeader = 128
+
+// openPage returns the header of a page and its values, which replace the content of buffer unless
+// they are not compressed: then they share the memory of data.
+func openPage(data, buffer []byte) (h format.PageHeader, values []byte, err error) {
+	defer recovered(&err)
+	var protocol thrift.CompactProtocol
+	r := protocol.NewReaderFromBytes(data[:min(len(data), maxHeader)])
+	if err := thrift.NewDecoder(r).Decode(&h); err != nil {
+		return h, nil, damaged(err)
+	}
+	body := data[r.BytesRead():]
+	if int(h.CompressedPageSize) != len(body) || h.UncompressedPageSize < 0 || h.UncompressedPageSize > block.MaxContent {
+		return h, nil, damagedf("%d bytes of %d", len(body), h.CompressedPageSize)
+	}
+	if sum := crc32.ChecksumIEEE(body); uint32(h.CRC) != sum {
+		return h, nil, damagedf("checksum %08x, not %08x", sum, uint32(h.CRC))
+	}
+	values = body
+	if h.Type == format.DictionaryPage || h.DataPageHeaderV2.V.IsCompressed.V {
+		if cap(buffer) < int(h.UncompressedPageSize) {
+			buffer = make([]byte, 0, h.UncompressedPageSize)
+		}
+		if values, err = decoder().DecodeAll(body, buffer[:0]); err != nil {
+			return h, nil, damaged(err)
+		}
+	}
+	if len(values) != int(h.UncompressedPageSize) {
+		return h, nil, damagedf("%d bytes instead of %d after decompression", len(values), h.UncompressedPageSize)
+	}
+	return h, values, nil
+}
+
+// damaged returns an error of damaged data with its cause.
+func damaged(cause error) error { return fmt.Errorf("%w: %w", block.ErrDamaged, cause) }
+
+func damagedf(text string, args ...any) error {
+	return fmt.Errorf("%w: "+text, append([]any{block.ErrDamaged}, args...)...)
+}
+
+// recovered turns a panic into an error: the decoders of the library panic for some damaged data
+// whose checksum is right.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = damagedf("%v", p)
+	}
+}

@@ -1,0 +1,143 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+)
+
+// Rows reads ranges of events of a group. It keeps the last page of each column and the
+// dictionaries, so ranges that follow one another do not decode a page twice. It must not be used
+// concurrently, nor after Release of the file.
+type Rows struct {
+	r   *reader
+	err error
+}
+
+// Rows returns a reader for the events of a group. It must be closed.
+func (f *File) Rows(group int) *Rows {
+	rows := &Rows{r: readers.Get().(*reader)}
+	rows.err = rows.r.open(f, group)
+	return rows
+}
+
+// Close releases the memory.
+func (r *Rows) Close() error {
+	if r.r != nil {
+		_ = r.r.open(nil, 0)
+		readers.Put(r.r)
+	}
+	*r = Rows{err: errors.New("the rows are closed")}
+	return nil
+}
+
+// check returns an error unless the group has a range of events.
+func (r *Rows) check(first, n int) error {
+	if r.err != nil {
+		return r.err
+	}
+	if first < 0 || n < 0 || first > r.r.group.Events-n {
+		return fmt.Errorf("the segment %s, group %d: no %d events from %d, it has %d", r.r.file.name, r.r.group.Index, n, first, r.r.group.Events)
+	}
+	return nil
+}
+
+// Find returns the row of the event with an id. ok is false if the group has no such event.
+func (r *Rows) Find(id int64) (row int, ok bool, err error) {
+	if r.err != nil {
+		return 0, false, r.err
+	}
+	starts := r.r.group.firstIDs
+	at := sort.Search(len(starts), func(i int) bool { return starts[i] > id }) - 1
+	if at < 0 {
+		return 0, false, nil
+	}
+	p, err := r.r.page(idColumn, int(r.r.group.chunks[idColumn].pages[at].first))
+	if err != nil {
+		return 0, false, err
+	}
+	i, ok := slices.BinarySearch(p.numbers, id)
+	return int(p.first) + i, ok, nil
+}
+
+// Short decodes all short columns of n events from the row first on. The lists of c have only what
+// these events have.
+func (r *Rows) Short(first, n int, c *block.Columns) error {
+	if err := r.check(first, n); err != nil {
+		return err
+	}
+	all, s := r.r, &r.r.all
+	s.IDs, all.first = s.IDs[:0], first
+	if !all.hasLists {
+		if err := all.nameList(s); err != nil {
+			return err
+		}
+		if err := all.peopleLists(s); err != nil {
+			return err
+		}
+		all.hasLists = true
+	}
+	if err := all.names(first, n, s); err != nil {
+		return err
+	}
+	if err := all.people(first, n, s); err != nil {
+		return err
+	}
+	if err := all.origins(first, n, c); err != nil {
+		return err
+	}
+	c.IDs, c.Times = append(c.IDs[:0], s.IDs...), append(c.Times[:0], s.Times...)
+	c.Names, c.NameOf = few(all, c.Names[:0], c.NameOf[:0], s.Names, s.NameOf)
+	c.DistinctIDs, c.DistinctIDOf = few(all, c.DistinctIDs[:0], c.DistinctIDOf[:0], s.DistinctIDs, s.DistinctIDOf)
+	c.PersonCreated, _ = few(all, c.PersonCreated[:0], nil, s.PersonCreated, s.PersonOf)
+	c.Persons, c.PersonOf = few(all, c.Persons[:0], c.PersonOf[:0], s.Persons, s.PersonOf)
+	return nil
+}
+
+// few appends the entries of a list that events have to list, in the order of their first use, and
+// the new indexes of the events to of.
+func few[T any](r *reader, list []T, of []uint16, all []T, allOf []uint16) ([]T, []uint16) {
+	r.numbers = append(r.numbers[:0], make([]uint16, len(all))...)
+	for _, i := range allOf {
+		if r.numbers[i] == 0 {
+			list = append(list, all[i])
+			r.numbers[i] = uint16(len(list))
+		}
+		of = append(of, r.numbers[i]-1)
+	}
+	return list, of
+}
+
+// Long decodes the ids and the long columns of n events from the row first on.
+func (r *Rows) Long(first, n int, c *block.Chunk) (err error) {
+	if err := r.check(first, n); err != nil {
+		return err
+	}
+	if all := r.r; all.hasLists && all.first == first && len(all.all.IDs) == n { // of the last call of Short
+		c.IDs = append(c.IDs[:0], all.all.IDs...)
+	} else if c.IDs, err = r.r.numbersOf(idColumn, first, n, c.IDs[:0]); err != nil {
+		return err
+	}
+	if c.Elements, err = r.r.textsOf(elementsColumn, first, n, c.Elements[:0]); err != nil {
+		return err
+	}
+	if c.Properties, err = r.r.textsOf(propertiesColumn, first, n, c.Properties[:0]); err != nil {
+		return err
+	}
+	c.States, c.StateOf = c.States[:0], c.StateOf[:0]
+	numbers := map[string]uint16{}
+	return r.r.rows(stateColumn, first, n, func(p *page, from, to int) {
+		for _, text := range p.texts[from:to] {
+			number, ok := numbers[text]
+			if !ok {
+				number = uint16(len(c.States))
+				numbers[text] = number
+				c.States = append(c.States, text)
+			}
+			c.StateOf = append(c.StateOf, number)
+		}
+	})
+}

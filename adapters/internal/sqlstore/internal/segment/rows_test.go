@@ -1,0 +1,175 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+)
+
+// counter counts what is read.
+type counter struct {
+	io.ReaderAt
+	reads, bytes int
+}
+
+func (c *counter) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	c.bytes += len(p)
+	return c.ReaderAt.ReadAt(p, off)
+}
+
+// counted opens a segment whose reads are counted from then on.
+func counted(t *testing.T, groups ...[]event) (*File, *counter) {
+	t.Helper()
+	data := segmentOf(t, groups...)
+	c := &counter{ReaderAt: bytes.NewReader(data)}
+	f, err := newFile("test.parquet", c, int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	*c = counter{ReaderAt: c.ReaderAt}
+	return f, c
+}
+
+// Ranges of rows have the events of these rows, in any order of the ranges, and texts of a range
+// remain valid when others are read.
+func TestRows_Ranges(t *testing.T) {
+	m := newMaker(6)
+	before := m.events(3)
+	events := append(m.events(6000), m.strange(1500)...)
+	f := testFile(t, before, events)
+	rows := f.Rows(1)
+	random := rand.New(rand.NewPCG(7, 7))
+	type part struct {
+		first int
+		got   []event
+	}
+	var parts []part
+	for range 200 {
+		first := random.IntN(len(events) + 1)
+		n := min(len(events)-first, random.IntN(300)>>random.IntN(9))
+		var c block.Columns
+		if err := rows.Short(first, n, &c); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Names) > n || len(c.DistinctIDs) > n || len(c.Persons) > n || len(c.Persons) != len(c.PersonCreated) {
+			t.Fatalf("%d names, %d distinct ids, %d persons of %d events", len(c.Names), len(c.DistinctIDs), len(c.Persons), n)
+		}
+		got := short(&c)
+		if err := addLong(rows, first, got); err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part{first, got})
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		compare(t, fmt.Sprintf("%d events from %d", len(p.got), p.first), events[p.first:p.first+len(p.got)], p.got)
+	}
+	for _, r := range [][2]int{{-1, 1}, {0, 7501}, {7501, 0}, {7500, 1}, {3, -1}} {
+		rows := f.Rows(1)
+		if rows.Short(r[0], r[1], &block.Columns{}) == nil || rows.Long(r[0], r[1], &block.Chunk{}) == nil {
+			t.Errorf("%d events from %d were read", r[1], r[0])
+		}
+	}
+	if rows.Short(0, 1, &block.Columns{}) == nil || f.Rows(2).Long(0, 1, &block.Chunk{}) == nil {
+		t.Error("closed rows, or those of a group that is not there, were read")
+	}
+}
+
+// Reading a group in ranges that follow one another reads each page and each dictionary once.
+func TestRows_PagesOnce(t *testing.T) {
+	f, count := counted(t, newMaker(8).events(9000))
+	pages := 0
+	for i := range f.groups[0].chunks {
+		c := &f.groups[0].chunks[i]
+		pages += len(c.pages)
+		if c.dictionary.size > 0 {
+			pages++
+		}
+	}
+	rows := f.Rows(0)
+	defer func() { _ = rows.Close() }()
+	var c block.Columns
+	var long block.Chunk
+	for first := 0; first < 9000; first += 90 {
+		if err := errors.Join(rows.Short(first, 90, &c), rows.Long(first, 90, &long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if count.reads != pages {
+		t.Errorf("%d reads of %d pages", count.reads, pages)
+	}
+}
+
+// One event is found and read by reading a page of each column and the dictionaries, which are a
+// small part of the group.
+func TestRows_OneEvent(t *testing.T) {
+	events := newMaker(9).events(block.MaxEvents)
+	f, count := counted(t, events)
+	for i := 5; i < len(events); i += 2000 {
+		*count = counter{ReaderAt: count.ReaderAt}
+		rows := f.Rows(0)
+		row, ok, err := rows.Find(events[i].ID)
+		if err != nil || !ok || row != i {
+			t.Fatalf("event %d of id %d: %d, %t, %v", i, events[i].ID, row, ok, err)
+		}
+		var c block.Columns
+		if err := rows.Short(row, 1, &c); err != nil {
+			t.Fatal(err)
+		}
+		got := short(&c)
+		if err := addLong(rows, row, got); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "event", events[i:i+1], got)
+		const dictionaries = 5
+		if count.reads > columnCount+dictionaries || count.bytes > int(f.size)/4 {
+			t.Errorf("%d bytes of %d in %d reads", count.bytes, f.size, count.reads)
+		}
+		_ = rows.Close()
+	}
+	rows := f.Rows(0)
+	defer func() { _ = rows.Close() }()
+	for i := 1; i < len(events); i++ {
+		for id := events[i-1].ID + 1; id < events[i].ID; id++ {
+			if _, ok, err := rows.Find(id); ok || err != nil {
+				t.Fatalf("id %d: %t, %v", id, ok, err)
+			}
+		}
+	}
+	for _, id := range []int64{-1, 0, events[len(events)-1].ID + 1} {
+		if _, ok, err := rows.Find(id); ok || err != nil {
+			t.Errorf("id %d: %t, %v", id, ok, err)
+		}
+	}
+}
+
+// Pages of long columns have at most longBytes before compression, unless they have one row.
+func TestWriter_PageSizes(t *testing.T) {
+	events := newMaker(10).events(4000)
+	events[100].properties = strings.Repeat("a long text ", 100_000)
+	f := testFile(t, events)
+	for _, at := range []int{elementsColumn, propertiesColumn, stateColumn} {
+		pages := f.groups[0].chunks[at].pages
+		for _, p := range pages {
+			size := 0
+			for _, e := range events[p.first : p.first+p.rows] {
+				size += len([...]string{e.elements, e.properties, e.person}[at-elementsColumn])
+			}
+			if size > longBytes && p.rows > 1 || p.rows > shortRows {
+				t.Errorf("column %d: a page of %d rows and %d bytes", at, p.rows, size)
+			}
+		}
+		if at == propertiesColumn && len(pages) < 20 {
+			t.Errorf("%d pages of properties", len(pages))
+		}
+	}
+}
