@@ -27,23 +27,13 @@ func (f *File) with(group int, read func(r *reader, events int) error) error {
 // Names decodes ids, times and names of a group, like block.Columns.DecodeNames, and reuses the
 // memory of c. The other columns of c are invalid until they are decoded.
 func (f *File) Names(group int, c *block.Columns) error {
-	return f.with(group, func(r *reader, events int) error {
-		if err := r.nameList(c); err != nil {
-			return err
-		}
-		return r.names(0, events, c)
-	})
+	return f.with(group, func(r *reader, events int) error { return r.names(0, events, c) })
 }
 
 // People decodes distinct ids and persons of a group, like block.Columns.DecodePeople, and reuses
 // the memory of c.
 func (f *File) People(group int, c *block.Columns) error {
-	return f.with(group, func(r *reader, events int) error {
-		if err := r.peopleLists(c); err != nil {
-			return err
-		}
-		return r.people(0, events, c)
-	})
+	return f.with(group, func(r *reader, events int) error { return r.people(0, events, c) })
 }
 
 // Origins decodes UUIDs, times of arrival and modes of a group, like block.Columns.DecodeOrigins,
@@ -52,26 +42,7 @@ func (f *File) Origins(group int, c *block.Columns) error {
 	return f.with(group, func(r *reader, events int) error { return r.origins(0, events, c) })
 }
 
-// nameList reads the list of the names of the group.
-func (r *reader) nameList(c *block.Columns) (err error) {
-	c.Names, err = r.dictionaryTexts(nameColumn, c.Names[:0])
-	return err
-}
-
-// peopleLists reads the lists of the distinct ids and of the persons of the group.
-func (r *reader) peopleLists(c *block.Columns) (err error) {
-	if c.DistinctIDs, err = r.dictionaryTexts(distinctColumn, c.DistinctIDs[:0]); err != nil {
-		return err
-	}
-	if c.Persons, err = r.dictionaryUUIDs(personColumn, c.Persons[:0]); err != nil {
-		return err
-	}
-	r.persons = len(c.Persons)
-	r.dates, err = r.dictionaryNumbers(createdColumn, r.dates[:0])
-	return err
-}
-
-// names reads ids, times and names of a range of rows, after nameList.
+// names reads ids, times and names of a range of rows.
 func (r *reader) names(first, n int, c *block.Columns) (err error) {
 	if c.IDs, err = r.numbersOf(idColumn, first, n, c.IDs[:0]); err != nil {
 		return err
@@ -79,57 +50,58 @@ func (r *reader) names(first, n int, c *block.Columns) (err error) {
 	if c.Times, err = r.numbersOf(timeColumn, first, n, c.Times[:0]); err != nil {
 		return err
 	}
-	c.NameOf, err = r.entriesOf(nameColumn, first, n, len(c.Names), c.NameOf[:0])
+	c.Names, c.NameOf, err = r.entryTexts(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
 	return err
 }
 
-// people reads distinct ids and persons of a range of rows, after peopleLists.
+// people reads distinct ids and persons of a range of rows.
 func (r *reader) people(first, n int, c *block.Columns) (err error) {
-	if c.DistinctIDOf, err = r.entriesOf(distinctColumn, first, n, len(c.DistinctIDs), c.DistinctIDOf[:0]); err != nil {
+	if c.DistinctIDs, c.DistinctIDOf, err = r.entryTexts(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0]); err != nil {
 		return err
 	}
-	c.Persons = c.Persons[:r.persons]
-	if c.PersonOf, err = r.entriesOf(personColumn, first, n, len(c.Persons), c.PersonOf[:0]); err != nil {
+	people, err := r.dictionary(personColumn)
+	if err != nil {
 		return err
 	}
-	if r.created, err = r.entriesOf(createdColumn, first, n, len(r.dates), r.created[:0]); err != nil {
+	dates, err := r.dictionary(createdColumn)
+	if err != nil {
 		return err
 	}
-	r.pair(c)
+	if r.indexes, err = r.indexesOf(personColumn, first, n, people.count, r.indexes[:0]); err != nil {
+		return err
+	}
+	if r.others, err = r.indexesOf(createdColumn, first, n, dates.count, r.others[:0]); err != nil {
+		return err
+	}
+	r.pair(people, dates, c)
 	return nil
 }
 
-// pair sets the creation times of persons, which are in a column of their own: by event, as indexes
-// in dates. A person with several gets an entry in the list for each.
-func (r *reader) pair(c *block.Columns) {
-	const none = -1
-	r.createdOf = slices.Grow(r.createdOf[:0], len(c.Persons))[:len(c.Persons)] // by person
-	for i := range r.createdOf {
-		r.createdOf[i] = none
-	}
-	c.PersonCreated = append(c.PersonCreated[:0], make([]int64, len(c.Persons))...)
-	var more map[[2]uint16]uint16 // further entries, by person and creation time
-	for i, person := range c.PersonOf {
-		created := r.created[i]
-		switch r.createdOf[person] {
-		case int32(created):
-			continue
-		case none:
-			r.createdOf[person] = int32(created)
-			c.PersonCreated[person] = r.dates[created]
-			continue
+// pair makes the list of persons of a range of rows, with their creation times, which are in a
+// column of their own. A person with several creation times has an entry for each.
+func (r *reader) pair(people, dates *dictionary, c *block.Columns) {
+	c.Persons, c.PersonCreated, c.PersonOf = c.Persons[:0], c.PersonCreated[:0], slices.Grow(c.PersonOf[:0], len(r.indexes))
+	r.numbers = append(r.numbers[:0], make([]uint16, people.count)...) // the indexes in the list, plus 1
+	r.dates = slices.Grow(r.dates[:0], people.count)[:people.count]    // of the entries with these numbers
+	var more map[[2]uint16]uint16                                      // further entries, by person and creation time
+	for i, person := range r.indexes {
+		created, number := r.others[i], r.numbers[person]
+		if number != 0 && r.dates[person] != created {
+			number = more[[2]uint16{person, created}]
 		}
-		key := [2]uint16{person, created}
-		at, ok := more[key]
-		if !ok {
-			if more == nil {
-				more = map[[2]uint16]uint16{}
+		if number == 0 {
+			c.Persons, c.PersonCreated = append(c.Persons, people.uuid(person)), append(c.PersonCreated, dates.number(created))
+			number = uint16(len(c.Persons))
+			if r.numbers[person] == 0 {
+				r.numbers[person], r.dates[person] = number, created
+			} else {
+				if more == nil {
+					more = map[[2]uint16]uint16{}
+				}
+				more[[2]uint16{person, created}] = number
 			}
-			at = uint16(len(c.Persons))
-			more[key] = at
-			c.Persons, c.PersonCreated = append(c.Persons, c.Persons[person]), append(c.PersonCreated, r.dates[created])
 		}
-		c.PersonOf[i] = at
+		c.PersonOf = append(c.PersonOf, number-1)
 	}
 }
 
@@ -143,13 +115,11 @@ func (r *reader) origins(first, n int, c *block.Columns) (err error) {
 	if err != nil {
 		return err
 	}
-	names, err := r.dictionaryTexts(modeColumn, nil)
+	names, of, err := r.entryTexts(modeColumn, first, n, nil, r.others[:0])
 	if err != nil {
 		return err
 	}
-	if r.modes, err = r.entriesOf(modeColumn, first, n, len(names), r.modes[:0]); err != nil {
-		return err
-	}
+	r.others = of
 	list, err := r.parseModes(names)
 	if err != nil {
 		return err
@@ -158,7 +128,7 @@ func (r *reader) origins(first, n int, c *block.Columns) (err error) {
 	at := 0
 	return r.rows(historicalColumn, first, n, func(p *page, from, to int) {
 		for _, historical := range p.bits[from:to] {
-			c.AddMode(list[r.modes[at]], historical)
+			c.AddMode(list[of[at]], historical)
 			at++
 		}
 	})

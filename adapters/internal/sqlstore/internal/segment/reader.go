@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"unsafe"
 
 	"github.com/parquet-go/parquet-go/format"
 
@@ -14,56 +13,53 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// reader decodes the pages of a group. It keeps the last page of each column.
+// reader decodes the pages of a group. It keeps the last page of each column and the dictionaries.
 type reader struct {
 	file         *File
 	group        *group
 	pages        [columnCount]page
-	dictionaries [columnCount][]byte // the values, once they were read
-
-	// persons is the number of UUIDs of persons, dates has the creation times of persons.
-	persons int
-	dates   []int64
+	dictionaries [columnCount]dictionary
+	// ids are those of the last range that Rows.Short has read, which begins with the row first.
+	ids   []int64
+	first int
 
 	// Reusable memory.
-	data, values   []byte
-	entries        []int32
-	offsets        []uint32
-	created, modes []uint16
-	createdOf      []int32
-	// numbers has the index in the list of a range, plus 1, of each entry of a list of all.
-	numbers []uint16
-	// all are columns for Rows: their lists have all entries of the group, if hasLists is true, and
-	// their events begin with the row first.
-	all      block.Columns
-	hasLists bool
-	first    int
+	data, values    []byte
+	entries         []int32
+	indexes, others []uint16 // of a range, in a dictionary
+	numbers, dates  []uint16 // by entry of a dictionary
+	texts           []string
 }
 
-// page is a decoded page. One of the slices has the values of the column.
+// page is a decoded page.
 type page struct {
-	place           // no rows if there is no page
+	place // no rows if there is no page
+	// The values of the column are in one of these. Offsets has the beginnings of texts in bytes,
+	// and the end of the last one.
 	numbers []int64 // dates and ids
 	entries []uint16
 	uuids   []capture.UUID
 	bits    []bool
-	texts   []string
+	bytes   []byte
+	offsets []uint32
 }
 
-// open prepares for a group and releases what was read before, except for reusable memory.
+// open prepares for a group and keeps the memory, except for that of large events.
 func (r *reader) open(f *File, g int) error {
-	r.file, r.group = f, nil
+	const large = 8 * longBytes
+	r.file, r.group, r.first = f, nil, -1
 	for i := range r.pages {
-		p := &r.pages[i]
-		clear(p.texts[:cap(p.texts)])
-		p.place, p.texts = place{}, p.texts[:0]
-		r.dictionaries[i] = nil
+		p, d := &r.pages[i], &r.dictionaries[i]
+		p.place, d.count = place{}, 0
+		if cap(p.bytes) > large {
+			p.bytes = nil
+		}
+		if cap(d.values) > large {
+			d.values = nil
+		}
 	}
-	r.hasLists = false
-	clear(r.all.Names)
-	clear(r.all.DistinctIDs)
-	if cap(r.data) > 8*longBytes || cap(r.values) > 8*longBytes { // release the memory of large events
-		r.data, r.values = nil, nil
+	if cap(r.data) > large {
+		r.data = nil
 	}
 	if f == nil {
 		return nil
@@ -112,14 +108,20 @@ func (r *reader) page(at, row int) (*page, error) {
 
 // decode decodes a page.
 func (r *reader) decode(at int, p *page, from place) (err error) {
-	values, h, err := r.read(from, r.values[:0], format.DataPageV2)
+	buffer := &r.values
+	if at >= elementsColumn {
+		buffer = &p.bytes
+	}
+	values, h, err := r.read(from, (*buffer)[:0], format.DataPageV2)
 	if err != nil {
 		return err
 	}
-	if h.DataPageHeaderV2.V.IsCompressed.V { // the values have replaced the content of the buffer
-		r.values = values
-	}
 	d, rows := &h.DataPageHeaderV2.V, int(from.rows)
+	if d.IsCompressed.V {
+		*buffer = values
+	} else if at >= elementsColumn {
+		*buffer = append((*buffer)[:0], values...)
+	}
 	if int(d.NumRows) != rows || int(d.NumValues) != rows || d.NumNulls != 0 || d.Encoding != columns[at].encoding ||
 		d.DefinitionLevelsByteLength != 0 || d.RepetitionLevelsByteLength != 0 {
 		return damagedf("%d rows, %d values, %s", d.NumRows, d.NumValues, d.Encoding)
@@ -233,90 +235,30 @@ func decodeBits(_ *reader, p *page, values []byte, rows int) error {
 	return nil
 }
 
-func decodeTexts(r *reader, p *page, values []byte, rows int) (err error) {
-	if err := sameRows(deltaCount(values), rows); err != nil {
+// decodeTexts decodes p.bytes: the lengths of all texts, then the texts.
+func decodeTexts(r *reader, p *page, _ []byte, rows int) (err error) {
+	if err := sameRows(deltaCount(p.bytes), rows); err != nil {
 		return err
 	}
-	var all []byte // not reused: the texts share its memory
-	if all, r.offsets, err = deltaTexts.DecodeByteArray(nil, values, r.offsets[:0]); err != nil {
+	if r.entries, err = deltaNumbers.DecodeInt32(r.entries[:0], p.bytes); err != nil {
 		return damaged(err)
 	}
-	if err := sameRows(len(r.offsets)-1, rows); err != nil {
+	if err := sameRows(len(r.entries), rows); err != nil {
 		return err
 	}
-	text := unsafe.String(unsafe.SliceData(all), len(all))
-	p.texts = p.texts[:0]
-	for i := range rows {
-		p.texts = append(p.texts, text[r.offsets[i]:r.offsets[i+1]])
+	total := 0
+	for _, length := range r.entries {
+		if total += int(length); length < 0 || total > len(p.bytes) {
+			return damagedf("texts of %d bytes in %d", total, len(p.bytes))
+		}
+	}
+	at := uint32(len(p.bytes) - total)
+	p.offsets = append(p.offsets[:0], at)
+	for _, length := range r.entries {
+		at += uint32(length)
+		p.offsets = append(p.offsets, at)
 	}
 	return nil
-}
-
-// dictionary returns the values of the dictionary of a column. Its memory is not reused.
-func (r *reader) dictionary(at int) ([]byte, error) {
-	if d := r.dictionaries[at]; d != nil {
-		return d, nil
-	}
-	p := r.group.chunks[at].dictionary
-	values, h, err := r.read(p, nil, format.DictionaryPage)
-	if err == nil && h.DictionaryPageHeader.V.Encoding != format.Plain {
-		err = damagedf("a dictionary in the encoding %s", h.DictionaryPageHeader.V.Encoding)
-	}
-	if err != nil {
-		return nil, r.wrap(at, p, err)
-	}
-	r.dictionaries[at] = values
-	return values, nil
-}
-
-// dictionaryTexts appends the texts of the dictionary of a column to dst.
-func (r *reader) dictionaryTexts(at int, dst []string) ([]string, error) {
-	values, err := r.dictionary(at)
-	if err != nil {
-		return nil, err
-	}
-	for text := unsafe.String(unsafe.SliceData(values), len(values)); text != ""; {
-		n := 0
-		if len(text) >= 4 {
-			n = 4 + int(binary.LittleEndian.Uint32([]byte(text[:4])))
-		}
-		if n < 4 || n > len(text) || len(dst) == r.group.Events {
-			return nil, r.wrap(at, place{}, damagedf("entry %d of the dictionary", len(dst)))
-		}
-		dst = append(dst, text[4:n])
-		text = text[n:]
-	}
-	return dst, nil
-}
-
-// dictionaryUUIDs appends the UUIDs of the dictionary of a column to dst.
-func (r *reader) dictionaryUUIDs(at int, dst []capture.UUID) ([]capture.UUID, error) {
-	values, err := r.dictionary(at)
-	if err == nil && (len(values)%uuidSize != 0 || len(values)/uuidSize > r.group.Events) {
-		err = r.wrap(at, place{}, damagedf("a dictionary of %d bytes", len(values)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	for ; len(values) > 0; values = values[uuidSize:] {
-		dst = append(dst, capture.UUID(values))
-	}
-	return dst, nil
-}
-
-// dictionaryNumbers appends the numbers of the dictionary of a column to dst.
-func (r *reader) dictionaryNumbers(at int, dst []int64) ([]int64, error) {
-	values, err := r.dictionary(at)
-	if err == nil && (len(values)%8 != 0 || len(values)/8 > r.group.Events) {
-		err = r.wrap(at, place{}, damagedf("a dictionary of %d bytes", len(values)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	for ; len(values) > 0; values = values[8:] {
-		dst = append(dst, int64(binary.LittleEndian.Uint64(values)))
-	}
-	return dst, nil
 }
 
 // rows calls add for the pages of a column that have rows of a range, with the part of the page
@@ -342,22 +284,16 @@ func (r *reader) numbersOf(at, first, n int, dst []int64) ([]int64, error) {
 	return dst, err
 }
 
-// entriesOf appends the indexes in the dictionary of a range of rows to dst. The dictionary has
-// count entries.
-func (r *reader) entriesOf(at, first, n, count int, dst []uint16) ([]uint16, error) {
-	dst = slices.Grow(dst, n)
-	err := r.rows(at, first, n, func(p *page, from, to int) { dst = append(dst, p.entries[from:to]...) })
-	for _, i := range dst {
-		if int(i) >= count && err == nil {
-			err = r.wrap(at, place{first: int32(first)}, damagedf("entry %d of a dictionary of %d", i, count))
-		}
-	}
-	return dst, err
-}
-
-// textsOf appends the texts of a range of rows to dst.
+// textsOf appends the texts of a long column of a range of rows to dst. They share the memory of
+// some texts of the range.
 func (r *reader) textsOf(at, first, n int, dst []string) ([]string, error) {
 	dst = slices.Grow(dst, n)
-	err := r.rows(at, first, n, func(p *page, from, to int) { dst = append(dst, p.texts[from:to]...) })
+	err := r.rows(at, first, n, func(p *page, from, to int) {
+		start := p.offsets[from]
+		all := string(p.bytes[start:p.offsets[to]])
+		for i := from; i < to; i++ {
+			dst = append(dst, all[p.offsets[i]-start:p.offsets[i+1]-start])
+		}
+	})
 	return dst, err
 }

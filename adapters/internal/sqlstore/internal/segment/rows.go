@@ -63,61 +63,30 @@ func (r *Rows) Find(id int64) (row int, ok bool, err error) {
 	return int(p.first) + i, ok, nil
 }
 
-// Short decodes all short columns of n events from the row first on. The lists of c have only what
-// these events have.
+// Short decodes all short columns of n events from the row first on, and reuses the memory of c.
 func (r *Rows) Short(first, n int, c *block.Columns) error {
 	if err := r.check(first, n); err != nil {
 		return err
 	}
-	all, s := r.r, &r.r.all
-	s.IDs, all.first = s.IDs[:0], first
-	if !all.hasLists {
-		if err := all.nameList(s); err != nil {
-			return err
-		}
-		if err := all.peopleLists(s); err != nil {
-			return err
-		}
-		all.hasLists = true
-	}
-	if err := all.names(first, n, s); err != nil {
+	r.r.first = -1
+	if err := r.r.names(first, n, c); err != nil {
 		return err
 	}
-	if err := all.people(first, n, s); err != nil {
+	r.r.ids, r.r.first = append(r.r.ids[:0], c.IDs...), first
+	if err := r.r.people(first, n, c); err != nil {
 		return err
 	}
-	if err := all.origins(first, n, c); err != nil {
-		return err
-	}
-	c.IDs, c.Times = append(c.IDs[:0], s.IDs...), append(c.Times[:0], s.Times...)
-	c.Names, c.NameOf = few(all, c.Names[:0], c.NameOf[:0], s.Names, s.NameOf)
-	c.DistinctIDs, c.DistinctIDOf = few(all, c.DistinctIDs[:0], c.DistinctIDOf[:0], s.DistinctIDs, s.DistinctIDOf)
-	c.PersonCreated, _ = few(all, c.PersonCreated[:0], nil, s.PersonCreated, s.PersonOf)
-	c.Persons, c.PersonOf = few(all, c.Persons[:0], c.PersonOf[:0], s.Persons, s.PersonOf)
-	return nil
+	return r.r.origins(first, n, c)
 }
 
-// few appends the entries of a list that events have to list, in the order of their first use, and
-// the new indexes of the events to of.
-func few[T any](r *reader, list []T, of []uint16, all []T, allOf []uint16) ([]T, []uint16) {
-	r.numbers = append(r.numbers[:0], make([]uint16, len(all))...)
-	for _, i := range allOf {
-		if r.numbers[i] == 0 {
-			list = append(list, all[i])
-			r.numbers[i] = uint16(len(list))
-		}
-		of = append(of, r.numbers[i]-1)
-	}
-	return list, of
-}
-
-// Long decodes the ids and the long columns of n events from the row first on.
+// Long decodes the ids and the long columns of n events from the row first on, and reuses the memory
+// of c.
 func (r *Rows) Long(first, n int, c *block.Chunk) (err error) {
 	if err := r.check(first, n); err != nil {
 		return err
 	}
-	if all := r.r; all.hasLists && all.first == first && len(all.all.IDs) == n { // of the last call of Short
-		c.IDs = append(c.IDs[:0], all.all.IDs...)
+	if r.r.first == first && len(r.r.ids) == n { // the range of the last call of Short
+		c.IDs = append(c.IDs[:0], r.r.ids...)
 	} else if c.IDs, err = r.r.numbersOf(idColumn, first, n, c.IDs[:0]); err != nil {
 		return err
 	}
@@ -127,17 +96,20 @@ func (r *Rows) Long(first, n int, c *block.Chunk) (err error) {
 	if c.Properties, err = r.r.textsOf(propertiesColumn, first, n, c.Properties[:0]); err != nil {
 		return err
 	}
+	if r.r.texts, err = r.r.textsOf(stateColumn, first, n, r.r.texts[:0]); err != nil {
+		return err
+	}
 	c.States, c.StateOf = c.States[:0], c.StateOf[:0]
 	numbers := map[string]uint16{}
-	return r.r.rows(stateColumn, first, n, func(p *page, from, to int) {
-		for _, text := range p.texts[from:to] {
-			number, ok := numbers[text]
-			if !ok {
-				number = uint16(len(c.States))
-				numbers[text] = number
-				c.States = append(c.States, text)
-			}
-			c.StateOf = append(c.StateOf, number)
+	for _, text := range r.r.texts {
+		number, ok := numbers[text]
+		if !ok {
+			number = uint16(len(c.States))
+			numbers[text] = number
+			c.States = append(c.States, text)
 		}
-	})
+		c.StateOf = append(c.StateOf, number)
+	}
+	clear(r.r.texts)
+	return nil
 }

@@ -1,0 +1,122 @@
+package segment
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// dictionary is the dictionary of a column in a group.
+type dictionary struct {
+	count  int // 0 if it was not read
+	values []byte
+	// offsets has the beginnings of texts in values, and where another one would begin. Before each
+	// text is its length.
+	offsets []uint32
+}
+
+// lengthSize is the number of bytes of the length of a text.
+const lengthSize = 4
+
+// text returns the place of a text in the values.
+func (d *dictionary) text(i uint16) (from, to uint32) {
+	return d.offsets[i], d.offsets[i+1] - lengthSize
+}
+
+func (d *dictionary) uuid(i uint16) capture.UUID { return capture.UUID(d.values[uuidSize*int(i):]) }
+
+func (d *dictionary) number(i uint16) int64 {
+	return int64(binary.LittleEndian.Uint64(d.values[8*int(i):]))
+}
+
+// findTexts sets the offsets and returns the number of texts.
+func (d *dictionary) findTexts() (count int, ok bool) {
+	d.offsets = append(d.offsets[:0], lengthSize)
+	for rest := d.values; len(rest) > 0; count++ {
+		if len(rest) < lengthSize {
+			return count, false
+		}
+		length := binary.LittleEndian.Uint32(rest)
+		if rest = rest[lengthSize:]; uint64(length) > uint64(len(rest)) {
+			return count, false
+		}
+		rest = rest[length:]
+		d.offsets = append(d.offsets, d.offsets[count]+length+lengthSize)
+	}
+	return count, true
+}
+
+// dictionary returns the dictionary of a column, which is read once.
+func (r *reader) dictionary(at int) (*dictionary, error) {
+	d := &r.dictionaries[at]
+	if d.count > 0 {
+		return d, nil
+	}
+	p := r.group.chunks[at].dictionary
+	values, h, err := r.read(p, d.values[:0], format.DictionaryPage)
+	if err != nil {
+		return nil, r.wrap(at, p, err)
+	}
+	d.values = values
+	count, ok := 0, true
+	switch columns[at].physical {
+	case format.ByteArray:
+		count, ok = d.findTexts()
+	case format.Int64:
+		count, ok = len(values)/8, len(values)%8 == 0
+	default:
+		count, ok = len(values)/uuidSize, len(values)%uuidSize == 0
+	}
+	if head := &h.DictionaryPageHeader.V; !ok || count == 0 || count > r.group.Events || count != int(head.NumValues) || head.Encoding != format.Plain {
+		return nil, r.wrap(at, p, damagedf("a dictionary of %d values and %d bytes", head.NumValues, len(values)))
+	}
+	d.count = count
+	return d, nil
+}
+
+// indexesOf appends the indexes in the dictionary of a range of rows to dst. The dictionary has
+// count entries.
+func (r *reader) indexesOf(at, first, n, count int, dst []uint16) ([]uint16, error) {
+	dst = slices.Grow(dst, n)
+	err := r.rows(at, first, n, func(p *page, from, to int) { dst = append(dst, p.entries[from:to]...) })
+	for _, i := range dst {
+		if int(i) >= count && err == nil {
+			err = r.wrap(at, place{first: int32(first)}, damagedf("entry %d of a dictionary of %d", i, count))
+		}
+	}
+	return dst, err
+}
+
+// entryTexts appends the texts of a column with a dictionary to list, in the order of their first use in
+// a range of rows, and the index in list of each row to of.
+func (r *reader) entryTexts(at, first, n int, list []string, of []uint16) ([]string, []uint16, error) {
+	d, err := r.dictionary(at)
+	if err == nil {
+		r.indexes, err = r.indexesOf(at, first, n, d.count, r.indexes[:0])
+	}
+	if err != nil {
+		return list, of, err
+	}
+	all := "" // for many texts, one copy of all is cheaper than a copy of each
+	if 4*n >= d.count {
+		all = string(d.values)
+	}
+	of = slices.Grow(of, n)
+	r.numbers = append(r.numbers[:0], make([]uint16, d.count)...) // the indexes in list, plus 1
+	for _, i := range r.indexes {
+		if r.numbers[i] == 0 {
+			from, to := d.text(i)
+			if all != "" {
+				list = append(list, all[from:to])
+			} else {
+				list = append(list, string(d.values[from:to]))
+			}
+			r.numbers[i] = uint16(len(list))
+		}
+		of = append(of, r.numbers[i]-1)
+	}
+	return list, of, nil
+}
