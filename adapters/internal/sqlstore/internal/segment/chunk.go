@@ -90,7 +90,7 @@ func (c *column) less(a, b []byte) bool {
 // reset prepares for the next group.
 func (c *chunkWriter) reset() {
 	c.pages.close()
-	if cap(c.texts) > 2*longBytes { // release the memory of large events
+	if cap(c.texts) > largeMemory { // release the memory of large events
 		c.texts = nil
 	}
 	*c = chunkWriter{column: c.column, locations: c.locations[:0], pages: spool{memory: c.pages.memory}, texts: c.texts[:0], offsets: append(c.offsets[:0], 0)}

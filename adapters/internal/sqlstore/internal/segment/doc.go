@@ -38,8 +38,8 @@
 //	person_properties  a JSON object: the properties of the person after the event
 //
 // A row group has at most 16,384 events. Ids, times and names have statistics and a page index.
-// Pages have checksums, short columns have pages of some thousand events, and the pages of the last
-// three columns have about 100 kB before compression, so that one event is read without decoding
+// Pages have checksums, short columns have pages of some thousand events, and pages of the last
+// three columns at most 120 KiB before compression, so that one event is read without decoding
 // thousands.
 //
 // The metadata of a file has bunting.version, which this package writes as 1: a file of a later

@@ -69,14 +69,15 @@ var modes = [...]capture.PersonMode{capture.Full, capture.Propertyless, capture.
 const (
 	// shortRows is the maximum number of rows of a page.
 	shortRows = 4096
-	// longBytes is the maximum size of the values of a page of a long column, before compression,
-	// unless it has only one row.
-	longBytes = 96 << 10
 	// maxTail is the maximum size of the page index and the footer: some 5,000 groups.
 	maxTail = 32 << 20
 	// maxGroups is the maximum number of groups of a file in the Parquet format.
 	maxGroups = math.MaxInt16
 )
+
+// longBytes is the maximum size of the values of a page of a long column, before compression, unless
+// it has only one row. Properties get shorter in larger pages, the other columns hardly.
+var longBytes = [columnCount]int{elementsColumn: 64 << 10, propertiesColumn: 120 << 10, stateColumn: 64 << 10}
 
 const (
 	// magic begins and ends a file.

@@ -31,6 +31,10 @@ type reader struct {
 	texts           []string
 }
 
+// largeMemory is the size from which memory for a page is released after use: some pages have large
+// events.
+const largeMemory = 1 << 20
+
 // page is a decoded page.
 type page struct {
 	place // no rows if there is no page
@@ -46,19 +50,18 @@ type page struct {
 
 // open prepares for a group and keeps the memory, except for that of large events.
 func (r *reader) open(f *File, g int) error {
-	const large = 8 * longBytes
 	r.file, r.group, r.first = f, nil, -1
 	for i := range r.pages {
 		p, d := &r.pages[i], &r.dictionaries[i]
 		p.place, d.count = place{}, 0
-		if cap(p.bytes) > large {
+		if cap(p.bytes) > largeMemory {
 			p.bytes = nil
 		}
-		if cap(d.values) > large {
+		if cap(d.values) > largeMemory {
 			d.values = nil
 		}
 	}
-	if cap(r.data) > large {
+	if cap(r.data) > largeMemory {
 		r.data = nil
 	}
 	if f == nil {

@@ -152,7 +152,7 @@ func TestRows_OneEvent(t *testing.T) {
 	}
 }
 
-// Pages of long columns have at most longBytes before compression, unless they have one row.
+// Pages of long columns have at most the bytes of the table longBytes before compression, unless they have one row.
 func TestWriter_PageSizes(t *testing.T) {
 	events := newMaker(10).events(4000)
 	events[100].properties = strings.Repeat("a long text ", 100_000)
@@ -164,7 +164,7 @@ func TestWriter_PageSizes(t *testing.T) {
 			for _, e := range events[p.first : p.first+p.rows] {
 				size += len([...]string{e.elements, e.properties, e.person}[at-elementsColumn])
 			}
-			if size > longBytes && p.rows > 1 || p.rows > shortRows {
+			if size > longBytes[at] && p.rows > 1 || p.rows > shortRows {
 				t.Errorf("column %d: a page of %d rows and %d bytes", at, p.rows, size)
 			}
 		}

@@ -248,9 +248,10 @@ func (w *Writer) addLong(long func(i int) (elements, properties, person string, 
 	if err != nil {
 		return err
 	}
-	for at, text := range [...]string{elements, properties, person} {
-		c := &w.chunks[elementsColumn+at]
-		if rows := len(c.offsets) - 1; rows == shortRows || rows > 0 && len(c.texts)+len(text) > longBytes {
+	for i, text := range [...]string{elements, properties, person} {
+		at := elementsColumn + i
+		c := &w.chunks[at]
+		if rows := len(c.offsets) - 1; rows == shortRows || rows > 0 && len(c.texts)+len(text) > longBytes[at] {
 			if err := w.endTexts(c); err != nil {
 				return err
 			}
