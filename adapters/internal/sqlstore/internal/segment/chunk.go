@@ -9,17 +9,23 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// chunkIndex is the page index of a column in a group.
+type chunkIndex struct {
+	offsets format.OffsetIndex
+	bounds  format.ColumnIndex
+}
+
 // chunkWriter has the pages of a column in the current group.
 type chunkWriter struct {
 	*column
-	dictionary []byte // the page of the dictionary, empty if the column has none
+	dictionary []byte // the page of the dictionary, empty if there is no dictionary
 	pages      spool
 	locations  []format.PageLocation
 	rows       int
 	size       int64 // of all pages before compression, with their headers
 	bounds     format.ColumnIndex
-	// texts and offsets are the values of the next page of a long column.
-	texts   []byte
+	// strings and offsets are the values of the next page of a long column.
+	strings []byte
 	offsets []uint32
 }
 
@@ -33,9 +39,9 @@ func (c *chunkWriter) addBounds(least, greatest []byte) {
 	b.NullPages, b.NullCounts = append(b.NullPages, false), append(b.NullCounts, 0)
 }
 
-// addTextBounds adds the least and the greatest text of a page, which has the given events. of has
-// the index in a list of count texts of each event.
-func (c *chunkWriter) addTextBounds(page []int32, of []uint16, count int, text func(i int) []byte) {
+// addStringBounds adds the least and the greatest string of a page with some events. of has the
+// index in a list of count strings of each event.
+func (c *chunkWriter) addStringBounds(page []int32, of []uint16, count int, text func(i int) []byte) {
 	var least, greatest []byte
 	seen := make([]bool, count)
 	for _, i := range page {
@@ -54,7 +60,7 @@ func (c *chunkWriter) addTextBounds(page []int32, of []uint16, count int, text f
 	c.addBounds(least, greatest)
 }
 
-// meta returns the metadata of the column, whose pages begin at an offset. TotalCompressedSize is
+// meta returns the metadata of the column. Its pages begin at an offset. TotalCompressedSize is
 // unknown.
 func (c *chunkWriter) meta(offset int64) format.ColumnMetaData {
 	meta := format.ColumnMetaData{
@@ -90,10 +96,10 @@ func (c *column) less(a, b []byte) bool {
 // reset prepares for the next group.
 func (c *chunkWriter) reset() {
 	c.pages.close()
-	if cap(c.texts) > largeMemory { // release the memory of large events
-		c.texts = nil
+	if cap(c.strings) > largeMemory { // release the memory of large events
+		c.strings = nil
 	}
-	*c = chunkWriter{column: c.column, locations: c.locations[:0], pages: spool{memory: c.pages.memory}, texts: c.texts[:0], offsets: append(c.offsets[:0], 0)}
+	*c = chunkWriter{column: c.column, locations: c.locations[:0], pages: spool{memory: c.pages.memory}, strings: c.strings[:0], offsets: append(c.offsets[:0], 0)}
 	c.bounds.BoundaryOrder = format.Unordered
 	if c.column == &columns[idColumn] {
 		c.bounds.BoundaryOrder = format.Ascending
@@ -113,7 +119,7 @@ func (s *spool) add(header, body []byte) {
 	s.size += int64(len(header) + len(body))
 }
 
-// spill moves what is in memory to the file.
+// spill moves the memory to the file.
 func (s *spool) spill(temporary func() (*os.File, error)) (err error) {
 	if s.memory.Len() == 0 {
 		return nil

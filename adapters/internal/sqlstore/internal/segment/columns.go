@@ -50,13 +50,13 @@ func (r *reader) names(first, n int, c *block.Columns) (err error) {
 	if c.Times, err = r.numbersOf(timeColumn, first, n, c.Times[:0]); err != nil {
 		return err
 	}
-	c.Names, c.NameOf, err = r.entryTexts(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
+	c.Names, c.NameOf, err = r.entryStrings(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
 	return err
 }
 
 // people reads distinct ids and persons of a range of rows.
 func (r *reader) people(first, n int, c *block.Columns) (err error) {
-	if c.DistinctIDs, c.DistinctIDOf, err = r.entryTexts(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0]); err != nil {
+	if c.DistinctIDs, c.DistinctIDOf, err = r.entryStrings(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0]); err != nil {
 		return err
 	}
 	people, err := r.dictionary(personColumn)
@@ -77,7 +77,7 @@ func (r *reader) people(first, n int, c *block.Columns) (err error) {
 	return nil
 }
 
-// pair makes the list of persons of a range of rows, with their creation times, which are in a
+// pair sets the list of persons of a range of rows, with their creation times, which are in a
 // column of their own. A person with several creation times has an entry for each.
 func (r *reader) pair(people, dates *dictionary, c *block.Columns) {
 	c.Persons, c.PersonCreated, c.PersonOf = c.Persons[:0], c.PersonCreated[:0], slices.Grow(c.PersonOf[:0], len(r.indexes))
@@ -115,7 +115,7 @@ func (r *reader) origins(first, n int, c *block.Columns) (err error) {
 	if err != nil {
 		return err
 	}
-	names, of, err := r.entryTexts(modeColumn, first, n, nil, r.others[:0])
+	names, of, err := r.entryStrings(modeColumn, first, n, nil, r.others[:0])
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
 
-// small are groups whose segment is small.
+// small returns groups of few events.
 func small(seed uint64) [][]event {
 	m := newMaker(seed)
 	groups := [][]event{m.events(40), m.events(9)}
@@ -63,7 +63,7 @@ func TestFile_ChangedByte(t *testing.T) {
 			found++
 		}
 	}
-	// Only bytes that this package does not read may change: those at the beginning of the file, and
+	// Only bytes that this package does not read may change: the beginning of the file, and
 	// some bits of the headers of pages.
 	if found < len(data)*9/10 {
 		t.Errorf("%d of %d changes were found", found, len(data))
@@ -92,7 +92,7 @@ func TestFile_CutOff(t *testing.T) {
 	}
 }
 
-// withFooter returns a segment with another footer, whose checksum is right.
+// withFooter returns a segment with another footer and its checksum.
 func withFooter(t *testing.T, data []byte, change func(m *format.FileMetaData)) []byte {
 	t.Helper()
 	f := &File{data: bytes.NewReader(data), size: int64(len(data))}
@@ -116,7 +116,7 @@ func withFooter(t *testing.T, data []byte, change func(m *format.FileMetaData)) 
 }
 
 // A footer that does not describe a segment of this version is an error, even if its checksum is
-// right. Files of a later version are refused with a line that says so.
+// right. Files of a later version are refused with a message about that.
 func TestFile_Footer(t *testing.T) {
 	data := segmentOf(t, small(1)...)
 	if _, err := readAll(withFooter(t, data, func(*format.FileMetaData) {})); err != nil {
@@ -159,7 +159,7 @@ func TestFile_Footer(t *testing.T) {
 }
 
 // Decoding a page with any bytes, and a checksum that is right, does not panic, and returns as many
-// values as there are rows, whose indexes are in range.
+// values as there are rows, with indexes in range.
 func FuzzPage(f *testing.F) {
 	data := segmentOf(f, small(1)...)
 	file, err := openBytes(data)

@@ -13,12 +13,12 @@ import (
 type dictionary struct {
 	count  int // 0 if it was not read
 	values []byte
-	// offsets has the beginnings of texts in values, and where another one would begin. Before each
-	// text is its length.
+	// offsets has the beginnings of strings in values, and the beginning of another one. Before each
+	// string is its length.
 	offsets []uint32
 }
 
-// lengthSize is the number of bytes of the length of a text.
+// lengthSize is the number of bytes of the length of a string.
 const lengthSize = 4
 
 // text returns the place of a text in the values.
@@ -32,8 +32,8 @@ func (d *dictionary) number(i uint16) int64 {
 	return int64(binary.LittleEndian.Uint64(d.values[8*int(i):]))
 }
 
-// findTexts sets the offsets and returns the number of texts.
-func (d *dictionary) findTexts() (count int, ok bool) {
+// findStrings sets the offsets and returns the number of strings.
+func (d *dictionary) findStrings() (count int, ok bool) {
 	d.offsets = append(d.offsets[:0], lengthSize)
 	for rest := d.values; len(rest) > 0; count++ {
 		if len(rest) < lengthSize {
@@ -49,7 +49,7 @@ func (d *dictionary) findTexts() (count int, ok bool) {
 	return count, true
 }
 
-// dictionary returns the dictionary of a column, which is read once.
+// dictionary returns the dictionary of a column and reads it at the first call.
 func (r *reader) dictionary(at int) (*dictionary, error) {
 	d := &r.dictionaries[at]
 	if d.count > 0 {
@@ -64,7 +64,7 @@ func (r *reader) dictionary(at int) (*dictionary, error) {
 	count, ok := 0, true
 	switch columns[at].physical {
 	case format.ByteArray:
-		count, ok = d.findTexts()
+		count, ok = d.findStrings()
 	case format.Int64:
 		count, ok = len(values)/8, len(values)%8 == 0
 	default:
@@ -90,9 +90,9 @@ func (r *reader) indexesOf(at, first, n, count int, dst []uint16) ([]uint16, err
 	return dst, err
 }
 
-// entryTexts appends the texts of a column with a dictionary to list, in the order of their first use in
-// a range of rows, and the index in list of each row to of.
-func (r *reader) entryTexts(at, first, n int, list []string, of []uint16) ([]string, []uint16, error) {
+// entryStrings appends the values of a column with a dictionary to list, in the order of their first use
+// in a range of rows, and the index in list of each row to of.
+func (r *reader) entryStrings(at, first, n int, list []string, of []uint16) ([]string, []uint16, error) {
 	d, err := r.dictionary(at)
 	if err == nil {
 		r.indexes, err = r.indexesOf(at, first, n, d.count, r.indexes[:0])
@@ -100,7 +100,7 @@ func (r *reader) entryTexts(at, first, n int, list []string, of []uint16) ([]str
 	if err != nil {
 		return list, of, err
 	}
-	all := "" // for many texts, one copy of all is cheaper than a copy of each
+	all := "" // for many strings, one copy of all is cheaper than a copy of each
 	if 4*n >= d.count {
 		all = string(d.values)
 	}

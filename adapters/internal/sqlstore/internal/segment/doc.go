@@ -31,7 +31,7 @@
 //	                   were merged later keep their ids here
 //	person_created_at  when that person was created
 //	person_mode        full, propertyless for an event without a person, or force_upgrade for an event
-//	                   without a person whose distinct id has one
+//	                   without a person, with a distinct id that has one
 //	historical         whether the event belongs to an import of older events
 //	elements_chain     the elements of an autocaptured event, or an empty text
 //	properties         a JSON object
@@ -43,8 +43,8 @@
 // thousands.
 //
 // The metadata of a file has bunting.version, which this package writes as 1: a file of a later
-// version is refused. bunting.checksum has a checksum of footer and page index, so that any damage of
-// what is read is found. layout.go has the details.
+// version is refused. bunting.checksum has a checksum of footer and page index, so that any damage is
+// found at reading. layout.go has the details.
 //
 // # Use
 //

@@ -50,7 +50,7 @@ func rowOf(e *event) []string {
 }
 
 // DuckDB reads every value of the files of a folder as it was written, with the types that the
-// documentation describes, and finds events by what files have statistics of.
+// documentation describes, and finds events by columns with statistics.
 func TestDuckDB(t *testing.T) {
 	m := newMaker(11)
 	groups := [][]event{m.events(9000), m.strange(700), m.events(1), m.events(300)}

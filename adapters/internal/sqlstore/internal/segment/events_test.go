@@ -17,7 +17,7 @@ type event struct {
 	elements, properties, person string
 }
 
-// maker makes events as clients send them: page views with about 40 properties, and events of
+// maker returns events as clients send them: page views with about 40 properties, and events of
 // servers with about 20. Each of 3,000 persons has properties that change sometimes.
 type maker struct {
 	*rand.Rand
@@ -45,7 +45,7 @@ var (
 	served = []string{"order placed", "item viewed", "search performed", "invoice sent", "job finished", "$identify"}
 )
 
-// next makes the next event.
+// next returns the next event.
 func (m *maker) next() event {
 	m.id += 1 + m.Int64N(20)/19
 	m.time += m.Int64N(20_000)
@@ -82,7 +82,7 @@ func (m *maker) view(e *event) {
 		m.IntN(256), m.IntN(256), cities[m.IntN(8)], m.IntN(10_000), m.IntN(10_000))
 }
 
-// events makes n events.
+// events returns n events.
 func (m *maker) events(n int) []event {
 	out := make([]event, n)
 	for i := range out {
@@ -91,7 +91,7 @@ func (m *maker) events(n int) []event {
 	return out
 }
 
-// strange makes n events with values at the ends of their ranges, each with another distinct id.
+// strange returns n events with values at the ends of their ranges, each with another distinct id.
 // Persons have several creation times.
 func (m *maker) strange(n int) (out []event) {
 	anyTime := func() int64 { return int64(m.Uint64()) >> m.IntN(64) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -47,7 +48,7 @@ type group struct {
 
 // chunk has the places of the pages of a column.
 type chunk struct {
-	dictionary place // zero if the column has none
+	dictionary place // zero if there is no dictionary
 	pages      []place
 }
 
@@ -105,19 +106,54 @@ func (f *File) open() error {
 	return nil
 }
 
+// footer returns the metadata, and the bytes of page index and footer with the place where they
+// begin.
+func (f *File) footer() (tail []byte, start int64, meta *format.FileMetaData, err error) {
+	const endSize = int64(4 + len(magic))
+	var end [endSize]byte
+	if f.size < int64(len(magic))+endSize {
+		return nil, 0, nil, damagedf("it has only %d bytes", f.size)
+	}
+	if err := f.read(end[:], f.size-endSize); err != nil {
+		return nil, 0, nil, err
+	}
+	if string(end[4:]) != magic {
+		return nil, 0, nil, damagedf("it does not end as a Parquet file")
+	}
+	footerSize := int64(binary.LittleEndian.Uint32(end[:]))
+	if footerSize > min(maxTail, f.size-endSize) {
+		return nil, 0, nil, damagedf("a footer of %d bytes", footerSize)
+	}
+	footer := make([]byte, footerSize)
+	footerAt := f.size - endSize - footerSize
+	if err := f.read(footer, footerAt); err != nil {
+		return nil, 0, nil, err
+	}
+	want, start, err := checksumOf(footer)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if start < 0 || start > footerAt || footerAt-start+footerSize > maxTail {
+		return nil, 0, nil, damagedf("a page index at %d", start)
+	}
+	tail = make([]byte, footerAt-start, footerAt-start+footerSize)
+	if err := f.read(tail, start); err != nil {
+		return nil, 0, nil, err
+	}
+	tail = append(tail, footer...)
+	copy(tail[checksumAt(tail):], "00000000")
+	if sum := crc32.Checksum(tail, castagnoli); sum != want {
+		return nil, 0, nil, damagedf("the footer has the checksum %08x, not %08x", sum, want)
+	}
+	meta, err = parseFooter(footer)
+	return tail, start, meta, err
+}
+
 // sameSchema reports whether a file has the columns of this version.
 func sameSchema(elements []format.SchemaElement) bool {
 	return slices.EqualFunc(elements, schema(), func(a, b format.SchemaElement) bool {
 		return a.Name == b.Name && a.Type == b.Type && a.TypeLength == b.TypeLength && a.NumChildren == b.NumChildren && a.RepetitionType.V == b.RepetitionType.V
 	})
-}
-
-// number returns a number of statistics, or 0.
-func number(value []byte) int64 {
-	if len(value) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(value))
 }
 
 // open fills a group from its metadata. tail are the bytes from start on: page index and footer.
@@ -166,8 +202,8 @@ func indexPart(tail []byte, from int64, length int32, to any) error {
 	return nil
 }
 
-// open fills a chunk with the places of its pages, which end before limit and have the given number
-// of rows.
+// open fills a chunk with the places of its pages, which end before limit and have the rows of
+// the group.
 func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocation, rows int, limit int64) error {
 	if len(locations) == 0 || locations[0].FirstRowIndex != 0 || locations[0].Offset != meta.DataPageOffset {
 		return damagedf("%d pages", len(locations))

@@ -20,8 +20,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// maxOpen is the maximum number of files that a folder keeps open while nobody uses them. Files in
-// use are open in addition.
+// maxOpen is the maximum number of files that a folder keeps open after their use. Files in use
+// are open in addition.
 const maxOpen = 64
 
 // Folder has the segments of a store. It can be used concurrently.
@@ -32,7 +32,7 @@ type Folder struct {
 	files  *simplelru.LRU[string, *File]
 	closed bool
 	// removals is the number of names that were removed or written, so that Open does not cache a
-	// file whose name was removed meanwhile.
+	// file that was removed meanwhile.
 	removals int
 }
 
@@ -116,7 +116,7 @@ func (s *newSegment) Temporary() (*os.File, error) {
 }
 
 // Create writes a segment: write writes its bytes. The file gets its name when all bytes are on the
-// disk; until then, and after a crash, it is an unfinished file, whose name ends with .tmp. Create
+// disk; until then, and after a crash, it is an unfinished file with a name that ends with .tmp. Create
 // returns the size and the CRC-32C of the file.
 func (f *Folder) Create(name string, write func(io.Writer) error) (bytes int64, checksum uint32, err error) {
 	target, err := f.path(name)
@@ -159,7 +159,7 @@ func (f *Folder) forget(name string) {
 	f.files.Remove(name)
 }
 
-// Open opens a segment, which must be released. The error is fs.ErrNotExist if there is none.
+// Open opens a segment, which must be released. The error is fs.ErrNotExist if there is no such file.
 func (f *Folder) Open(name string) (*File, error) {
 	target, err := f.path(name)
 	if err != nil {
@@ -224,7 +224,7 @@ func (f *File) drop() {
 	f.close()
 }
 
-// close closes a file that nobody uses and that is not in the cache. The folder must be locked.
+// close closes a file that is not in use and not in the cache. The folder must be locked.
 func (f *File) close() {
 	if f.users == 0 && !f.cached {
 		_ = f.file.Close() // it was only read
@@ -232,7 +232,7 @@ func (f *File) close() {
 }
 
 // Remove removes a segment or an unfinished file. Files that are open remain readable. It is no error
-// if there is none.
+// if there is no such file.
 func (f *Folder) Remove(name string) error {
 	target, err := f.path(name)
 	if unfinishedNames.MatchString(name) {
@@ -297,7 +297,7 @@ func (f *Folder) Read(name string) (io.ReadCloser, error) {
 	return os.Open(target)
 }
 
-// Close closes the files. Those in use are closed when they are released.
+// Close closes the files. Files in use are closed when they are released.
 func (f *Folder) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

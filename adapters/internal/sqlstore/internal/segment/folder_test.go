@@ -79,7 +79,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// A segment that was written is there with its bytes, size and checksum, and nothing else is.
+// A segment that was written is there with its bytes, size and checksum, and there is no other file.
 func TestFolder_Create(t *testing.T) {
 	f, events := testFolder(t), newMaker(1).events(500)
 	name := Name(1, 1, 600, 1, 1_795_000_000e6)
@@ -177,7 +177,7 @@ func TestFolder_Leftovers(t *testing.T) {
 	}
 }
 
-// Names that are not those of segments are refused, so that no other file is opened, written or
+// Other names than of segments are refused, so that no other file is opened, written or
 // removed.
 func TestFolder_Names(t *testing.T) {
 	f := testFolder(t)
@@ -203,7 +203,7 @@ func TestFolder_Names(t *testing.T) {
 	}
 }
 
-// A file that is removed while it is open remains readable until it is released; opening it again
+// A file that is removed while it is open remains readable until it is released; opening it then
 // fails.
 func TestFolder_RemoveOpen(t *testing.T) {
 	f, events := testFolder(t), newMaker(1).events(100)
@@ -238,7 +238,7 @@ func TestFolder_RemoveOpen(t *testing.T) {
 	}
 }
 
-// At most maxOpen files remain open that nobody uses; a file in use is not closed for others.
+// At most maxOpen files remain open without being used; a file in use is not closed.
 func TestFolder_ManyFiles(t *testing.T) {
 	f, events := testFolder(t), newMaker(1).events(2)
 	var list []string
@@ -294,7 +294,7 @@ func TestFolder_ManyFiles(t *testing.T) {
 	}
 }
 
-// Readers of files that others write and remove meanwhile see whole files or none.
+// Readers of files that are written and removed meanwhile see complete files or no file.
 func TestFolder_Concurrent(t *testing.T) {
 	f, events := testFolder(t), newMaker(1).events(20)
 	data := segmentOf(t, events)
@@ -330,7 +330,7 @@ func TestFolder_Concurrent(t *testing.T) {
 	tasks.Wait()
 }
 
-// A folder that cannot be written is refused with a line that says what to do.
+// A folder that cannot be written is refused with advice.
 func TestOpenFolder_Unusable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -342,8 +342,8 @@ func TestOpenFolder_Unusable(t *testing.T) {
 	}
 }
 
-// A group whose pages exceed the memory is written by way of temporary files, of which nothing
-// remains.
+// A group whose pages exceed the memory is written by way of temporary files, which do not
+// remain.
 func TestWriter_TemporaryFiles(t *testing.T) {
 	events := newMaker(1).strange(4000)
 	f := testFolder(t)

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -115,3 +116,14 @@ func schema() []format.SchemaElement {
 
 // uuidSize is the number of bytes of a UUID.
 const uuidSize = 16
+
+// numberBytes returns a number as statistics have it.
+func numberBytes(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+
+// number returns a number of statistics, or 0.
+func number(value []byte) int64 {
+	if len(value) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(value))
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // The library reads the same values with its own reader: types, statistics, page index and sorting
-// columns are those of the Parquet format.
+// columns are as in the Parquet format.
 func TestFile_LibraryReadsIt(t *testing.T) {
 	m := newMaker(5)
 	groups := [][]event{m.events(5000), m.strange(900)}

@@ -18,7 +18,7 @@ import (
 // The encodings of the columns. Plain values are appended as they are.
 var (
 	deltaNumbers delta.BinaryPackedEncoding
-	deltaTexts   delta.LengthByteArrayEncoding
+	deltaStrings delta.LengthByteArrayEncoding
 	rleIndexes   rle.DictionaryEncoding
 )
 
@@ -26,7 +26,7 @@ var (
 const windowSize = 128 << 10
 
 // encoder is shared, because it keeps its memory between uses. Pages have checksums of their own.
-// Properties of events get longer at the default level, and it takes half as long again.
+// At the default level properties of events get longer, and more slowly.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
 		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
@@ -36,7 +36,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// decoder is shared and limits the length of what it decodes.
+// decoder is shared and limits the length of the result.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(block.MaxContent), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
 	if err != nil {
@@ -44,6 +44,10 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	}
 	return d
 })
+
+// largeMemory is the size from which memory for a page is released after use: some pages have large
+// events.
+const largeMemory = 1 << 20
 
 // pageEncoder encodes pages.
 type pageEncoder struct {
@@ -53,7 +57,7 @@ type pageEncoder struct {
 }
 
 // worthwhile reports whether a data page is compressed: that must save an eighth of its size, because
-// it takes longer to read.
+// reading it is slower.
 func worthwhile(compressed, size int) bool { return compressed <= size-size/8 }
 
 // data encodes a data page. The result is valid until the next call.
@@ -130,7 +134,7 @@ func damagedf(text string, args ...any) error {
 }
 
 // recovered turns a panic into an error: the decoders of the library panic for some damaged data
-// whose checksum is right.
+// with the right checksum.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = damagedf("%v", p)

@@ -19,7 +19,7 @@ type reader struct {
 	group        *group
 	pages        [columnCount]page
 	dictionaries [columnCount]dictionary
-	// ids are those of the last range that Rows.Short has read, which begins with the row first.
+	// ids are the ids of the last range that Rows.Short has read, which begins with the row first.
 	ids   []int64
 	first int
 
@@ -28,17 +28,13 @@ type reader struct {
 	entries         []int32
 	indexes, others []uint16 // of a range, in a dictionary
 	numbers, dates  []uint16 // by entry of a dictionary
-	texts           []string
+	strings         []string
 }
-
-// largeMemory is the size from which memory for a page is released after use: some pages have large
-// events.
-const largeMemory = 1 << 20
 
 // page is a decoded page.
 type page struct {
 	place // no rows if there is no page
-	// The values of the column are in one of these. Offsets has the beginnings of texts in bytes,
+	// The values of the column are in one of these. Offsets has the beginnings of strings in bytes,
 	// and the end of the last one.
 	numbers []int64 // dates and ids
 	entries []uint16
@@ -138,7 +134,7 @@ var decoders = [columnCount]func(r *reader, p *page, values []byte, rows int) er
 	idColumn: decodeNumbers, timeColumn: decodeNumbers, arrivedColumn: decodeNumbers,
 	nameColumn: decodeEntries, distinctColumn: decodeEntries, personColumn: decodeEntries, createdColumn: decodeEntries, modeColumn: decodeEntries,
 	uuidColumn: decodeUUIDs, historicalColumn: decodeBits,
-	elementsColumn: decodeTexts, propertiesColumn: decodeTexts, stateColumn: decodeTexts,
+	elementsColumn: decodeStrings, propertiesColumn: decodeStrings, stateColumn: decodeStrings,
 }
 
 func decodeNumbers(_ *reader, p *page, values []byte, rows int) (err error) {
@@ -152,7 +148,7 @@ func decodeNumbers(_ *reader, p *page, values []byte, rows int) (err error) {
 }
 
 // deltaCount returns the number of values in the encoding DELTA_BINARY_PACKED: the third number of
-// its header. It returns -1 if there is none.
+// its header. It returns -1 without a header.
 func deltaCount(values []byte) int {
 	count := uint64(0)
 	for range 3 {
@@ -238,8 +234,8 @@ func decodeBits(_ *reader, p *page, values []byte, rows int) error {
 	return nil
 }
 
-// decodeTexts decodes p.bytes: the lengths of all texts, then the texts.
-func decodeTexts(r *reader, p *page, _ []byte, rows int) (err error) {
+// decodeStrings decodes p.bytes: the lengths of all strings, then the strings.
+func decodeStrings(r *reader, p *page, _ []byte, rows int) (err error) {
 	if err := sameRows(deltaCount(p.bytes), rows); err != nil {
 		return err
 	}
@@ -252,7 +248,7 @@ func decodeTexts(r *reader, p *page, _ []byte, rows int) (err error) {
 	total := 0
 	for _, length := range r.entries {
 		if total += int(length); length < 0 || total > len(p.bytes) {
-			return damagedf("texts of %d bytes in %d", total, len(p.bytes))
+			return damagedf("strings of %d bytes in %d", total, len(p.bytes))
 		}
 	}
 	at := uint32(len(p.bytes) - total)
@@ -287,9 +283,9 @@ func (r *reader) numbersOf(at, first, n int, dst []int64) ([]int64, error) {
 	return dst, err
 }
 
-// textsOf appends the texts of a long column of a range of rows to dst. They share the memory of
-// some texts of the range.
-func (r *reader) textsOf(at, first, n int, dst []string) ([]string, error) {
+// stringsOf appends the values of a long column of a range of rows to dst. They share the memory of
+// some values of the range.
+func (r *reader) stringsOf(at, first, n int, dst []string) ([]string, error) {
 	dst = slices.Grow(dst, n)
 	err := r.rows(at, first, n, func(p *page, from, to int) {
 		start := p.offsets[from]

@@ -90,18 +90,18 @@ func (r *Rows) Long(first, n int, c *block.Chunk) (err error) {
 	} else if c.IDs, err = r.r.numbersOf(idColumn, first, n, c.IDs[:0]); err != nil {
 		return err
 	}
-	if c.Elements, err = r.r.textsOf(elementsColumn, first, n, c.Elements[:0]); err != nil {
+	if c.Elements, err = r.r.stringsOf(elementsColumn, first, n, c.Elements[:0]); err != nil {
 		return err
 	}
-	if c.Properties, err = r.r.textsOf(propertiesColumn, first, n, c.Properties[:0]); err != nil {
+	if c.Properties, err = r.r.stringsOf(propertiesColumn, first, n, c.Properties[:0]); err != nil {
 		return err
 	}
-	if r.r.texts, err = r.r.textsOf(stateColumn, first, n, r.r.texts[:0]); err != nil {
+	if r.r.strings, err = r.r.stringsOf(stateColumn, first, n, r.r.strings[:0]); err != nil {
 		return err
 	}
 	c.States, c.StateOf = c.States[:0], c.StateOf[:0]
 	numbers := map[string]uint16{}
-	for _, text := range r.r.texts {
+	for _, text := range r.r.strings {
 		number, ok := numbers[text]
 		if !ok {
 			number = uint16(len(c.States))
@@ -110,6 +110,6 @@ func (r *Rows) Long(first, n int, c *block.Chunk) (err error) {
 		}
 		c.StateOf = append(c.StateOf, number)
 	}
-	clear(r.r.texts)
+	clear(r.r.strings)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
 
-// counter counts what is read.
+// counter counts reads and bytes.
 type counter struct {
 	io.ReaderAt
 	reads, bytes int
@@ -24,7 +24,7 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(p, off)
 }
 
-// counted opens a segment whose reads are counted from then on.
+// counted opens a segment with reads that are counted from then on.
 func counted(t *testing.T, groups ...[]event) (*File, *counter) {
 	t.Helper()
 	data := segmentOf(t, groups...)
@@ -37,8 +37,8 @@ func counted(t *testing.T, groups ...[]event) (*File, *counter) {
 	return f, c
 }
 
-// Ranges of rows have the events of these rows, in any order of the ranges, and texts of a range
-// remain valid when others are read.
+// Ranges of rows have the events of these rows, in any order of the ranges, and strings of a range
+// remain valid when further ranges are read.
 func TestRows_Ranges(t *testing.T) {
 	m := newMaker(6)
 	before := m.events(3)

@@ -5,11 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
 	"slices"
 
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -41,15 +43,9 @@ type Writer struct {
 	modes              []uint16
 }
 
-// maxMemory is the maximum size of the compressed pages of a group in memory. What exceeds it is in
+// maxMemory is the maximum size of the compressed pages of a group in memory. Pages beyond it are in
 // temporary files until the group is complete.
 const maxMemory = 32 << 20
-
-// chunkIndex is the page index of a column in a group.
-type chunkIndex struct {
-	offsets format.OffsetIndex
-	bounds  format.ColumnIndex
-}
 
 // NewWriter returns a writer of a segment. If w is that of Folder.Create, large groups are written
 // to temporary files next to it; otherwise they are in memory.
@@ -76,8 +72,8 @@ func (w *Writer) write(data []byte) error {
 	return err
 }
 
-// Add adds a group with the events of c, of which all short columns are decoded, except for those
-// with ids in skip. If there are none, no group is added. long returns the long columns of an event
+// Add adds a group with the events of c, of which all short columns are decoded, except for the
+// events with ids in skip. Without events, no group is added. long returns the long columns of an event
 // of c; it is called in the order of the events. There must be at most block.MaxEvents.
 func (w *Writer) Add(c *block.Columns, skip map[int64]bool, long func(i int) (elements, properties, person string, err error)) error {
 	if w.err == nil {
@@ -108,7 +104,7 @@ func (w *Writer) add(c *block.Columns, skip map[int64]bool, long func(i int) (el
 		err = w.addLong(long, int(i))
 	}
 	for i := elementsColumn; i <= stateColumn; i++ {
-		err = errors.Join(err, w.endTexts(&w.chunks[i]))
+		err = errors.Join(err, w.endStrings(&w.chunks[i]))
 	}
 	if err != nil {
 		return err
@@ -122,8 +118,8 @@ func (w *Writer) addShort(c *block.Columns) error {
 	return errors.Join(
 		w.addNumbers(idColumn, c.IDs),
 		w.addNumbers(timeColumn, c.Times),
-		w.addEntries(nameColumn, c.NameOf, len(c.Names), w.addText(c.Names), func(i int) []byte { return []byte(c.Names[i]) }),
-		w.addEntries(distinctColumn, c.DistinctIDOf, len(c.DistinctIDs), w.addText(c.DistinctIDs), nil),
+		w.addEntries(nameColumn, c.NameOf, len(c.Names), w.addString(c.Names), func(i int) []byte { return []byte(c.Names[i]) }),
+		w.addEntries(distinctColumn, c.DistinctIDOf, len(c.DistinctIDs), w.addString(c.DistinctIDs), nil),
 		w.addEntries(personColumn, c.PersonOf, len(c.Persons), func(i, next int) int {
 			return addOnce(numbers, c.Persons[i], next, func() { w.dictionary = append(w.dictionary, c.Persons[i][:]...) })
 		}, nil),
@@ -144,7 +140,7 @@ func (w *Writer) addOrigins(c *block.Columns) error {
 	for i, mode := range modes {
 		names[i] = mode.String()
 	}
-	err := errors.Join(w.addNumbers(arrivedColumn, c.Arrived), w.addEntries(modeColumn, w.modes, len(names), w.addText(names), nil))
+	err := errors.Join(w.addNumbers(arrivedColumn, c.Arrived), w.addEntries(modeColumn, w.modes, len(names), w.addString(names), nil))
 	for part := range slices.Chunk(w.keep, shortRows) {
 		w.values = w.values[:0]
 		for _, i := range part {
@@ -184,11 +180,8 @@ func (w *Writer) addNumbers(at int, all []int64) (err error) {
 	return nil
 }
 
-// numberBytes returns a number as statistics have it.
-func numberBytes(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
-
-// addText returns a function for addEntries that adds texts of a list to the dictionary.
-func (w *Writer) addText(list []string) func(i, next int) int {
+// addString returns a function for addEntries that adds strings of a list to the dictionary.
+func (w *Writer) addString(list []string) func(i, next int) int {
 	return func(i, next int) int {
 		w.dictionary = append(binary.LittleEndian.AppendUint32(w.dictionary, uint32(len(list[i]))), list[i]...)
 		return next
@@ -208,7 +201,7 @@ func addOnce[K comparable](numbers map[K]int32, key K, next int, add func()) int
 }
 
 // addEntries writes a column with a dictionary. of has the index in a list of count entries of each
-// event; add is called once for each entry that is used, returns its index in the dictionary and
+// event; add is called with each entry that is used, returns its index in the dictionary and
 // adds it there if that is the next one. text returns an entry for the bounds, if the column has them.
 func (w *Writer) addEntries(at int, of []uint16, count int, add func(i, next int) int, text func(i int) []byte) (err error) {
 	c, numbers, used := &w.chunks[at], make([]int32, count), 0 // numbers are the indexes in the dictionary, plus 1
@@ -224,7 +217,7 @@ func (w *Writer) addEntries(at int, of []uint16, count int, add func(i, next int
 			w.entries = append(w.entries, numbers[of[i]]-1)
 		}
 		if text != nil {
-			c.addTextBounds(part, of, count, text)
+			c.addStringBounds(part, of, count, text)
 		}
 		if w.values, err = rleIndexes.EncodeInt32(w.values[:0], w.entries); err != nil {
 			return err
@@ -251,27 +244,27 @@ func (w *Writer) addLong(long func(i int) (elements, properties, person string, 
 	for i, text := range [...]string{elements, properties, person} {
 		at := elementsColumn + i
 		c := &w.chunks[at]
-		if rows := len(c.offsets) - 1; rows == shortRows || rows > 0 && len(c.texts)+len(text) > longBytes[at] {
-			if err := w.endTexts(c); err != nil {
+		if rows := len(c.offsets) - 1; rows == shortRows || rows > 0 && len(c.strings)+len(text) > longBytes[at] {
+			if err := w.endStrings(c); err != nil {
 				return err
 			}
 		}
-		c.texts = append(c.texts, text...)
-		c.offsets = append(c.offsets, uint32(len(c.texts)))
+		c.strings = append(c.strings, text...)
+		c.offsets = append(c.offsets, uint32(len(c.strings)))
 	}
 	return nil
 }
 
-// endTexts writes a page of a long column.
-func (w *Writer) endTexts(c *chunkWriter) (err error) {
+// endStrings writes a page of a long column.
+func (w *Writer) endStrings(c *chunkWriter) (err error) {
 	rows := len(c.offsets) - 1
 	if rows == 0 {
 		return nil
 	}
-	if w.values, err = deltaTexts.EncodeByteArray(w.values[:0], c.texts, c.offsets); err != nil {
+	if w.values, err = deltaStrings.EncodeByteArray(w.values[:0], c.strings, c.offsets); err != nil {
 		return err
 	}
-	c.texts, c.offsets = c.texts[:0], c.offsets[:1]
+	c.strings, c.offsets = c.strings[:0], c.offsets[:1]
 	return w.addPage(c, rows, w.values)
 }
 
@@ -348,3 +341,56 @@ func (w *Writer) reset() {
 
 // Events returns the number of events so far.
 func (w *Writer) Events() int64 { return w.meta.NumRows }
+
+// Close writes the page index and the footer.
+func (w *Writer) Close() error {
+	w.reset()
+	if w.err == nil {
+		w.err = w.end()
+	}
+	err := w.err
+	w.err = errors.Join(w.err, errors.New("the segment is closed"))
+	return err
+}
+
+// end implements Close.
+func (w *Writer) end() error {
+	start, protocol := w.offset, &thrift.CompactProtocol{}
+	var tail []byte
+	add := func(index any, offset *int64, length *int32) error {
+		data, err := thrift.Marshal(protocol, index)
+		*offset, *length = start+int64(len(tail)), int32(len(data))
+		tail = append(tail, data...)
+		return err
+	}
+	var errs []error
+	for g := range w.indexes {
+		for i := range w.indexes[g] {
+			if c := &w.meta.RowGroups[g].Columns[i]; columns[i].hasBounds {
+				errs = append(errs, add(&w.indexes[g][i].bounds, &c.ColumnIndexOffset, &c.ColumnIndexLength))
+			}
+		}
+	}
+	for g := range w.indexes {
+		for i := range w.indexes[g] {
+			c := &w.meta.RowGroups[g].Columns[i]
+			errs = append(errs, add(&w.indexes[g][i].offsets, &c.OffsetIndexOffset, &c.OffsetIndexLength))
+		}
+	}
+	w.meta.KeyValueMetadata = []format.KeyValue{
+		{Key: versionKey, Value: fmt.Sprint(formatVersion)},
+		{Key: checksumKey, Value: fmt.Sprintf(checksumForm, 0, start)},
+	}
+	footer, err := thrift.Marshal(protocol, &w.meta)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	tail = append(tail, footer...)
+	if len(tail) > maxTail {
+		return fmt.Errorf("page index and footer of a segment have %d bytes, more than %d", len(tail), maxTail)
+	}
+	at := checksumAt(tail)
+	copy(tail[at:], fmt.Sprintf("%08x", crc32.Checksum(tail, castagnoli)))
+	tail = append(binary.LittleEndian.AppendUint32(tail, uint32(len(footer))), magic...)
+	return errors.Join(w.write(tail), w.out.Flush())
+}
