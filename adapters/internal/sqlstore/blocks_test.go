@@ -281,7 +281,7 @@ func (m *eventModel) check(when string) {
 	if n := countEvents(m, s); n != len(m.list) {
 		m.Fatalf("%s: %d events are counted, want %d", when, n, len(m.list))
 	}
-	if faults, err := events.CheckBlocks(ctx, s.db.Read, 10); err != nil || len(faults) > 0 {
+	if faults, err := events.CheckBlocks(ctx, s.events.Source(), 10); err != nil || len(faults) > 0 {
 		m.Fatalf("%s: %q, %v", when, faults, err)
 	}
 }
@@ -401,13 +401,15 @@ func (m *eventModel) compareEvents(when string, project int64) {
 // again.
 func TestBlocks_Model(t *testing.T) {
 	const rounds = 24
-	for name, open := range map[string]func(testing.TB) string{
-		"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-		"postgres": postgresURL,
-	} {
+	file := func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }
+	for name, address := range map[string]func(testing.TB) string{"sqlite": file, "segments": file, "postgres": postgresURL} {
 		t.Run(name, func(t *testing.T) {
-			address := open(t)
-			m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: openStore(t, address)}
+			address, seals := address(t), name == "segments"
+			open := func() *Store { return openStore(t, address) }
+			if folder := t.TempDir(); seals {
+				open = func() *Store { return openSegments(t, address, folder) }
+			}
+			m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: open()}
 			m.commit(100)
 			for round := range rounds {
 				what := m.random.IntN(12)
@@ -422,16 +424,23 @@ func TestBlocks_Model(t *testing.T) {
 					m.commit(2500)
 				case what < 9:
 					m.erase(fmt.Sprint("id ", m.random.IntN(400)))
+				case seals && what == 9:
+					sealAll(t, m.store)
 				case what == 9:
 					m.retain(m.random.IntN(len(m.list) / 3))
 				case what == 10:
 					if err := m.store.Close(); err != nil {
 						t.Fatal(err)
 					}
-					m.store = openStore(t, address)
+					m.store = open()
 				}
 				if m.random.IntN(4) > 0 {
 					indexAll(t, m.store)
+				}
+				if seals && m.random.IntN(3) == 0 {
+					if _, err := m.store.events.Seal(t.Context()); err != nil {
+						t.Fatal(err)
+					}
 				}
 				m.check(fmt.Sprintf("round %d, step %d", round, what))
 			}
@@ -673,7 +682,7 @@ func TestBlocks_SeveralServers(t *testing.T) {
 		return nil
 	})
 	indexAll(t, stores[0])
-	faults, err := events.CheckBlocks(t.Context(), stores[0].db.Read, 10)
+	faults, err := events.CheckBlocks(t.Context(), stores[0].events.Source(), 10)
 	if err != nil || len(faults) > 0 || countRows(t, stores[0], "event_blocks") == 0 {
 		t.Fatalf("%q, %v", faults, err)
 	}

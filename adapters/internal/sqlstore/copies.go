@@ -64,5 +64,5 @@ func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
 // database or a transaction with the newest schema, and it is only read.
 func EachEvent(ctx context.Context, q database.Querier, projectID, after int64, visit func(*capture.Record) error) error {
-	return events.EachEvent(ctx, q, projectID, after, visit)
+	return events.EachEvent(ctx, events.Source{Querier: q}, projectID, after, visit)
 }

@@ -2,8 +2,10 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -54,6 +56,29 @@ func BenchmarkHistory(b *testing.B) {
 	fillHistory(b, s)
 	size := s.Size(context.Background())
 	b.Logf("%d bytes an event", (size.Database+size.WAL)/historyEvents)
+	benchHistory(b, s)
+}
+
+// BenchmarkHistorySealed is BenchmarkHistory with all events in segments.
+func BenchmarkHistorySealed(b *testing.B) {
+	folder := b.TempDir()
+	s := openSegments(b, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	fillHistory(b, s)
+	before, start := usedCPU(b), time.Now()
+	sealAll(b, s)
+	b.Logf("sealing: %.1f µs of CPU and %.1f µs an event", float64((usedCPU(b)-before).Microseconds())/historyEvents, float64(time.Since(start).Microseconds())/historyEvents)
+	var used, sealed int64
+	err := errors.Join(s.db.Read.QueryRow(`SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&used),
+		s.db.Read.QueryRow(`SELECT SUM(bytes) FROM event_segments`).Scan(&sealed))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d bytes an event in segments, %d in the database", sealed/historyEvents, used/historyEvents)
+	benchHistory(b, s)
+}
+
+// benchHistory measures pages and single events of a store filled by fillHistory.
+func benchHistory(b *testing.B, s *Store) {
 	page := func(q capture.EventQuery, want int) func() (int, int, error) {
 		q.Limit = 100
 		return func() (int, int, error) {

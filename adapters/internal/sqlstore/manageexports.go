@@ -101,7 +101,7 @@ func (s exportStore) Events(ctx context.Context, projectID int64, span batchexpo
 	var chunks events.Chunks
 	var visitErr error // an error of visit is returned unchanged
 	for _, ids := range ranges {
-		err := chunks.Each(ctx, s.Store.db.Read, projectID, ids[0]-1, ids[1], func(e *block.Event, long func() (events.LongColumns, error)) error {
+		err := chunks.Each(ctx, s.Store.events.Source(), projectID, ids[0]-1, ids[1], func(e *block.Event, long func() (events.LongColumns, error)) error {
 			if e.Time < from || e.Time >= to {
 				return nil
 			}

@@ -47,7 +47,7 @@ func (s managementStore) readLoggedEvents(ctx context.Context, named []events.Na
 	var chunks events.Chunks
 	size := 0
 	for _, n := range named {
-		e, ok, err := chunks.Record(ctx, s.db.Read, n.Project, n.ID, 0)
+		e, ok, err := chunks.Record(ctx, s.events.Source(), n.Project, n.ID, 0)
 		if err != nil {
 			return nil, false, err
 		}

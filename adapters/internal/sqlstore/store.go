@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -28,9 +30,14 @@ type Config struct {
 	// of 0 means all projects: changes by other servers may have been missed. Changed
 	// must be safe for concurrent use. If nil, changes are not reported.
 	Changed func(projectID int64)
+	// Segments is the folder of the files with sealed events (internal/segment). If empty, events
+	// are not sealed. A store whose catalogue lists segments must be opened with their folder.
+	Segments string
 	// MaxCacheBytes limits the cache of persons and groups for flags, in bytes. Zero
 	// means 24 MiB.
 	MaxCacheBytes int
+
+	sealing events.Sealing
 }
 
 // The parts of a Store that are embedded, without names that users see.
@@ -49,6 +56,7 @@ type Store struct {
 	*peopleStore
 	*eventReader
 	db       *database.DB
+	files    *segment.Folder // nil if events are not sealed
 	logger   *slog.Logger
 	now      func() time.Time
 	people   *people.Cache
@@ -58,6 +66,7 @@ type Store struct {
 
 	name     string               // unique for this server, identifies its notifications
 	listener *database.Background // nil if there are no other servers
+	sealer   *database.Background // nil if events are not sealed
 	managing chan struct{}        // contains a token while this server writes for management
 
 }
@@ -78,12 +87,21 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.sealing.RemoveAfter = cmp.Or(c.sealing.RemoveAfter, time.Minute)
 	if c.Changed == nil {
 		c.Changed = func(int64) {}
 	}
 	db, err := database.Open(ctx, url)
 	if err != nil {
 		return nil, err
+	}
+	if c.Segments != "" {
+		if !db.Dialect.SingleWriter {
+			return nil, errors.Join(errors.New("segments of events need SQLite: leave out --segments"), db.Close())
+		}
+		if c.sealing.Files, err = segment.OpenFolder(c.Segments); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	db.Start(c.Logger)
 	s := newStore(db, c)
@@ -93,6 +111,9 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if db.Listen != nil {
 		s.listener = database.RunInBackground((&listener{config: db.Listen, store: s}).run)
 	}
+	if s.files != nil {
+		s.sealer = database.RunInBackground(s.seal)
+	}
 	return s, nil
 }
 
@@ -100,10 +121,10 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 // MaxCacheBytes.
 func newStore(db *database.DB, c Config) *Store {
 	cache := people.NewCache(c.MaxCacheBytes)
-	persons, log := people.New(db, c.Now, cache), events.NewLog(db)
+	persons, log := people.New(db, c.Now, cache), events.NewLog(db, c.sealing)
 	return &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
-		db: db, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
+		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
 		name: serverName(), managing: make(chan struct{}, 1),
 	}
 }
@@ -133,7 +154,12 @@ func (s *Store) start(ctx context.Context) error {
 // depend on it: it is durable after a crash too.
 func (s *Store) Close() error {
 	s.listener.Close()
-	return s.db.Close()
+	s.sealer.Close()
+	err := s.db.Close()
+	if s.files != nil {
+		err = errors.Join(err, s.files.Close())
+	}
+	return err
 }
 
 // The interfaces that the embedded readers implement.

@@ -85,7 +85,7 @@ func countEvents(t testing.TB, s *Store) (n int) {
 func storedEvents(t testing.TB, s *Store, projects ...int64) (list []capture.Record) {
 	t.Helper()
 	for _, project := range projects {
-		if err := EachEvent(t.Context(), s.db.Read, project, 0, func(e *capture.Record) error {
+		if err := events.EachEvent(t.Context(), s.events.Source(), project, 0, func(e *capture.Record) error {
 			list = append(list, *e)
 			return nil
 		}); err != nil {

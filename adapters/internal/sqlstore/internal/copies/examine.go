@@ -163,7 +163,7 @@ func (e *Examination) examineEvents(ctx context.Context, db *sql.DB, has func(st
 	}
 	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&e.Unindexed)
 	if err == nil && !quick {
-		e.Faults, err = events.CheckBlocks(ctx, db, 10)
+		e.Faults, err = events.CheckBlocks(ctx, events.Source{Querier: db}, 10)
 	}
 	return err
 }

@@ -16,10 +16,13 @@ import (
 // events between two of them.
 func (l *Log) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
 	arrived := database.Micros(t)
-	first := horizon + 1
+	first, err := l.firstSealed(ctx, arrived, horizon+1)
+	if err != nil {
+		return 0, err
+	}
 	low := int64(0)
 	var short block.Columns
-	for high := horizon + 1; low+1 < high; {
+	for high := first; low+1 < high; {
 		middle := low + (high-low)/2
 		c := storedChunk{}
 		err := database.Query(ctx, l.db.Read, func(rows *sql.Rows) error { return rows.Scan(&c.first, &c.project, &c.last, &c.short) },
@@ -45,6 +48,25 @@ func (l *Log) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, 
 	return first - 1, err
 }
 
+// firstSealed returns the first sealed event of all projects that arrived at a time or later, or
+// otherwise.
+func (l *Log) firstSealed(ctx context.Context, arrived, otherwise int64) (int64, error) {
+	if l.files == nil {
+		return otherwise, nil
+	}
+	segments, err := listSegments(ctx, l.db.Read, `s.first_id = (SELECT MIN(o.first_id) FROM event_segments o WHERE o.project_id = s.project_id AND o.last_arrived >= $1)`, arrived)
+	first := otherwise
+	for _, s := range segments {
+		if err == nil {
+			var found int64
+			if found, err = l.FirstArrived(ctx, s.project, s.first-1, min(s.last, first-1), arrived); found > 0 {
+				first = found
+			}
+		}
+	}
+	return first, err
+}
+
 // firstArrived returns the first event of all projects in a range of ids that arrived at a time or
 // later, or 0.
 func (l *Log) firstArrived(ctx context.Context, u unit, arrived int64) (first int64, err error) {
@@ -64,7 +86,7 @@ func (l *Log) firstArrived(ctx context.Context, u unit, arrived int64) (first in
 // or later, or 0.
 func (l *Log) FirstArrived(ctx context.Context, project, after, upTo, arrived int64) (first int64, err error) {
 	var c Chunks
-	err = c.each(ctx, l.db.Read, project, after, upTo, withShort, func(e *block.Event, _ func() (LongColumns, error)) error {
+	err = c.each(ctx, l.Source(), project, after, upTo, withShort, func(e *block.Event, _ func() (LongColumns, error)) error {
 		if e.Arrived >= arrived {
 			first = e.ID
 			return database.ErrPageFull

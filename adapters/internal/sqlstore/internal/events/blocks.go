@@ -34,11 +34,16 @@ func (b *storedBlock) wrap(err error) error {
 // newLevel is the level of new chunks in a list of blocks: their events are in no block yet.
 const newLevel = -1
 
+// sealedLevel is the level of blocks in segments.
+const sealedLevel = 16
+
 // encodedBlock is a block with its encoded columns. All but the names are nil if they were not
 // requested. The names of a new chunk are all its short columns.
 type encodedBlock struct {
 	storedBlock
 	names, people, origins, hashes []byte
+	// sealed is where the columns are if the block is in a segment, and nil otherwise.
+	sealed *sealedBlock
 }
 
 // blockParts are strings of a block that are read in addition to the names.
@@ -56,7 +61,7 @@ var partColumns = [...]string{"c.people", "c.origins", "h.hashes"}
 // readBlocks reads the columns of the blocks and new chunks of a project that overlap a range of
 // ids, in their order. Of a block it is usually one, unless the blocks of the range were merged
 // meanwhile. All are of one moment, so that they have each event once.
-func readBlocks(ctx context.Context, q database.Querier, project int64, u unit, parts blockParts) (blocks []encodedBlock, err error) {
+func readBlocks(ctx context.Context, q Source, project int64, u unit, parts blockParts) (blocks []encodedBlock, err error) {
 	columns := ""
 	for i, column := range partColumns {
 		if parts&(1<<i) == 0 {
@@ -64,7 +69,7 @@ func readBlocks(ctx context.Context, q database.Querier, project int64, u unit, 
 		}
 		columns += ", " + column
 	}
-	err = eachRow(ctx, q, func(row []driver.Value) error {
+	err = eachRow(ctx, q.Querier, func(row []driver.Value) error {
 		b := encodedBlock{storedBlock: storedBlock{project: project, unit: unit{row[0].(int64), row[1].(int64)}, level: int(row[2].(int64))}}
 		for i, to := range [...]*[]byte{&b.names, &b.people, &b.origins, &b.hashes} {
 			*to, _ = row[3+i].([]byte)
@@ -77,11 +82,20 @@ func readBlocks(ctx context.Context, q database.Querier, project int64, u unit, 
 		UNION ALL SELECT n.first_id, n.last_id, -1, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id), NULL, NULL, NULL FROM event_new_chunks n
 		WHERE n.project_id = $1 AND n.`+fromNewChunk+` AND n.last_id >= $2 AND n.first_id <= $3`, project, u.first, u.last)
 	slices.SortFunc(blocks, func(a, b encodedBlock) int { return cmp.Compare(a.first, b.first) })
+	if err == nil {
+		err = q.locate(ctx, project, blocks, parts)
+	}
 	return blocks, err
 }
 
 // decode decodes the columns that were read, and reuses the memory of c.
 func (b *encodedBlock) decode(c *block.Columns) error {
+	if b.sealed != nil {
+		if err := b.sealed.decode(b.unit, c); err != nil {
+			return b.wrap(err)
+		}
+		return nil
+	}
 	err := c.DecodeNames(b.names)
 	if err == nil && b.people != nil {
 		err = c.DecodePeople(b.people)
@@ -233,7 +247,7 @@ func (l *Log) mergeList(t *database.Tx, project, level int64) (events int, err e
 // rewriteBlocks replaces the blocks of a project that overlap a range of ids by one block
 // of a level with the same events, except for the events with ids in erased.
 func (l *Log) rewriteBlocks(t *database.Tx, project int64, u unit, level int, erased map[int64]bool) error {
-	blocks, err := readBlocks(t.Ctx, t.SQL, project, u, withPeople|withOrigins)
+	blocks, err := readBlocks(t.Ctx, l.in(t), project, u, withPeople|withOrigins)
 	if err != nil {
 		return err
 	}

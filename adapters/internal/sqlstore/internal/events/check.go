@@ -42,7 +42,7 @@ func (c *checker) add(s *eventSum, project int64) {
 
 // CheckBlocks decodes all blocks and chunks and compares their events. It returns descriptions of
 // the damage, at most limit.
-func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []string, err error) {
+func CheckBlocks(ctx context.Context, q Source, limit int) (faults []string, err error) {
 	c := checker{limit: limit, seed: maphash.MakeSeed()}
 	inBlocks, err := c.blocks(ctx, q)
 	if err != nil {
@@ -52,7 +52,70 @@ func CheckBlocks(ctx context.Context, q database.Querier, limit int) (faults []s
 	if err == nil && len(c.faults) == 0 && inBlocks != inChunks {
 		c.faults = append(c.faults, fmt.Sprintf("the %d events in blocks are not the %d events in their chunks", inBlocks.n, inChunks.n))
 	}
+	if err == nil {
+		err = c.segments(ctx, q)
+	}
 	return c.faults, err
+}
+
+// segments checks the files of segments, and decodes all events of theirs. Without their folder it
+// checks nothing.
+func (c *checker) segments(ctx context.Context, q Source) error {
+	if q.Files == nil {
+		return nil
+	}
+	list, err := listSegments(ctx, q, `TRUE`)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		c.fault(q.Files.Check(list[i].name, list[i].bytes, list[i].checksum))
+		n, err := c.events(ctx, q, &list[i])
+		if c.fault(err); err != nil {
+			continue
+		}
+		var listed int
+		if err := q.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_blocks WHERE level = 16 AND project_id = $1 AND first_id >= $2 AND last_id <= $3`, list[i].project, list[i].first, list[i].last).Scan(&listed); err != nil {
+			return err
+		}
+		if n != listed {
+			c.fault(fmt.Errorf("the segment %s has %d events, and its blocks %d: %w", list[i].name, n, listed, block.ErrDamaged))
+		}
+	}
+	var lost int
+	err = q.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_blocks b WHERE level = 16 AND NOT EXISTS (SELECT 1 FROM event_segments s WHERE s.project_id = b.project_id AND s.first_id <= b.first_id AND s.last_id >= b.last_id)`).Scan(&lost)
+	if err == nil && lost > 0 {
+		c.fault(fmt.Errorf("%d blocks of events are in no segment: %w", lost, block.ErrDamaged))
+	}
+	return err
+}
+
+// events decodes all events of a segment and returns their number without erased ones.
+func (c *checker) events(ctx context.Context, q Source, s *storedSegment) (n int, err error) {
+	groups, err := groupsOf(q, s)
+	if err != nil {
+		return 0, err
+	}
+	for i := range groups {
+		chunks, err := sealedChunks(q, s, i, pagesAhead, s.unit)
+		if err != nil {
+			return n, err
+		}
+		for j := range chunks {
+			if err := ctx.Err(); err != nil {
+				return n, err
+			}
+			if err := c.decoder.decode(&chunks[j]); err != nil {
+				return n, err
+			}
+			for _, id := range c.decoder.short.IDs {
+				if !s.erased[id] {
+					n++
+				}
+			}
+		}
+	}
+	return n, nil
 }
 
 // fault adds a description of damage.
@@ -63,7 +126,7 @@ func (c *checker) fault(err error) {
 }
 
 // blocks checks the blocks.
-func (c *checker) blocks(ctx context.Context, q database.Querier) (all eventSum, err error) {
+func (c *checker) blocks(ctx context.Context, q Source) (all eventSum, err error) {
 	short := &c.decoder.short
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
 		var b encodedBlock
@@ -89,12 +152,12 @@ func (c *checker) blocks(ctx context.Context, q database.Querier) (all eventSum,
 		c.fault(err)
 		return nil
 	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter), COALESCE(h.hashes, b.filter)
-		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id ORDER BY b.first_id`)
+		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id WHERE b.level < 16 ORDER BY b.first_id`)
 	return all, err
 }
 
 // chunks checks the chunks, and returns the sum of those whose events are in blocks.
-func (c *checker) chunks(ctx context.Context, q database.Querier) (all eventSum, err error) {
+func (c *checker) chunks(ctx context.Context, q Source) (all eventSum, err error) {
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
 		var s storedChunk
 		var events int

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -20,19 +21,31 @@ type storedChunk struct {
 	unit
 	size        int // of the long columns before compression
 	short, data []byte
+	// sealed is where the events are if they are in a segment, and nil otherwise.
+	sealed *sealedChunk
 }
 
 // decode decodes the long columns and reuses the memory of c.
-func (s *storedChunk) decode(c *block.Chunk) error {
-	if err := c.Decode(s.data); err != nil {
+func (s *storedChunk) decode(c *block.Chunk) (err error) {
+	if s.sealed != nil {
+		err = s.sealed.read(func(r *segment.Rows) error { return r.Long(s.sealed.first, s.sealed.len, c) })
+	} else {
+		err = c.Decode(s.data)
+	}
+	if err != nil {
 		return s.wrap(err)
 	}
 	return nil
 }
 
 // decodeShort decodes the short columns and reuses the memory of c.
-func (s *storedChunk) decodeShort(c *block.Columns) error {
-	if err := c.DecodeShort(s.short); err != nil {
+func (s *storedChunk) decodeShort(c *block.Columns) (err error) {
+	if s.sealed != nil {
+		err = s.sealed.read(func(r *segment.Rows) error { return r.Short(s.sealed.first, s.sealed.len, c) })
+	} else {
+		err = c.DecodeShort(s.short)
+	}
+	if err != nil {
 		return s.wrap(err)
 	}
 	return nil

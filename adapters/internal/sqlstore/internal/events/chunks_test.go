@@ -87,7 +87,7 @@ func chunksOf(t *testing.T, db *database.DB, project int64) []storedChunk {
 func readAll(t *testing.T, db *database.DB, r *Chunks, project, first, last, upTo int64, length int) {
 	t.Helper()
 	for id := first; id <= last; id++ {
-		c, ok, err := r.Long(t.Context(), db.Read, project, id, upTo)
+		c, ok, err := r.Long(t.Context(), Source{Querier: db.Read}, project, id, upTo)
 		if err != nil || !ok || c != longOf(id, length) {
 			t.Fatalf("event %d: %.80v %t %v", id, c, ok, err)
 		}
@@ -154,11 +154,11 @@ func TestChunks_Bounds(t *testing.T) {
 			t.Errorf("%d chunks for one event", len(r.chunks))
 		}
 		for _, id := range []int64{events + 1, 0} {
-			if c, ok, err := r.Long(t.Context(), db.Read, 1, id, 0); ok || err != nil {
+			if c, ok, err := r.Long(t.Context(), Source{Querier: db.Read}, 1, id, 0); ok || err != nil {
 				t.Errorf("event %d: %.80v %v", id, c, err)
 			}
 		}
-		if c, ok, err := r.Long(t.Context(), db.Read, 2, 7, 0); ok || err != nil {
+		if c, ok, err := r.Long(t.Context(), Source{Querier: db.Read}, 2, 7, 0); ok || err != nil {
 			t.Errorf("an event of another project: %.80v %v", c, err)
 		}
 	})
@@ -176,11 +176,11 @@ func TestChunks_Erase(t *testing.T) {
 		}
 		before := len(chunksOf(t, db, 1))
 		inTx(t, db, func(tx *database.Tx) error {
-			return errors.Join(NewLog(db).rewriteBlocks(tx, 1, unit{1, events}, 0, erased), eraseFromChunks(tx, 1, erased))
+			return errors.Join(NewLog(db, Sealing{}).rewriteBlocks(tx, 1, unit{1, events}, 0, erased), eraseFromChunks(tx, 1, erased))
 		})
 		var r Chunks
 		for id := int64(1); id <= events; id++ {
-			c, ok, err := r.Long(t.Context(), db.Read, 1, id, events)
+			c, ok, err := r.Long(t.Context(), Source{Querier: db.Read}, 1, id, events)
 			if err != nil || ok == erased[id] || ok && c != longOf(id, length) {
 				t.Fatalf("event %d: %.80v %t %v", id, c, ok, err)
 			}

@@ -34,7 +34,7 @@ func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 
 // blocks returns the blocks that may contain events of the scan.
 func (p *insightScan) blocks(ctx context.Context) ([]storedBlock, error) {
-	return p.store.log.findBlocks(ctx, p.store.db.Read, &blockSearch{
+	return p.store.log.findBlocks(ctx, p.store.log.Source(), &blockSearch{
 		project: p.project, after: p.scan.After, upTo: p.last, from: p.from, to: p.to, names: p.scan.Names, distinctIDs: p.scan.DistinctIDs,
 	})
 }

@@ -118,7 +118,7 @@ func TestMigrate_16(t *testing.T) {
 				}
 				var got []capture.Record
 				for project := int64(1); project <= 2; project++ {
-					if err := EachEvent(t.Context(), db.Read, project, 0, func(e *capture.Record) error { got = append(got, *e); return nil }); err != nil {
+					if err := EachEvent(t.Context(), Source{Querier: db.Read}, project, 0, func(e *capture.Record) error { got = append(got, *e); return nil }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -131,7 +131,7 @@ func TestMigrate_16(t *testing.T) {
 				if want := int64(len(list)) - tt.mark; n != want || err != nil {
 					t.Errorf("%d events are in no block, %v; want %d", n, err, want)
 				}
-				if faults, err := CheckBlocks(t.Context(), db.Read, 10); err != nil || len(faults) > 0 {
+				if faults, err := CheckBlocks(t.Context(), Source{Querier: db.Read}, 10); err != nil || len(faults) > 0 {
 					t.Errorf("%q, %v", faults, err)
 				}
 				for _, table := range []string{"events", "event_chunks_16", "event_rows", "person_states"} {

@@ -31,7 +31,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 	}
 	search := anyTime(projectID, 0, math.MaxInt64)
 	search.distinctIDs = ids
-	blocks, err := l.findBlocks(t.Ctx, t.SQL, &search)
+	blocks, err := l.findBlocks(t.Ctx, l.in(t), &search)
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (int64, error) {
 	var found []erasedEvent
 	erased := map[int64]bool{}
-	err := l.eachMatch(t.Ctx, t.SQL, s, b.unit, withOrigins, func(c *block.Columns, i int) {
+	err := l.eachMatch(t.Ctx, l.in(t), s, b.unit, withOrigins, func(c *block.Columns, i int) {
 		e := c.Event(i)
 		erased[e.ID] = true
 		found = append(found, erasedOf(s.project, &e))
@@ -60,10 +60,28 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 	if len(found) == 0 {
 		return 0, nil
 	}
+	if b.level == sealedLevel {
+		return int64(len(found)), eraseSealed(t, b.project, found)
+	}
 	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, erased); err != nil {
 		return 0, err
 	}
 	return int64(len(found)), eraseEvents(t, b.project, found)
+}
+
+// eraseSealed marks events of a segment as erased, and deletes their duplicate keys. Seal writes the
+// segment again without them.
+func eraseSealed(t *database.Tx, project int64, events []erasedEvent) error {
+	for i := range events {
+		if _, err := t.Exec(`INSERT INTO event_erased (project_id, id) VALUES ($1, $2)`, project, events[i].id); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE event_blocks SET events = events - 1 WHERE project_id = $1
+			AND first_id = (SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2)`, project, events[i].id); err != nil {
+			return err
+		}
+	}
+	return deleteKeys(t, events)
 }
 
 // eraseEvents deletes the chunks' parts and the duplicate keys of events of a project.

@@ -4,17 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 )
 
 // Log has the positions of the stored events and maintains their blocks.
 type Log struct {
 	db *database.DB
+	// files has the segments; nil if events are not sealed.
+	files *segment.Folder
 	// Last is the highest id that this process assigned to an event, Indexed an id up to which
 	// the events are in blocks as far as this process knows.
 	Last, Indexed atomic.Int64
@@ -25,14 +29,20 @@ type Log struct {
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
 	horizons horizons
+	// removed are files of segments to remove, which removing guards.
+	removing sync.Mutex
+	removed  []removedFile
+	// sealing is held while a segment is written.
+	sealing sync.Mutex
+	seal    Sealing
 	// filters caches the filters of blocks.
 	filters *lru.Cache[filterKey, block.Filter]
 }
 
 // NewLog returns the log of a database, before start.
-func NewLog(db *database.DB) *Log {
+func NewLog(db *database.DB, s Sealing) *Log {
 	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
-	return &Log{db: db, filters: filters}
+	return &Log{db: db, files: s.Files, seal: s, filters: filters}
 }
 
 // Start loads the stored positions.
@@ -48,7 +58,7 @@ func (l *Log) Start(ctx context.Context) (err error) {
 	}
 	l.Last.Store(last)
 	l.Indexed.Store(indexed)
-	return nil
+	return l.startFiles(ctx)
 }
 
 // lastID returns the last id that was assigned to an event: on SQLite to an event that is

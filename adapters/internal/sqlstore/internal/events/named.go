@@ -52,14 +52,14 @@ func (s *Reader) namedIn(ctx context.Context, name string, u unit) (events []Nam
 	}
 	for project, blocks := range byProject {
 		search := blockSearch{project: project, names: []string{name}}
-		if blocks, err = s.log.filterBlocks(ctx, s.db.Read, blocks, &search); err != nil {
+		if blocks, err = s.log.filterBlocks(ctx, s.log.Source(), blocks, &search); err != nil {
 			return nil, err
 		}
 		for _, b := range blocks {
 			// Only the part of the range that this block had, because the block may have been
 			// merged with the next one of the list.
 			part := unit{max(b.first, u.first), min(b.last, u.last)}
-			if err := s.log.eachMatch(ctx, s.db.Read, &search, part, 0, func(c *block.Columns, i int) {
+			if err := s.log.eachMatch(ctx, s.log.Source(), &search, part, 0, func(c *block.Columns, i int) {
 				events = append(events, NamedEvent{project, c.IDs[i]})
 			}); err != nil {
 				return nil, err

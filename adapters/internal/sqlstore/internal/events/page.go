@@ -80,7 +80,7 @@ func newEventPage(s *Reader, projectID int64, q capture.EventQuery) *eventPage {
 // find fills the positions. If byHash is true, it may find a few events of other distinct ids.
 func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 	search := blockSearch{project: p.project, upTo: math.MaxInt64, from: p.from, to: p.to}
-	blocks, err := p.store.log.findBlocks(ctx, p.store.db.Read, &search)
+	blocks, err := p.store.log.findBlocks(ctx, p.store.log.Source(), &search)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 		group := blocks[:min(size, len(blocks))]
 		blocks = blocks[len(group):]
 		if search.names != nil || search.distinctIDs != nil {
-			if group, err = p.store.log.filterBlocks(ctx, p.store.db.Read, group, &search); err != nil {
+			if group, err = p.store.log.filterBlocks(ctx, p.store.log.Source(), group, &search); err != nil {
 				return err
 			}
 		}
@@ -135,7 +135,7 @@ const untrimmed = 1000
 // search adds the events of a block to the page.
 func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) error {
 	oldest, _ := p.lowerBound()
-	err := p.store.log.eachMatch(ctx, p.store.db.Read, s, b.unit, 0, func(c *block.Columns, i int) {
+	err := p.store.log.eachMatch(ctx, p.store.log.Source(), s, b.unit, 0, func(c *block.Columns, i int) {
 		e := eventPosition{c.Times[i], c.IDs[i]}
 		if e.timestamp < oldest || e.timestamp > p.to || compareNewest(e, p.cursor) <= 0 {
 			return
@@ -156,7 +156,7 @@ func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []ev
 		ids[i] = p.id
 	}
 	slices.Sort(ids)
-	byID, err := readRecords(ctx, s.db.Read, projectID, ids)
+	byID, err := readRecords(ctx, s.log.Source(), projectID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *Reader) event(ctx context.Context, projectID int64, uuid capture.UUID) 
 	}
 	var c Chunks
 	for _, id := range ids {
-		e, ok, err := c.event(ctx, s.db.Read, projectID, id, 0, parts) // ok is false for other projects
+		e, ok, err := c.event(ctx, s.log.Source(), projectID, id, 0, parts) // ok is false for other projects
 		if err != nil {
 			return nil, err
 		}
@@ -204,13 +204,13 @@ func (s *Reader) event(ctx context.Context, projectID int64, uuid capture.UUID) 
 	}
 	if newest.id == 0 { // the ids are of other projects, or a chunk is missing
 		for _, id := range ids[:min(len(ids), checkedIDs)] {
-			if err := checkErased(ctx, s.db.Read, projectID, id); err != nil {
+			if err := checkErased(ctx, s.log.Source(), projectID, id); err != nil {
 				return nil, err
 			}
 		}
 		return nil, nil
 	}
-	e, ok, err := c.Record(ctx, s.db.Read, projectID, newest.id, 0)
+	e, ok, err := c.Record(ctx, s.log.Source(), projectID, newest.id, 0)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) 
 	if limit <= 0 {
 		return nil, nil
 	}
-	err = EachEvent(ctx, s.db.Read, projectID, after, func(e *capture.Record) error {
+	err = EachEvent(ctx, s.log.Source(), projectID, after, func(e *capture.Record) error {
 		if out = append(out, *e); len(out) == limit {
 			return database.ErrPageFull
 		}
@@ -236,7 +236,7 @@ func (s *Reader) Ledger(ctx context.Context, projectID, after int64, limit int) 
 
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
 // transaction.
-func EachEvent(ctx context.Context, q database.Querier, project, after int64, visit func(*capture.Record) error) error {
+func EachEvent(ctx context.Context, q Source, project, after int64, visit func(*capture.Record) error) error {
 	var c Chunks
 	return c.Each(ctx, q, project, after, math.MaxInt64, func(e *block.Event, long func() (LongColumns, error)) error {
 		columns, err := long()

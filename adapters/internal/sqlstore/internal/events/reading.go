@@ -45,6 +45,8 @@ type Chunks struct {
 	short           block.Columns
 	long            block.Chunk
 	shortAt, longAt int
+	// erased are events of the chunks that are erased and still in a segment.
+	erased map[int64]bool
 	// bytes is the total size of the long columns that were decoded.
 	bytes int
 }
@@ -56,11 +58,11 @@ const chunksAhead = 256
 // up to the id upTo next, each of them if it is one of many. The strings share the memory of a
 // chunk. ok is false if the event is not stored any more. It is an error if it is in a block, but
 // in no chunk.
-func (r *Chunks) Long(ctx context.Context, q database.Querier, project, id, upTo int64) (c LongColumns, ok bool, err error) {
+func (r *Chunks) Long(ctx context.Context, q Source, project, id, upTo int64) (c LongColumns, ok bool, err error) {
 	at, err := r.find(ctx, q, project, id, upTo, withLong)
 	if at >= 0 && err == nil {
 		if err = r.decodeLong(at); err == nil {
-			if i, ok := slices.BinarySearch(r.long.IDs, id); ok {
+			if i, ok := slices.BinarySearch(r.long.IDs, id); ok && !r.erased[id] {
 				return r.longOf(i), true, nil
 			}
 		}
@@ -72,7 +74,7 @@ func (r *Chunks) Long(ctx context.Context, q database.Querier, project, id, upTo
 }
 
 // Record returns an event like Long. It does not share the memory of a chunk.
-func (r *Chunks) Record(ctx context.Context, q database.Querier, project, id, upTo int64) (e capture.Record, ok bool, err error) {
+func (r *Chunks) Record(ctx context.Context, q Source, project, id, upTo int64) (e capture.Record, ok bool, err error) {
 	short, ok, err := r.event(ctx, q, project, id, upTo, withShort|withLong)
 	if !ok && err == nil {
 		err = checkErased(ctx, q, project, id)
@@ -89,11 +91,11 @@ func (r *Chunks) Record(ctx context.Context, q database.Querier, project, id, up
 
 // event returns the short columns of an event like Long, but does not check whether it is in a block.
 // They share the memory of a chunk.
-func (r *Chunks) event(ctx context.Context, q database.Querier, project, id, upTo int64, parts chunkParts) (e block.Event, ok bool, err error) {
+func (r *Chunks) event(ctx context.Context, q Source, project, id, upTo int64, parts chunkParts) (e block.Event, ok bool, err error) {
 	at, err := r.find(ctx, q, project, id, upTo, parts)
 	if at >= 0 && err == nil {
 		if err = r.decodeShort(at); err == nil {
-			if i, ok := slices.BinarySearch(r.short.IDs, id); ok {
+			if i, ok := slices.BinarySearch(r.short.IDs, id); ok && !r.erased[id] {
 				return r.short.Event(i), true, nil
 			}
 		}
@@ -114,7 +116,7 @@ func recordOf(project int64, e *block.Event, long *LongColumns) capture.Record {
 
 // checkErased returns an error if an event that is in no chunk is in a block. An event is erased
 // from both in one transaction.
-func checkErased(ctx context.Context, q database.Querier, project, id int64) error {
+func checkErased(ctx context.Context, q Source, project, id int64) error {
 	blocks, err := readBlocks(ctx, q, project, unit{id, id}, 0)
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func checkErased(ctx context.Context, q database.Querier, project, id int64) err
 
 // find returns the index of the chunk whose range has an id, which it reads unless it is in memory,
 // or -1.
-func (r *Chunks) find(ctx context.Context, q database.Querier, project, id, upTo int64, parts chunkParts) (at int, err error) {
+func (r *Chunks) find(ctx context.Context, q Source, project, id, upTo int64, parts chunkParts) (at int, err error) {
 	search := func() int {
 		at, found := slices.BinarySearchFunc(r.chunks, id, func(c storedChunk, id int64) int {
 			switch {
@@ -162,9 +164,12 @@ func (r *Chunks) find(ctx context.Context, q database.Querier, project, id, upTo
 
 // load replaces the chunks in memory by those of a project from the one that has an id on, up to
 // the one that has the id upTo: at most n of them, and no further ones after database.PieceBytes.
-func (r *Chunks) load(ctx context.Context, q database.Querier, project, id, upTo int64, n int, parts chunkParts) error {
+func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n int, parts chunkParts) error {
 	clear(r.chunks)
-	r.project, r.parts, r.chunks, r.shortAt, r.longAt = project, parts, r.chunks[:0], -1, -1
+	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.erased = project, parts, r.chunks[:0], -1, -1, nil
+	if err := r.loadSealed(ctx, q, unit{id, upTo}, n); err != nil || len(r.chunks) > 0 {
+		return err
+	}
 	columns := [...]string{"NULL, NULL", "short, NULL", "NULL, data", "short, data"}[parts]
 	var held database.ByteLimit
 	err := database.Query(ctx, q, func(rows *sql.Rows) error {
@@ -176,7 +181,14 @@ func (r *Chunks) load(ctx context.Context, q database.Querier, project, id, upTo
 		return held.Hold(c.size)
 	}, fmt.Sprintf(`SELECT first_id, last_id, size, %s FROM event_chunks WHERE project_id = $1 AND %s AND last_id >= $2 AND first_id <= $3 ORDER BY first_id LIMIT %d`, columns, fromChunk, n), project, id, upTo)
 	if errors.Is(err, database.ErrPageFull) {
-		return nil
+		err = nil
+	}
+	if err == nil && (len(r.chunks) == 0 || r.chunks[0].first > id) { // they may have been sealed meanwhile
+		found := r.chunks
+		r.chunks = nil
+		if err = r.loadSealed(ctx, q, unit{id, upTo}, n); len(r.chunks) == 0 {
+			r.chunks = found
+		}
 	}
 	return err
 }
@@ -215,12 +227,12 @@ func (r *Chunks) longOf(i int) LongColumns {
 
 // Each calls visit for the events of a project with after < id <= upTo, in their order. long returns
 // the long columns. The strings share the memory of a chunk.
-func (r *Chunks) Each(ctx context.Context, q database.Querier, project, after, upTo int64, visit func(e *block.Event, long func() (LongColumns, error)) error) error {
+func (r *Chunks) Each(ctx context.Context, q Source, project, after, upTo int64, visit func(e *block.Event, long func() (LongColumns, error)) error) error {
 	return r.each(ctx, q, project, after, upTo, withShort|withLong, visit)
 }
 
 // each implements Each. Without withLong, long must not be called.
-func (r *Chunks) each(ctx context.Context, q database.Querier, project, after, upTo int64, parts chunkParts, visit func(e *block.Event, long func() (LongColumns, error)) error) error {
+func (r *Chunks) each(ctx context.Context, q Source, project, after, upTo int64, parts chunkParts, visit func(e *block.Event, long func() (LongColumns, error)) error) error {
 	for n := 1; after < upTo; n = min(2*n, chunksAhead) {
 		if err := r.load(ctx, q, project, after+1, upTo, n, parts); err != nil {
 			return err
@@ -245,7 +257,7 @@ func (r *Chunks) visit(at int, after, upTo int64, visit func(e *block.Event, lon
 		return err
 	}
 	for i, id := range r.short.IDs {
-		if id <= after || id > upTo {
+		if id <= after || id > upTo || r.erased[id] {
 			continue
 		}
 		e := r.short.Event(i)
@@ -270,7 +282,7 @@ func (r *Chunks) visit(at int, after, upTo int64, visit func(e *block.Event, lon
 const fewEvents = 64
 
 // readRecords reads events of a project, whose ids ascend. Events that are erased are left out.
-func readRecords(ctx context.Context, q database.Querier, project int64, ids []int64) (map[int64]capture.Record, error) {
+func readRecords(ctx context.Context, q Source, project int64, ids []int64) (map[int64]capture.Record, error) {
 	found := make(map[int64]capture.Record, len(ids))
 	if len(ids) == 0 {
 		return found, nil

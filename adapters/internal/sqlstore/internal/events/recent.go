@@ -29,14 +29,14 @@ func (s *Reader) recent(ctx context.Context, projectID, after int64, limit int) 
 	}
 	r := recentPage{project: projectID, after: after, limit: limit}
 	for below, n := out.Position+1, 4; below > after+1 && !r.full && err == nil; n = min(2*n, chunksAhead) {
-		below, err = r.read(ctx, s.db.Read, below, n)
+		below, err = r.read(ctx, s.log.Source(), below, n)
 	}
 	if err != nil || len(r.events) == 0 {
 		return out, err
 	}
 	slices.Reverse(r.events) // oldest first
 	out.Events = r.events
-	out.Remaining, err = countBetween(ctx, s.db.Read, projectID, after, out.Events[0].ID)
+	out.Remaining, err = countBetween(ctx, s.log.Source(), projectID, after, out.Events[0].ID)
 	return out, err
 }
 
@@ -51,9 +51,9 @@ type recentPage struct {
 
 // read adds the events below an id, of at most n chunks, and returns the id below which to
 // continue.
-func (p *recentPage) read(ctx context.Context, q database.Querier, below int64, n int) (next int64, err error) {
+func (p *recentPage) read(ctx context.Context, q Source, below int64, n int) (next int64, err error) {
 	next = p.after
-	found := 0
+	found, lowest := 0, below
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
 		c := storedChunk{project: p.project}
 		if err := rows.Scan(&c.first, &c.last, &c.short, &c.data); err != nil {
@@ -62,57 +62,102 @@ func (p *recentPage) read(ctx context.Context, q database.Querier, below int64, 
 		if err := p.decoder.decode(&c); err != nil {
 			return err
 		}
+		lowest = c.first
 		if found++; found == n {
 			next = c.first
 		}
-		for i, id := range slices.Backward(p.decoder.short.IDs) {
-			if id <= p.after || id >= below {
-				continue
-			}
-			if p.full = len(p.events) >= p.limit; !p.full {
-				e, long := p.decoder.short.Event(i), p.decoder.long(i)
-				p.size += len(long.Properties) + len(long.Person)
-				// The first event is returned whatever its size.
-				p.full = len(p.events) > 0 && p.size > capture.RecentBytes
-				if !p.full {
-					p.events = append(p.events, recordOf(p.project, &e, &long))
-				}
-			}
-			if p.full {
-				return database.ErrPageFull
-			}
-		}
-		return nil
+		return p.add(below, nil)
 	}, fmt.Sprintf(`SELECT first_id, last_id, short, data FROM event_chunks WHERE project_id = $1 AND %s AND first_id < $3 ORDER BY first_id DESC LIMIT %d`, fromChunk, n), p.project, p.after, below)
+	if err == nil && found < n {
+		err = p.readSealed(ctx, q, min(below, lowest))
+	}
 	if errors.Is(err, database.ErrPageFull) {
 		err = nil
 	}
 	return next, err
 }
 
-// countBetween returns the number of events of a project with after < id < before.
-func countBetween(ctx context.Context, q database.Querier, project, after, before int64) (n int64, err error) {
-	var short block.Columns
-	err = database.Query(ctx, q, func(rows *sql.Rows) error {
-		c := storedChunk{project: project}
-		events := int64(0)
-		if err := rows.Scan(&c.first, &c.last, &events, &c.short); err != nil {
+// readSealed adds the events of segments below an id.
+func (p *recentPage) readSealed(ctx context.Context, q Source, below int64) error {
+	u := unit{p.after + 1, below - 1}
+	segments, err := q.segments(ctx, p.project, u)
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(segments) {
+		groups, err := groupsOf(q, &segments[i])
+		if err != nil {
 			return err
 		}
-		if c.first > after && c.last < before {
-			n += events
-			return nil
-		}
-		if err := c.decodeShort(&short); err != nil {
-			return err
-		}
-		for _, id := range short.IDs {
-			if id > after && id < before {
-				n++
+		for group := range slices.Backward(groups) {
+			if groups[group].LastID < u.first || groups[group].FirstID > u.last {
+				continue
+			}
+			chunks, err := sealedChunks(q, &segments[i], group, pagesAhead, u)
+			if err != nil {
+				return err
+			}
+			for at := range slices.Backward(chunks) {
+				if err := p.decoder.decode(&chunks[at]); err != nil {
+					return err
+				}
+				if err := p.add(below, segments[i].erased); err != nil {
+					return err
+				}
 			}
 		}
-		return nil
-	}, `SELECT first_id, last_id, events, CASE WHEN first_id > $2 AND last_id < $3 THEN NULL ELSE short END
-		FROM event_chunks WHERE project_id = $1 AND `+fromChunk+` AND first_id < $3`, project, after, before)
+	}
+	return nil
+}
+
+// add adds the events of the decoded chunk below an id, except for erased ones. It returns
+// database.ErrPageFull if there is no room for further events.
+func (p *recentPage) add(below int64, erased map[int64]bool) error {
+	for i, id := range slices.Backward(p.decoder.short.IDs) {
+		if id <= p.after || id >= below || erased[id] {
+			continue
+		}
+		if p.full = len(p.events) >= p.limit; !p.full {
+			e, long := p.decoder.short.Event(i), p.decoder.long(i)
+			p.size += len(long.Properties) + len(long.Person)
+			// The first event is returned whatever its size.
+			p.full = len(p.events) > 0 && p.size > capture.RecentBytes
+			if !p.full {
+				p.events = append(p.events, recordOf(p.project, &e, &long))
+			}
+		}
+		if p.full {
+			return database.ErrPageFull
+		}
+	}
+	return nil
+}
+
+// countBetween returns the number of events of a project with after < id < before.
+func countBetween(ctx context.Context, q Source, project, after, before int64) (n int64, err error) {
+	// Blocks and new chunks that are in the range as a whole, then those that are in part.
+	err = q.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM (
+		SELECT events FROM event_blocks WHERE project_id = $1 AND first_id > $2 AND last_id < $3
+		UNION ALL SELECT events FROM event_new_chunks WHERE project_id = $1 AND first_id > $2 AND last_id < $3) AS inside`, project, after, before).Scan(&n)
+	for _, edge := range [...]int64{after, before} {
+		if err != nil {
+			return n, err
+		}
+		var blocks []encodedBlock
+		if blocks, err = readBlocks(ctx, q, project, unit{edge, edge}, 0); err != nil {
+			return n, err
+		}
+		err = (&blockDecoder{}).each(blocks, func(b *encodedBlock, c *block.Columns, _ int) error {
+			if edge == before && b.first <= after { // counted with the other edge
+				return nil
+			}
+			for _, id := range c.IDs {
+				if id > after && id < before {
+					n++
+				}
+			}
+			return nil
+		})
+	}
 	return n, err
 }

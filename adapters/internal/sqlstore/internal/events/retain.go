@@ -20,8 +20,12 @@ const retainChunk = 1000
 // DeleteBefore deletes events that arrived before a time, with their duplicate
 // keys and from their blocks, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
-// events.
+// events. Of segments it deletes whole blocks, once all events of the segment are old, and
+// therefore up to a block more than limit.
 func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
+	if n, err = l.deleteSealed(ctx, database.Micros(before), int64(limit)); err != nil {
+		return n, fmt.Errorf("deleting old segments: %w", err)
+	}
 	for n < int64(limit) {
 		chunk := min(retainChunk, int64(limit)-n)
 		deleted := int64(0)
@@ -148,7 +152,7 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 			return err
 		}
 		search := anyTime(project, 0, last)
-		blocks, err := l.findBlocks(t.Ctx, t.SQL, &search)
+		blocks, err := l.findBlocks(t.Ctx, l.in(t), &search)
 		if err != nil {
 			return err
 		}
@@ -162,4 +166,84 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 		}
 	}
 	return nil
+}
+
+// deleteSealed deletes the blocks of segments of which all events arrived before a time, from the
+// oldest segment on, until limit events are deleted. It returns their number.
+func (l *Log) deleteSealed(ctx context.Context, before, limit int64) (n int64, err error) {
+	if l.files == nil {
+		return 0, nil
+	}
+	for n < limit {
+		segments, err := listSegments(ctx, l.db.Read, `s.last_arrived < $1 AND s.last_id = (SELECT MIN(last_id) FROM event_segments WHERE last_arrived < $1)`, before)
+		if err != nil || len(segments) == 0 {
+			return n, err
+		}
+		deleted := int64(0)
+		isLast := false
+		err = l.db.InWrite(ctx, func(tx *sql.Tx) error {
+			if locked, err := l.tryLock(ctx, tx, retentionLock); err != nil || !locked {
+				return err
+			}
+			if err := l.db.LockProjects(ctx, tx, []int64{segments[0].project}); err != nil {
+				return err
+			}
+			t := l.db.NewTx(ctx, tx)
+			deleted, isLast, err = l.deleteSealedBlock(&t, &segments[0])
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		if isLast {
+			l.remove(segments[0].name)
+		}
+		if n += deleted; deleted == 0 && !isLast { // another server does it
+			return n, nil
+		}
+	}
+	return n, nil
+}
+
+// deleteSealedBlock deletes the first block of a segment and its duplicate keys, and the segment if
+// it is the last one. It returns the number of events.
+func (l *Log) deleteSealedBlock(t *database.Tx, s *storedSegment) (n int64, isLast bool, err error) {
+	blocks, err := listBlocks(t.Ctx, t.SQL, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3 ORDER BY first_id LIMIT 2`, s.project, s.first, s.last)
+	if err != nil {
+		return 0, false, err
+	}
+	last := s.last
+	if isLast = len(blocks) < 2; !isLast {
+		last = blocks[0].last
+	}
+	if len(blocks) > 0 {
+		search := anyTime(s.project, blocks[0].first-1, blocks[0].last)
+		var old []erasedEvent
+		err := l.eachMatch(t.Ctx, l.in(t), &search, blocks[0].unit, withPeople|withOrigins, func(c *block.Columns, i int) {
+			e := c.Event(i)
+			old = append(old, erasedOf(s.project, &e))
+		})
+		if err == nil {
+			err = deleteKeys(t, old)
+		}
+		if err == nil {
+			err = deleteBlock(t, &blocks[0])
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		n = int64(len(old))
+	}
+	if err := t.Count(s.project, database.CounterRewritten, 1); err != nil {
+		return 0, false, err
+	}
+	if _, err := t.Exec(`DELETE FROM event_erased WHERE project_id = $1 AND id <= $2`, s.project, last); err != nil {
+		return 0, false, err
+	}
+	if isLast {
+		if _, err := t.Exec(`DELETE FROM event_segments WHERE project_id = $1 AND first_id = $2`, s.project, s.first); err != nil {
+			return 0, false, err
+		}
+	}
+	return n, isLast, nil
 }

@@ -47,7 +47,7 @@ const (
 
 // findBlocks returns the blocks that may contain the events of a search, in the order of ids, and
 // the ranges of ids of new chunks. Their ranges are cut to the ids of the search.
-func (l *Log) findBlocks(ctx context.Context, q database.Querier, s *blockSearch) ([]storedBlock, error) {
+func (l *Log) findBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
 	const times = ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5`
 	blocks, err := listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+times+`
 		UNION ALL SELECT `+newFields+` FROM event_new_chunks WHERE project_id = $1 AND `+fromNewChunk+times+` GROUP BY project_id`,
@@ -83,7 +83,7 @@ func splitNew(blocks []storedBlock) []storedBlock {
 // Ranges returns the first and the last id of ranges of ids, in order, that contain all
 // events of a project with after < id <= upTo and from <= time < to.
 func (l *Log) Ranges(ctx context.Context, project, after, upTo, from, to int64) (out [][2]int64, err error) {
-	blocks, err := l.findBlocks(ctx, l.db.Read, &blockSearch{project: project, after: after, upTo: upTo, from: from, to: to})
+	blocks, err := l.findBlocks(ctx, l.Source(), &blockSearch{project: project, after: after, upTo: upTo, from: from, to: to})
 	for _, b := range blocks {
 		out = append(out, [2]int64{b.first, b.last})
 	}
@@ -104,7 +104,7 @@ const filterGroup = 128
 
 // filterBlocks returns the blocks of a list, all of one project, that may contain the names
 // and distinct ids of a search according to their filters, or that were replaced.
-func (l *Log) filterBlocks(ctx context.Context, q database.Querier, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
+func (l *Log) filterBlocks(ctx context.Context, q Source, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
 	names, distinctIDs := s.values()
 	for group := range slices.Chunk(blocks, filterGroup) {
 		filters, err := l.readFilters(ctx, q, s.project, group)
@@ -142,7 +142,7 @@ type filterKey struct{ project, first, last int64 }
 
 // readFilters returns the filters of blocks, which are all of one project. The filter of a
 // block that was replaced excludes nothing.
-func (l *Log) readFilters(ctx context.Context, q database.Querier, project int64, blocks []storedBlock) ([]block.Filter, error) {
+func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks []storedBlock) ([]block.Filter, error) {
 	filters := make([]block.Filter, len(blocks))
 	missing := map[int64]int{} // the index of the block by its first id
 	var ids []int64
@@ -159,7 +159,7 @@ func (l *Log) readFilters(ctx context.Context, q database.Querier, project int64
 	if len(ids) == 0 {
 		return filters, nil
 	}
-	isCommitted := q == database.Querier(l.db.Read) // blocks of a transaction may be rolled back
+	isCommitted := q.Querier == database.Querier(l.db.Read) // blocks of a transaction may be rolled back
 	return filters, database.Query(ctx, q, func(rows *sql.Rows) error {
 		var first int64
 		var data []byte
@@ -182,7 +182,7 @@ func (l *Log) readFilters(ctx context.Context, q database.Querier, project int64
 // eachMatch decodes the blocks of a project that overlap a range of ids, with the
 // requested parts, and calls visit with the index of each event in the range that matches
 // the names and distinct ids of a search, from the last event to the first.
-func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
+func (l *Log) eachMatch(ctx context.Context, q Source, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
 	byHash := s.byHash && s.distinctIDs != nil
 	switch {
 	case byHash:
@@ -195,7 +195,7 @@ func (l *Log) eachMatch(ctx context.Context, q database.Querier, s *blockSearch,
 		return err
 	}
 	return s.decoder.each(blocks, func(b *encodedBlock, c *block.Columns, _ int) error {
-		if byHash && b.level != newLevel {
+		if byHash && b.hashes != nil {
 			return s.eachHash(b, c, u, visit)
 		}
 		m := newMatcher(c, s.names, s.distinctIDs)

@@ -49,7 +49,7 @@ func (u *unitScan) eachBlock(ctx context.Context, visit func(keep []int32) error
 	if u.want&originColumns != 0 {
 		parts |= withOrigins
 	}
-	blocks, err := readBlocks(ctx, u.store.db.Read, u.project, u.unit, parts)
+	blocks, err := readBlocks(ctx, u.store.log.Source(), u.project, u.unit, parts)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (u *unitScan) readLong(ctx context.Context, keep []int32) error {
 func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err error) {
 	e := u.e
 	before := e.long.bytes
-	c, ok, err := e.long.Long(ctx, u.store.db.Read, u.project, id, upTo)
+	c, ok, err := e.long.Long(ctx, u.store.log.Source(), u.project, id, upTo)
 	if err != nil || !ok {
 		return false, err
 	}

@@ -1,0 +1,156 @@
+package events
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
+)
+
+// Source is where stored events are read from: a database or a transaction, and the files of its
+// segments.
+type Source struct {
+	database.Querier
+	// Files is nil if there are no segments.
+	Files *segment.Folder
+}
+
+// ErrNoFolder is the error for a database with events in segments that was opened without their
+// folder.
+var ErrNoFolder = errors.New("this database has events in segment files; give their folder with --segments DIR")
+
+// Source returns the source for reading outside of transactions.
+func (l *Log) Source() Source { return Source{l.db.Read, l.files} }
+
+// in returns the source for reading in a transaction.
+func (l *Log) in(t *database.Tx) Source { return Source{t.SQL, l.files} }
+
+// storedSegment is a segment: a file with the events of a project in a range of ids.
+type storedSegment struct {
+	project int64
+	unit
+	generation, events, bytes int64
+	checksum                  uint32
+	name                      string
+	// erased are events of the file that were erased.
+	erased map[int64]bool
+}
+
+// fromSegment is the condition that a segment is not before the one that contains the id $2.
+const fromSegment = `s.first_id >= COALESCE((SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2), 0)`
+
+// listSegments returns the segments that a condition selects, in the order of projects and ids.
+func listSegments(ctx context.Context, q database.Querier, condition string, args ...any) (list []storedSegment, err error) {
+	err = database.Query(ctx, q, func(rows *sql.Rows) error {
+		var s storedSegment
+		var erased sql.NullInt64
+		if err := rows.Scan(&s.project, &s.first, &s.last, &s.generation, &s.events, &s.bytes, &s.checksum, &s.name, &erased); err != nil {
+			return err
+		}
+		if n := len(list); n == 0 || list[n-1].name != s.name {
+			list = append(list, s)
+		}
+		if last := &list[len(list)-1]; erased.Valid {
+			if last.erased == nil {
+				last.erased = map[int64]bool{}
+			}
+			last.erased[erased.Int64] = true
+		}
+		return nil
+	}, `SELECT s.project_id, s.first_id, s.last_id, s.generation, s.events, s.bytes, s.checksum, s.name, e.id FROM event_segments s
+		LEFT JOIN event_erased e ON e.project_id = s.project_id AND e.id >= s.first_id AND e.id <= s.last_id
+		WHERE `+condition+` ORDER BY s.project_id, s.first_id`, args...)
+	return list, err
+}
+
+// segments returns the segments of a project that overlap a range of ids, in order.
+func (q Source) segments(ctx context.Context, project int64, u unit) ([]storedSegment, error) {
+	if q.Files == nil {
+		return nil, nil
+	}
+	return listSegments(ctx, q, `s.project_id = $1 AND `+fromSegment+` AND s.last_id >= $2 AND s.first_id <= $3`, project, u.first, u.last)
+}
+
+// sealedBlock is where the columns of a block in a segment are.
+type sealedBlock struct {
+	files  *segment.Folder
+	name   string // of the file
+	parts  blockParts
+	erased map[int64]bool
+}
+
+// locate sets where the columns of the sealed blocks of a list are, which are all of one project and
+// sorted.
+func (q Source) locate(ctx context.Context, project int64, blocks []encodedBlock, parts blockParts) error {
+	sealed := slices.IndexFunc(blocks, func(b encodedBlock) bool { return b.level == sealedLevel })
+	if sealed < 0 {
+		return nil
+	}
+	if q.Files == nil {
+		return ErrNoFolder
+	}
+	all := unit{blocks[sealed].first, blocks[len(blocks)-1].last}
+	segments, err := q.segments(ctx, project, all)
+	if err != nil {
+		return err
+	}
+	if parts&withHashes != 0 { // they are in the database only
+		parts = parts&^withHashes | withPeople
+	}
+	for i := range blocks {
+		b := &blocks[i]
+		if b.level != sealedLevel {
+			continue
+		}
+		at := slices.IndexFunc(segments, func(s storedSegment) bool { return s.first <= b.first && b.last <= s.last })
+		if at < 0 {
+			return b.wrap(fmt.Errorf("it is in no segment: %w", block.ErrDamaged))
+		}
+		b.sealed = &sealedBlock{q.Files, segments[at].name, parts, segments[at].erased}
+	}
+	return nil
+}
+
+// decode decodes the columns of a block from its file, and reuses the memory of c. The id of an
+// event that was erased is 0.
+func (s *sealedBlock) decode(u unit, c *block.Columns) error {
+	file, err := s.files.Open(s.name)
+	if err != nil {
+		return err
+	}
+	defer file.Release()
+	group, err := groupOf(file, u)
+	if err == nil {
+		err = file.Names(group, c)
+	}
+	if err == nil && s.parts&withPeople != 0 {
+		err = file.People(group, c)
+	}
+	if err == nil && s.parts&withOrigins != 0 {
+		err = file.Origins(group, c)
+	}
+	if err != nil || len(s.erased) == 0 {
+		return err
+	}
+	for i, id := range c.IDs {
+		if s.erased[id] {
+			c.IDs[i] = 0
+		}
+	}
+	return nil
+}
+
+// groupOf returns the index of the group of a file that has the events of a block.
+func groupOf(file *segment.File, u unit) (int, error) {
+	for i, g := range file.Groups() {
+		if g.FirstID >= u.first && g.LastID <= u.last {
+			return i, nil
+		}
+	}
+	return 0, block.ErrDamaged
+}

@@ -1,0 +1,249 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/storetest"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// openSegments opens a store whose events are sealed in a folder, however few blocks there are.
+// Replaced files are removed at once.
+func openSegments(t testing.TB, url, folder string) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: events.Sealing{MinBlocks: 1, Any: true, RemoveAfter: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// sealAll seals all blocks and writes all segments with erased events again.
+func sealAll(t testing.TB, s *Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.events.Seal(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sealedStore is a store that seals all events after indexing.
+type sealedStore struct {
+	*Store
+	t testing.TB
+}
+
+func (s sealedStore) Index(ctx context.Context, idle bool) (more bool, err error) {
+	if more, err = s.Store.Index(ctx, idle); !more && err == nil && idle {
+		sealAll(s.t, s.Store)
+	}
+	return more, err
+}
+
+// DeletesWholeFiles tells the contract that retention is not exact.
+func (s sealedStore) DeletesWholeFiles() bool { return true }
+
+// Stores pass the contract of History, Ledger and Insights when all events are in segments.
+func TestSegments_Contract(t *testing.T) {
+	open := func(t testing.TB) sealedStore {
+		folder := t.TempDir()
+		return sealedStore{openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events")), t}
+	}
+	t.Run("History", func(t *testing.T) {
+		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
+	})
+	t.Run("Ledger", func(t *testing.T) {
+		storetest.Ledger(t, func(t testing.TB) storetest.Backend { return open(t) })
+	})
+	t.Run("Insights", func(t *testing.T) {
+		storetest.Insights(t, func(t testing.TB) storetest.InsightStore { return open(t) })
+	})
+}
+
+// segmentFiles returns the names of the files in a folder of segments.
+func segmentFiles(t testing.TB, folder string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			path, err = filepath.Rel(folder, path)
+			names = append(names, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// sealedNames returns the names of the listed files.
+func sealedNames(t testing.TB, s *Store) []string {
+	t.Helper()
+	names, err := database.Column[string](t.Context(), s.db.Read, `SELECT name FROM event_segments ORDER BY name`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// A store removes files that are not listed when it is opened: those of a sealer that was killed
+// before the transaction. It refuses to open without a listed file, or without the folder.
+func TestSegments_Files(t *testing.T) {
+	folder := t.TempDir()
+	address, files := "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events")
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(1, 2)), store: openSegments(t, address, files)}
+	m.commit(500)
+	indexAll(t, m.store)
+	sealAll(t, m.store)
+	listed := sealedNames(t, m.store)
+	if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" || len(listed) != 2 {
+		t.Fatalf("files (-listed +found)\n%s", diff)
+	}
+	if err := m.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(files, listed[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := strings.Replace(listed[0], "-1.parquet", "-2.parquet", 1)
+	for _, name := range []string{orphan, listed[0] + ".tmp"} {
+		if err := os.WriteFile(filepath.Join(files, name), whole[:100], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.store = openSegments(t, address, files)
+	if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" {
+		t.Errorf("after the start (-listed +found)\n%s", diff)
+	}
+	m.check("started again")
+	if err := m.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), address, Config{}); !errors.Is(err, events.ErrNoFolder) {
+		t.Errorf("without the folder: %v", err)
+	}
+	if err := os.Remove(filepath.Join(files, listed[0])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), address, Config{Segments: files}); err == nil || !strings.Contains(err.Error(), listed[0]) {
+		t.Errorf("without a file: %v", err)
+	}
+}
+
+// Events that are erased while their blocks are written into a segment are not in it.
+func TestSegments_ErasedMeanwhile(t *testing.T) {
+	folder := t.TempDir()
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(5, 6)), store: openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))}
+	m.commit(3000)
+	indexAll(t, m.store)
+	for i := range 5 {
+		done := make(chan error, 1)
+		go func() {
+			_, err := m.store.events.Seal(t.Context())
+			done <- err
+		}()
+		m.erase(m.list[i*7].DistinctID)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		m.check("during sealing")
+	}
+	sealAll(t, m.store)
+	m.check("sealed")
+	if n := countRows(t, m.store, "event_erased"); n != 0 {
+		t.Errorf("%d erased events are left", n)
+	}
+}
+
+// After a person is erased with events, no byte of them is left in the files of segments and in the
+// database once Seal has written the segments again.
+func TestSegments_NoBytesAreLeft(t *testing.T) {
+	folder := t.TempDir()
+	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	random := rand.New(rand.NewPCG(7, 8))
+	want := commitAnn(t, s, random, 1000, 300) + commitAnn(t, s, random, 500, 20)
+	indexAll(t, s)
+	sealAll(t, s)
+	before := segmentFiles(t, filepath.Join(folder, "events"))
+	var erased int64
+	err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) (err error) {
+		_, erased, err = tx.ErasePerson(1, capture.PersonID(1, erasedID), true)
+		return err
+	})
+	if err != nil || erased != want {
+		t.Fatalf("%d events are erased, %v; want %d", erased, err, want)
+	}
+	sealAll(t, s)
+	sealAll(t, s) // removes the replaced files
+	after := segmentFiles(t, filepath.Join(folder, "events"))
+	if len(after) != len(before) || slices.Equal(before, after) {
+		t.Fatalf("files before %q, after %q", before, after)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append([]string{"store.db"}, prefixed("events/", after)...) {
+		content, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(content, []byte(erasedID)) || bytes.Contains(content, []byte(erasedText)) {
+			t.Errorf("%s has a text of the person", name)
+		}
+	}
+}
+
+// prefixed returns names with a prefix.
+func prefixed(prefix string, names []string) (out []string) {
+	for _, name := range names {
+		out = append(out, prefix+name)
+	}
+	return out
+}
+
+// Retention deletes whole blocks of segments of which all events are old, and then the files.
+func TestSegments_Retention(t *testing.T) {
+	folder := t.TempDir()
+	files := filepath.Join(folder, "events")
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(9, 10)), store: openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), files)}
+	hour := int64(0)
+	m.change = func(_ int, e *capture.Record) {
+		e.ProjectID, e.CreatedAt = 1, database.FromMicros(hour*3600*1e6)
+	}
+	for hour = range 3 {
+		m.commit(300)
+		indexAll(t, m.store)
+		sealAll(t, m.store)
+	}
+	hour = 9
+	m.commit(100) // in no segment
+	for hour := range int64(3) {
+		n, err := m.store.DeleteEventsBefore(t.Context(), database.FromMicros(hour*3600*1e6+1), 1000)
+		if err != nil || n != 300 {
+			t.Fatalf("%d events before hour %d are deleted, %v; want 300", n, hour, err)
+		}
+		m.list = m.list[300:]
+		sealAll(t, m.store) // removes the files
+		if left := segmentFiles(t, files); len(left) != 2-int(hour) {
+			t.Errorf("after hour %d: files %q", hour, left)
+		}
+		m.check("after a deletion")
+	}
+}

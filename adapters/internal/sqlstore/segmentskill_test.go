@@ -1,0 +1,187 @@
+package sqlstore
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+var killCycles = flag.Int("segment-kills", 60, "the number of times that TestSegments_Kill kills the process that writes segments")
+
+// killIDs is the number of distinct ids of the events of TestSegments_Kill.
+const killIDs = 20
+
+// killBatch returns the events first to first+n-1 of TestSegments_Kill.
+func killBatch(first, n int) (keys []capture.EventKey, list []capture.Record) {
+	keys, list = eventsFrom(first, n)
+	for i := range list {
+		id := fmt.Sprint("id ", (first+i)%killIDs)
+		keys[i].DistinctID, list[i].DistinctID, list[i].PersonID = id, id, capture.PersonID(1, id)
+		list[i].Properties = fmt.Sprintf(`{"n":%d}`, first+i)
+	}
+	return keys, list
+}
+
+// TestSegmentsKill_Child is the process that TestSegments_Kill kills: it commits, seals and erases
+// events, and prints a line after each step that is durable.
+func TestSegmentsKill_Child(t *testing.T) {
+	folder, first := os.Getenv("SEGMENTS_KILL"), 0
+	if folder == "" {
+		return
+	}
+	if _, err := fmt.Sscan(os.Getenv("SEGMENTS_FIRST"), &first); err != nil {
+		t.Fatal(err)
+	}
+	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	random := rand.New(rand.NewPCG(uint64(first), 1))
+	for {
+		n := 1 + random.IntN(300)
+		fmt.Printf("try batch %d %d\n", first, n)
+		keys, list := killBatch(first, n)
+		if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+			if _, err := tx.Claim(keys); err != nil {
+				return err
+			}
+			return tx.Save(&capture.Changes{Events: list})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("batch %d %d\n", first, n)
+		first += n
+		indexAll(t, s)
+		if random.IntN(3) == 0 {
+			sealAll(t, s)
+		}
+		if random.IntN(6) == 0 {
+			id := random.IntN(killIDs)
+			person := capture.PersonID(1, fmt.Sprint("id ", id))
+			if _, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, fmt.Sprint("id ", id), person[:]); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Printf("try erase %d\n", id)
+			if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+				_, err := tx.EraseEvents(1, person)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Printf("erase %d\n", id)
+		}
+	}
+}
+
+// killModel are the events that must be stored, by number.
+type killModel map[int]bool
+
+// apply applies a line of the child.
+func (m killModel) apply(line string) {
+	var first, n, id int
+	if _, err := fmt.Sscanf(line, "batch %d %d", &first, &n); err == nil {
+		for i := range n {
+			m[first+i] = true
+		}
+	} else if _, err := fmt.Sscanf(line, "erase %d", &id); err == nil {
+		maps.DeleteFunc(m, func(n int, _ bool) bool { return n%killIDs == id })
+	}
+}
+
+// runChild runs the child in a folder, kills it after a time, and returns what it has printed.
+func runChild(t *testing.T, folder string, first int, after time.Duration) (lines []string) {
+	t.Helper()
+	child := exec.Command(os.Args[0], "-test.run=^TestSegmentsKill_Child$")
+	child.Env = append(os.Environ(), "SEGMENTS_KILL="+folder, fmt.Sprint("SEGMENTS_FIRST=", first))
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var timer *time.Timer
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		if timer == nil { // it works now
+			timer = time.AfterFunc(after, func() { _ = child.Process.Kill() })
+		}
+		lines = append(lines, scanner.Text())
+	}
+	if err := child.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the child ended itself: %v\n%s", err, strings.Join(lines, "\n"))
+	}
+	return lines
+}
+
+// A process that commits, seals and erases events is killed at any moment: no acknowledged event is
+// lost or stored twice, none that was erased comes back, and no file is left that is not listed.
+func TestSegments_Kill(t *testing.T) {
+	folder := t.TempDir()
+	model, first, sealed := killModel{}, 0, false
+	random := rand.New(rand.NewPCG(11, 12))
+	for cycle := range *killCycles {
+		lines := runChild(t, folder, first, time.Duration(random.IntN(60_000))*time.Microsecond)
+		last := ""
+		for _, line := range lines {
+			if last = strings.TrimPrefix(line, "try "); last == line {
+				model.apply(line)
+				last = ""
+			}
+		}
+		got := killedStore(t, folder, &sealed)
+		if last != "" && !maps.Equal(got, model) { // the last step may have been durable
+			model.apply(last)
+		}
+		if !maps.Equal(got, model) {
+			t.Fatalf("cycle %d, after %q: %d events are stored, want %d", cycle, lines, len(got), len(model))
+		}
+		for _, line := range lines {
+			var at, n int
+			if _, err := fmt.Sscanf(strings.TrimPrefix(line, "try "), "batch %d %d", &at, &n); err == nil {
+				first = max(first, at+n)
+			}
+		}
+	}
+	if !sealed {
+		t.Error("no event was sealed")
+	}
+}
+
+// killedStore opens the store of a killed process and returns its events.
+func killedStore(t *testing.T, folder string, sealed *bool) killModel {
+	t.Helper()
+	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	defer func() { _ = s.Close() }()
+	found := killModel{}
+	for _, e := range storedEvents(t, s, 1) {
+		var n int
+		if _, err := fmt.Sscanf(e.Properties, `{"n":%d}`, &n); err != nil || found[n] {
+			t.Fatalf("event %d, %s: %v, twice: %t", e.ID, e.Properties, err, found[n])
+		}
+		found[n] = true
+	}
+	if n := countEvents(t, s); n != len(found) {
+		t.Fatalf("%d events are counted, %d are there", n, len(found))
+	}
+	if keys := countRows(t, s, "event_keys"); keys != len(found) {
+		t.Fatalf("%d keys of %d events", keys, len(found))
+	}
+	if faults, err := events.CheckBlocks(t.Context(), s.events.Source(), 10); err != nil || len(faults) > 0 {
+		t.Fatalf("%q, %v", faults, err)
+	}
+	listed, files := sealedNames(t, s), segmentFiles(t, filepath.Join(folder, "events"))
+	if slices.Sort(files); !slices.Equal(listed, files) {
+		t.Fatalf("files %q, listed %q", files, listed)
+	}
+	*sealed = *sealed || len(listed) > 0
+	return found
+}
