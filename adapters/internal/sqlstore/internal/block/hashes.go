@@ -35,24 +35,28 @@ func (c *Columns) FindHashes(data []byte, values []Value) ([]int32, error) {
 	return c.findHashes(content, values)
 }
 
-// FindSealedHashes is FindHashes for columns whose ids were not decoded by DecodeNames: they are in
+// FindSealedHashes is FindHashes for a block of n events whose columns are not decoded: they are in
 // another form than the string of names, of which the hashes have the checksum. It fails if the
 // number of events differs.
-func (c *Columns) FindSealedHashes(data []byte, values []Value) ([]int32, error) {
+func (c *Columns) FindSealedHashes(data []byte, n int, values []Value) ([]int32, error) {
 	content, err := open(kindHashes, data, maxShort)
 	if err != nil {
 		return nil, err
 	}
-	if len(content) >= 4 {
-		c.checksum = binary.LittleEndian.Uint32([]byte(content[:4]))
-	}
-	return c.findHashes(content, values)
+	r := reader{text: content}
+	r.take(4) // the checksum
+	return c.findIn(&r, n, values)
 }
 
 // findHashes implements FindHashes for a content.
 func (c *Columns) findHashes(content string, values []Value) ([]int32, error) {
 	r := c.after(content)
-	text := r.take(hashSize * len(c.IDs))
+	return c.findIn(&r, len(c.IDs), values)
+}
+
+// findIn returns the indexes of n hashes that are those of values.
+func (c *Columns) findIn(r *reader, n int, values []Value) ([]int32, error) {
+	text := r.take(hashSize * n)
 	if err := r.result(); err != nil {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (r *Chunks) find(ctx context.Context, q Source, project, id, upTo int64, pa
 func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n int, parts chunkParts) error {
 	clear(r.chunks)
 	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.erased = project, parts, r.chunks[:0], -1, -1, nil
-	if err := r.loadSealed(ctx, q, unit{id, upTo}, n); err != nil || len(r.chunks) > 0 {
+	if err := r.loadSealed(ctx, q, unit{id, upTo}); err != nil || len(r.chunks) > 0 {
 		return err
 	}
 	columns := [...]string{"NULL, NULL", "short, NULL", "NULL, data", "short, data"}[parts]
@@ -186,7 +186,7 @@ func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n 
 	if err == nil && (len(r.chunks) == 0 || r.chunks[0].first > id) { // they may have been sealed meanwhile
 		found := r.chunks
 		r.chunks = nil
-		if err = r.loadSealed(ctx, q, unit{id, upTo}, n); len(r.chunks) == 0 {
+		if err = r.loadSealed(ctx, q, unit{id, upTo}); len(r.chunks) == 0 {
 			r.chunks = found
 		}
 	}

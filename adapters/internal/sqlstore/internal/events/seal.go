@@ -100,8 +100,10 @@ type segmentWriter struct {
 	blocks  []storedBlock
 	// lastArrived is the latest time of arrival of an event.
 	lastArrived int64
-	// erased are the events that were left out.
+	// erased are the events that were left out, and hashes the new hashes of their blocks, by first
+	// id.
 	erased []int64
+	hashes map[int64][]byte
 }
 
 // write writes the file.
@@ -177,6 +179,11 @@ func (w *segmentWriter) writeBlock(ctx context.Context, out *segment.Writer, b *
 	if kept != b.events {
 		return errChanged
 	}
+	if kept < len(c.IDs) {
+		var hashed block.Writer
+		hashed.AddAll(&c, map[int64]bool{0: true})
+		w.hashes[b.first] = hashed.Hashes(hashed.Names())
+	}
 	w.segment.events += int64(kept)
 	return out.Add(&c, map[int64]bool{0: true}, func(i int) (elements, properties, person string, err error) {
 		long, ok, err := chunks.Long(ctx, w.log.Source(), project, c.IDs[i], b.last)
@@ -217,7 +224,6 @@ func (w *segmentWriter) seal(t *database.Tx) error {
 	s := &w.segment
 	for _, text := range []string{
 		`DELETE FROM event_columns WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3)`,
-		`DELETE FROM event_hashes WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3)`,
 		`UPDATE event_blocks SET level = 16 WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3`,
 	} {
 		if _, err := t.Exec(text, s.project, s.first, s.last); err != nil {
@@ -283,7 +289,7 @@ func (l *Log) writeAgain(ctx context.Context) (bool, error) {
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	w := segmentWriter{log: l, segment: list[0]}
+	w := segmentWriter{log: l, segment: list[0], hashes: map[int64][]byte{}}
 	old := list[0].name
 	w.segment.generation++
 	w.blocks, err = listBlocks(ctx, l.db.Read, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3 AND events > 0 ORDER BY first_id`, list[0].project, list[0].first, list[0].last)
@@ -313,6 +319,11 @@ func (w *segmentWriter) replace(t *database.Tx) error {
 	}
 	for _, id := range w.erased {
 		if _, err := t.Exec(`DELETE FROM event_erased WHERE project_id = $1 AND id = $2`, s.project, id); err != nil {
+			return err
+		}
+	}
+	for first, hashes := range w.hashes {
+		if _, err := t.Exec(`UPDATE event_hashes SET hashes = $2 WHERE first_id = $1`, first, hashes); err != nil {
 			return err
 		}
 	}

@@ -33,9 +33,8 @@ func (s *sealedChunk) read(read func(r *segment.Rows) error) error {
 // are read. A page has about block.ChunkBytes.
 const pagesAhead = 8
 
-// sealedChunks returns the chunks of a group of a segment, with ranges of at most n pages, that
-// overlap a range of ids.
-func sealedChunks(q Source, s *storedSegment, group, n int, u unit) (out []storedChunk, err error) {
+// sealedChunks returns the chunks of a group of a segment that overlap a range of ids.
+func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedChunk, err error) {
 	file, err := q.Files.Open(s.name)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func sealedChunks(q Source, s *storedSegment, group, n int, u unit) (out []store
 	if err := file.Names(group, &c); err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(pages, n) {
+	for part := range slices.Chunk(pages, pagesAhead) {
 		first, end := part[0].First, part[len(part)-1].End
 		if first >= end || end > len(c.IDs) {
 			return nil, block.ErrDamaged
@@ -67,7 +66,7 @@ func sealedChunks(q Source, s *storedSegment, group, n int, u unit) (out []store
 
 // loadSealed replaces the chunks in memory like load by those of one group of a segment, or by none
 // if there are no sealed events in the range.
-func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, n int) error {
+func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit) error {
 	if q.Files == nil {
 		return nil
 	}
@@ -85,17 +84,30 @@ func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, n int) error 
 		if group < 0 {
 			continue
 		}
-		pages := 1
-		if n > 1 {
-			pages = pagesAhead
+		if u.first == u.last {
+			r.chunks, err = singleChunk(q, s, group, u.first)
+		} else {
+			r.chunks, err = sealedChunks(q, s, group, u)
 		}
-		r.chunks, err = sealedChunks(q, s, group, pages, u)
 		r.erased, r.parts = s.erased, withShort|withLong
 		if err != nil || len(r.chunks) > 0 {
 			return err
 		}
 	}
 	return nil
+}
+
+// singleChunk returns a chunk of the event with an id, or none if the group has no such event.
+func singleChunk(q Source, s *storedSegment, group int, id int64) (out []storedChunk, err error) {
+	c := sealedChunk{files: q.Files, name: s.name, group: group, len: 1}
+	err = c.read(func(r *segment.Rows) error {
+		row, ok, err := r.Find(id)
+		if c.first = row; ok {
+			out = []storedChunk{{project: s.project, unit: unit{id, id}, size: block.ChunkBytes, sealed: &c}}
+		}
+		return err
+	})
+	return out, err
 }
 
 // groupsOf returns the groups of a segment.

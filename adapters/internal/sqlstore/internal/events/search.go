@@ -194,6 +194,11 @@ func (l *Log) eachMatch(ctx context.Context, q Source, s *blockSearch, u unit, p
 	if err != nil {
 		return err
 	}
+	if byHash {
+		if blocks, err = s.eachSealedHash(blocks, u, visit); err != nil {
+			return err
+		}
+	}
 	return s.decoder.each(blocks, func(b *encodedBlock, c *block.Columns, _ int) error {
 		if byHash && b.hashes != nil {
 			return s.eachHash(b, c, u, visit)

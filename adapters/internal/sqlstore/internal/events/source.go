@@ -100,7 +100,7 @@ func (q Source) locate(ctx context.Context, project int64, blocks []encodedBlock
 		return err
 	}
 	if parts&withHashes != 0 { // they are in the database only
-		parts = parts&^withHashes | withPeople
+		parts |= withPeople
 	}
 	for i := range blocks {
 		b := &blocks[i]
