@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // historyEvents is the number of events of BenchmarkHistory, in some 60 full blocks.
@@ -86,6 +87,16 @@ func benchHistory(b *testing.B, s *Store) {
 			return len(found), want, err
 		}
 	}
+	scan := func(columns port.Columns) func() (int, int, error) {
+		return func() (found, want int, err error) {
+			r, err := s.Open(context.Background(), 1)
+			if err != nil {
+				return 0, 0, err
+			}
+			err = r.Scan(context.Background(), port.Scan{Columns: columns}, func(b *port.Batch) error { found += b.Len(); return nil })
+			return found, historyEvents, errors.Join(err, r.Close())
+		}
+	}
 	n := 0
 	for _, run := range []struct {
 		name string
@@ -103,6 +114,8 @@ func benchHistory(b *testing.B, s *Store) {
 			}
 			return 1, 1, err
 		}},
+		{"scan-people", scan(port.Names | port.People)},
+		{"scan-properties", scan(port.Names | port.Properties)},
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			before := usedCPU(b)
