@@ -71,6 +71,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "api_key": {"value": "", "source": "default"},
   "data": {"value": "bunting-data", "source": "default"},
   "database": {"value": "", "source": "default"},
+  "segments": {"value": "", "source": "default"},
   "fixtures": {"value": "", "source": "default"},
   "owner_email": {"value": "owner@localhost", "source": "default"},
   "owner_key_file": {"value": "", "source": "default"},

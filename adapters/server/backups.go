@@ -48,11 +48,12 @@ const backupReserve = noDisk
 
 // copyDatabase implements backups.Config.Copy.
 func (p *parts) copyDatabase(ctx context.Context, to string) (backups.Copied, error) {
-	if size := p.store.Size(ctx); size.Free >= 0 && size.Free < size.Database+size.WAL+backupReserve {
-		return backups.Copied{}, fmt.Errorf("the copy in the data folder needs %s, and %s must stay free; %s are free", bytesText(size.Database+size.WAL), bytesText(backupReserve), bytesText(size.Free))
+	size := p.store.Size(ctx)
+	if needed := size.Database + size.WAL + max(size.Segments, 0); size.Free >= 0 && size.Free < needed+backupReserve {
+		return backups.Copied{}, fmt.Errorf("the copy in the data folder needs %s, and %s must stay free; %s are free", bytesText(needed), bytesText(backupReserve), bytesText(size.Free))
 	}
-	c, err := sqlstore.Backup(ctx, p.store.File(), to, func(string, int64, int64) {})
-	return backups.Copied(c), err
+	c, err := sqlstore.Backup(ctx, p.store.File(), p.Segments, to, func(string, int64, int64) {})
+	return backups.Copied{Size: c.Size, At: c.At, Schema: c.Schema, Events: c.Events, SHA256: c.SHA256}, err
 }
 
 // backedUp counts and logs a backup.

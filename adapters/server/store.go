@@ -20,7 +20,10 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("Options.Data: %w; choose a folder that this user can write to", err)
 		}
 	}
-	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew}); err != nil {
+	if p.Segments != "" && p.DatabaseURL() == "sqlite::memory:" {
+		return errors.New("Options.Segments is for a database that is stored, and this one is in memory: set Options.Data, or leave out Options.Segments")
+	}
+	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew, Segments: p.Segments}); err != nil {
 		return err
 	}
 	if p.Without.has(Capture) {

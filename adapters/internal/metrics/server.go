@@ -28,6 +28,8 @@ type Latency struct {
 type Storage struct {
 	// Database is the size of the database, WAL that of its write-ahead log.
 	Database, WAL int64
+	// Segments is the size of the segment files.
+	Segments int64
 	// Free is the free space on the disk of the data folder.
 	Free int64
 }
@@ -50,6 +52,7 @@ var (
 	storageMetrics = []metric[Storage]{
 		row(gauge, "storage_database_bytes", "Size of the database.", func(s *Storage) float64 { return float64(s.Database) }),
 		row(gauge, "storage_wal_bytes", "Size of the write-ahead log of SQLite.", func(s *Storage) float64 { return float64(s.WAL) }),
+		row(gauge, "storage_segments_bytes", "Size of the Parquet files with events, which are not in the database.", func(s *Storage) float64 { return float64(s.Segments) }),
 		row(gauge, "storage_free_bytes", "Free space on the disk of the data folder.", func(s *Storage) float64 { return float64(s.Free) }),
 	}
 	backupMetrics = []metric[Backups]{

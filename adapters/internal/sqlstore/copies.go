@@ -12,8 +12,10 @@ import (
 // Results of the functions that copy and examine databases.
 type (
 	// CopyResult describes the file that a backup or a restore has written: its size,
-	// its hash, the version of its schema and its number of events.
+	// its hash, the version of its schema and its numbers of events and segment files.
 	CopyResult = copies.CopyResult
+	// Replaced are the paths to which a restore has moved what was there before.
+	Replaced = copies.Replaced
 	// Examination is the result of Examine.
 	Examination = copies.Examination
 )
@@ -27,38 +29,46 @@ var ErrNoDatabase = copies.ErrNoDatabase
 // fails, it removes its temporary file; a process that is killed leaves to.part behind.
 // It returns an error if to exists or if there is not enough free space.
 //
+// segments is the folder of the database's segment files, which are in the copy too; it
+// may be empty if there are none. Servers do not remove files of it meanwhile.
+//
 // progress is called with a description of the current step and with the number of
 // bytes done and in total, both 0 if they are unknown.
-func Backup(ctx context.Context, from, to string, progress func(what string, done, total int64)) (CopyResult, error) {
-	return copies.Backup(ctx, from, to, progress)
+func Backup(ctx context.Context, from, segments, to string, progress func(what string, done, total int64)) (CopyResult, error) {
+	return copies.Backup(ctx, from, segments, to, progress)
 }
 
-// Restore writes the backup from to the SQLite file to, which no server may be using.
-// An existing database is replaced only if replace is true; it is then renamed to
-// oldPath, together with its log.
-func Restore(ctx context.Context, from, to string, replace bool, progress func(what string, done, total int64)) (out CopyResult, oldPath string, err error) {
-	return copies.Restore(ctx, from, to, replace, progress)
+// Restore writes the backup from to the SQLite file to, which no server may be using, and
+// its segment files to the folder segments, which may be empty if the backup has none. An
+// existing database, and files in the folder, are replaced only if replace is true; the
+// database is then renamed together with its log, and the files are moved to a folder
+// below segments. A restore that was killed may leave files of both stores there: it must
+// be repeated.
+func Restore(ctx context.Context, from, to, segments string, replace bool, progress func(what string, done, total int64)) (CopyResult, Replaced, error) {
+	return copies.Restore(ctx, from, to, segments, replace, progress)
 }
 
 // Move copies all data, with all keys and ids, from the database with the URL from to
 // the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
 // may be using them. The schema of the source is migrated to the newest version;
-// otherwise the source is not changed.
+// otherwise the source is not changed. Segment files stay in their folder, and servers of
+// the target need the same folder; the source must not be used with it any more.
 //
 // An interrupted move continues when Move is called with the same URLs. Until the move
 // is complete, no server can open the target. At the end, counts and checksums of all
 // tables are compared. progress is called with numbers of rows. The result has the
-// numbers of tables and rows, and whether an interrupted move was continued.
+// numbers of tables, rows and segment files, and whether an interrupted move was continued.
 func Move(ctx context.Context, from, to string, progress func(what string, done, total int64)) (copies.MoveResult, error) {
 	return copies.Move(ctx, from, to, progress)
 }
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. If quick is true, it does not compare indexes with tables and does not decode
-// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
-// contents of this product's tables are examined.
-func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
-	return copies.Examine(ctx, url, quick)
+// uses it. segments is the folder of its segment files; it may be empty if there are
+// none. If quick is true, it does not compare indexes with tables, decodes no blocks of
+// events and reads no segment files, which may take long. PostgreSQL is responsible for its
+// own files; of such a database only the contents of this product's tables are examined.
+func Examine(ctx context.Context, url, segments string, quick bool) (Examination, error) {
+	return copies.Examine(ctx, url, segments, quick)
 }
 
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a

@@ -13,14 +13,19 @@ import (
 type diskSpace struct {
 	// Database is the size of the database, WAL the size of SQLite's write-ahead log.
 	Database, WAL int64
+	// Segments is the size of the segment files.
+	Segments int64
 	// Free is the free space on the disk of a SQLite file.
 	Free int64
 }
 
-// Size returns the sizes of the files, or of the PostgreSQL database, whose other
-// fields are unknown.
+// Size returns the sizes of the files, or of the PostgreSQL database, whose log and disk
+// are unknown.
 func (s *Store) Size(ctx context.Context) diskSpace {
-	out := diskSpace{-1, -1, -1}
+	out := diskSpace{-1, -1, -1, -1}
+	if err := s.db.Quick.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM event_segments`).Scan(&out.Segments); err != nil {
+		out.Segments = -1
+	}
 	switch {
 	case s.db.File != "":
 		out.Database, out.WAL = database.FileSize(s.db.File), max(database.FileSize(s.db.File+"-wal"), 0)

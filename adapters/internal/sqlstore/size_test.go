@@ -19,6 +19,9 @@ func TestStore_Size(t *testing.T) {
 					t.Errorf("%s is %d bytes", c.what, c.bytes)
 				}
 			}
+			if got.Segments != 0 {
+				t.Errorf("segments are %d bytes", got.Segments)
+			}
 		})
 	}
 }

@@ -144,7 +144,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := events.Migrate(ctx, s.db, s.logger); err != nil {
 		return err
 	}
-	if err := copies.CheckNotMoving(ctx, s.db); err != nil {
+	if err := copies.CheckComplete(ctx, s.db); err != nil {
 		return err
 	}
 	return s.events.Start(ctx)

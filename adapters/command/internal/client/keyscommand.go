@@ -17,7 +17,8 @@ Manages your personal API keys on a server.
   bunting keys create --label NAME [--scopes LIST] [--projects LIST]
   bunting keys roll ID      replaces the secret; the old one is invalid at once
   bunting keys revoke ID    makes the key invalid
-  bunting keys recover [--data DIR | --database URL] [--email ADDRESS]
+  bunting keys recover [--data DIR | --database URL] [--segments DIR]
+                       [--email ADDRESS]
                             creates a new key for an owner whose keys are lost,
                             directly in the server's data; stop the server first
                             (not needed with PostgreSQL)
@@ -28,6 +29,7 @@ Manages your personal API keys on a server.
   --projects LIST   ids of the projects that the key can access; all by default
   --data DIR        the server's data folder, as for serve (default bunting-data)
   --database URL    the server's database, as for serve
+  --segments DIR    the folder of its segment files, as for serve
   --email ADDRESS   which owner; the first one by default
 ` + managerOptions + `  --json            print JSON
 

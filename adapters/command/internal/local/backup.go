@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
-const backupHelp = `Usage: bunting backup [--data DIR] --output FILE
+const backupHelp = `Usage: bunting backup [--data DIR] [--segments DIR] --output FILE
        bunting backup --new-key FILE
 
 Copies everything that is stored in the data folder into one file: events,
@@ -26,6 +26,8 @@ owner may read it. It contains personal data, and keys as hashes.
 
   --data DIR        the server's data folder, bunting-data by default
                     (BUNTING_DATA)
+  --segments DIR    the folder of serve --segments (BUNTING_SEGMENTS), whose files are
+                    then in the backup too
   --output FILE     a new file; while it is written it is called FILE.part
   --new-key FILE    only write a new key of age for serve --backup-key; store a copy
                     of it elsewhere, because without it backups cannot be read
@@ -46,7 +48,8 @@ For PostgreSQL (--database) use pg_dump, or copy it to SQLite with bunting move.
 bunting restore reads the file.
 `
 
-const restoreHelp = `Usage: bunting restore SOURCE [--backup NAME|TIME] [--key FILE] [--data DIR] [--replace]
+const restoreHelp = `Usage: bunting restore SOURCE [--backup NAME|TIME] [--key FILE] [--data DIR]
+                       [--segments DIR] [--replace]
        bunting restore SOURCE --list
 
 Restores the database of a data folder from a file that bunting backup has written,
@@ -63,17 +66,22 @@ is changed. No server may be using the folder.
   --list            only list the complete backups
   --data DIR        the data folder, bunting-data by default (BUNTING_DATA);
                     created if missing
+  --segments DIR    the folder for segment files, if the backup has some
+                    (BUNTING_SEGMENTS); created if missing
   --replace         replace an existing database, which is renamed to
-                    bunting.db.before-TIME
+                    bunting.db.before-TIME, and segment files, which are moved to a
+                    folder before-TIME in the folder of --segments
 
-From a folder or bucket the data folder needs space for two copies. Keys, ids and
-addresses are those of the backup, so clients need no change.
+If the restore of a backup with segment files is interrupted, run it again with
+--replace. From a folder or bucket the data folder needs space for two
+copies. Keys, ids and addresses are those of the backup, so clients need no change.
 `
 
 // backup copies a data folder's database into a file.
 func backup(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("backup")
 	data := fs.String("data", dataFolder(p), "")
+	segments := fs.String("segments", p.Env["BUNTING_SEGMENTS"], "")
 	output := fs.String("output", "", "")
 	newKey := fs.String("new-key", "", "")
 	switch err := cli.NoArgs(fs, args); {
@@ -89,7 +97,7 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 		return cli.BadUsage("backup", "--output is missing: name the file to write")
 	}
 	progress := cli.NewProgress(p.Stderr)
-	copied, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, progress.Bytes)
+	copied, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *segments, *output, progress.Bytes)
 	progress.Clear()
 	if err != nil {
 		return noFolder(*data, err)
@@ -101,6 +109,7 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 func restore(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("restore")
 	data := fs.String("data", dataFolder(p), "")
+	segments := fs.String("segments", p.Env["BUNTING_SEGMENTS"], "")
 	input := fs.String("input", "", "")
 	replace := fs.Bool("replace", false, "")
 	which := fs.String("backup", "", "")
@@ -128,10 +137,13 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	defer remove()
-	copied, previous, err := sqlstore.Restore(ctx, file, path, *replace, progress.Bytes)
+	copied, old, err := sqlstore.Restore(ctx, file, path, *segments, *replace, progress.Bytes)
 	progress.Clear()
-	if previous != "" {
-		progress.Println("the database that was there is now %s", previous)
+	if old.Database != "" {
+		progress.Println("the database that was there is now %s", old.Database)
+	}
+	if old.Segments != "" {
+		progress.Println("the segment files that were there are now in %s", old.Segments)
 	}
 	if err != nil {
 		return err
@@ -204,5 +216,9 @@ func noFolder(dir string, err error) error {
 }
 
 func copiedText(path string, c *sqlstore.CopyResult) string {
-	return fmt.Sprintf("%s: %d bytes, %d events, schema %d, checked\nsha256 %s\n", path, c.Size, c.Events, c.Schema, c.SHA256)
+	segments := ""
+	if c.Segments > 0 {
+		segments = fmt.Sprintf(", %d segment files", c.Segments)
+	}
+	return fmt.Sprintf("%s: %d bytes, %d events%s, schema %d, checked\nsha256 %s\n", path, c.Size, c.Events, segments, c.Schema, c.SHA256)
 }

@@ -16,12 +16,13 @@ import (
 const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
 
 Checks the data and settings of a server, running or not, and changes nothing: the
-integrity of the database (every page, every index), its schema, the free disk
-space, the length of its log, who may read the files, and unsafe settings. Give the
-settings of serve on the command line, in the environment or with --config; by
-default the folder bunting-data is checked.
+integrity of the database (every page, every index) and of segment files, its
+schema, the free disk space, the length of its log, who may read the files, and
+unsafe settings. Give the settings of serve on the command line, in the environment
+or with --config; by default the folder bunting-data is checked.
 
-  --quick   do not compare indexes with tables, which takes long
+  --quick   do not compare indexes with tables, and check only the sizes of segment
+            files: the full check takes long
   --json    print JSON: an array of {"check", "level", "text"}
 
 Levels: ok, note, warning (works, but needs attention), fault. Exit code 1 if there
@@ -94,7 +95,7 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 			say("folder", levelWarning, "other users can open the folder %s (%v): run chmod 700 %s", c.Data, info.Mode().Perm(), c.Data)
 		}
 	}
-	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), quick)
+	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), c.Segments, quick)
 	switch {
 	case errors.Is(err, sqlstore.ErrNoDatabase):
 		say("database", levelNote, "%s: %v", e.URL, err)
@@ -125,7 +126,24 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	for _, path := range e.Open {
 		say("files", levelWarning, "other users can read %s: run chmod 600 %s", path, path)
 	}
-	return append(out, diskFindings(&e)...)
+	return append(append(out, segmentFindings(&e)...), diskFindings(&e)...)
+}
+
+// segmentFindings returns the findings about segment files.
+func segmentFindings(e *sqlstore.Examination) (out []finding) {
+	switch {
+	case len(e.SegmentFaults) > 0:
+		for _, fault := range e.SegmentFaults {
+			out = append(out, finding{"segments", levelFault, fault})
+		}
+		out = append(out, finding{"segments", levelFault, "if the folder is the right one, stop the server, keep the files as they are, and restore the last backup elsewhere (bunting restore)"})
+	case e.Segments > 0:
+		out = append(out, finding{"segments", levelOK, fmt.Sprintf("%d segment files with %d MiB are intact", e.Segments, e.SegmentBytes>>20)})
+	}
+	if n := len(e.Unlisted); n > 0 {
+		out = append(out, finding{"segments", levelNote, fmt.Sprintf("%d files in the folder are not in use, such as %s: the next start of the server removes them", n, e.Unlisted[0])})
+	}
+	return out
 }
 
 func schemaFinding(e *sqlstore.Examination) finding {

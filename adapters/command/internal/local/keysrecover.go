@@ -24,6 +24,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("keys")
 	data := fs.String("data", cmp.Or(p.Env["BUNTING_DATA"], "bunting-data"), "")
 	database := fs.String("database", p.Env["BUNTING_DATABASE"], "")
+	segments := fs.String("segments", p.Env["BUNTING_SEGMENTS"], "")
 	email := fs.String("email", "", "")
 	if err := cli.NoArgs(fs, args); err != nil {
 		return err
@@ -35,7 +36,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 			return fmt.Errorf("--data: %w; name the data folder of the server, or its database with --database", err)
 		}
 	}
-	store, err := sqlstore.Open(ctx, c.DatabaseURL(), sqlstore.Config{Logger: slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	store, err := sqlstore.Open(ctx, c.DatabaseURL(), sqlstore.Config{Logger: slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), Segments: *segments})
 	if err != nil {
 		return err
 	}

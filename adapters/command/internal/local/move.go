@@ -30,6 +30,9 @@ Rows are copied in batches. After an interruption run the same command again to
 continue; no server starts on the new database before the copy is complete. At the
 end the number of rows and a checksum of every table are compared. Passwords can be
 left out of PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
+
+The files of serve --segments stay where they are: start the servers of the new
+database with the same folder, and none on the old database.
 `
 
 // move copies one database into another.
@@ -64,7 +67,11 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.Print(fmt.Sprintf("%d rows of %d tables are copied, counts and checksums match\n", copied.Rows, copied.Tables))
+	text := fmt.Sprintf("%d rows of %d tables are copied, counts and checksums match\n", copied.Rows, copied.Tables)
+	if copied.Segments > 0 {
+		text += fmt.Sprintf("%d segment files stay where they are: start the servers of the new database with the same --segments, and none on the old database\n", copied.Segments)
+	}
+	return p.Print(text)
 }
 
 // moveAddress returns the URL of a database that may also be named by its folder.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
@@ -26,6 +27,9 @@ type CopyResult struct {
 	// Events is the number of stored events.
 	Events int64
 	SHA256 string // of the file, in hexadecimal
+	// Segments is the number of segment files that the backup contains, or that were
+	// restored.
+	Segments int
 }
 
 // progress is called with a description of the current step and with the number of
@@ -37,16 +41,24 @@ type progress func(what string, done, total int64)
 // called, is checked for damage, and is synced to disk when Backup returns. If Backup
 // fails, it removes its temporary file; a process that is killed leaves to.part behind.
 // It returns an error if to exists or if there is not enough free space.
-func Backup(ctx context.Context, from, to string, progress progress) (CopyResult, error) {
+//
+// segments is the folder of the database's segment files, which are in the copy too; it
+// may be empty if there are none. Servers do not remove files of it meanwhile.
+func Backup(ctx context.Context, from, segments, to string, progress progress) (_ CopyResult, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return CopyResult{}, fmt.Errorf("%s already exists: choose another name, or remove it", to)
 	}
-	return copyFile(ctx, from, to, progress)
+	source, err := holdSegments(segments)
+	if err != nil {
+		return CopyResult{}, err
+	}
+	defer func() { err = errors.Join(err, source.release()) }()
+	return copyFile(ctx, from, to, source, progress)
 }
 
 // copyFile copies a SQLite file to to.part, checks the copy and renames it to its final
-// name.
-func copyFile(ctx context.Context, from, to string, progress progress) (out CopyResult, err error) {
+// name. The segment files that it lists are added from source, unless source is nil.
+func copyFile(ctx context.Context, from, to string, source *segmentSource, progress progress) (out CopyResult, err error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return out, err
 	}
@@ -65,17 +77,31 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 	if err := database.CheckSchema(snapshot.Schema, database.MigratedBy(ctx, snapshot.conn)); err != nil {
 		return out, fmt.Errorf("%s: %w", from, err)
 	}
-	if free, ok := database.FreeDisk(filepath.Dir(to)); ok && free < snapshot.Size {
-		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), snapshot.Size>>20+1, free>>20)
+	list, err := source.list(ctx, snapshot)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", from, err)
 	}
-	out.Size, out.At = snapshot.Size, snapshot.At
-	if out.SHA256, err = snapshot.write(ctx, part, progress); err != nil {
+	total := snapshot.Size + totalBytes(list)
+	if free, ok := database.FreeDisk(filepath.Dir(to)); ok && free < total {
+		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), total>>20+1, free>>20)
+	}
+	copying := func(written int64) { progress("copying", written, total) }
+	out.Size, out.At, out.Segments = snapshot.Size, snapshot.At, len(list)
+	if out.SHA256, err = snapshot.write(ctx, part, copying); err != nil {
 		return out, fmt.Errorf("writing %s: %w", part, err)
 	}
-	if err := snapshot.Close(); err != nil { // the check may take long, and an open snapshot prevents checkpoints
+	if err := snapshot.Close(); err != nil { // the rest may take long, and an open snapshot prevents checkpoints
+		return out, err
+	}
+	if err := source.add(ctx, part, list, func(added int64) { copying(out.Size + added) }); err != nil {
 		return out, err
 	}
 	progress("checking", 0, 0)
+	if len(list) > 0 {
+		if err := out.measure(part); err != nil {
+			return out, err
+		}
+	}
 	if err := out.check(ctx, part); err != nil {
 		return out, err
 	}
@@ -87,14 +113,26 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 
 // write writes the snapshot to a file with permissions for its owner only, and returns
 // the hash.
-func (s *Snapshot) write(ctx context.Context, path string, progress progress) (sum string, err error) {
+func (s *Snapshot) write(ctx context.Context, path string, copying func(written int64)) (sum string, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", err
 	}
 	hash := sha256.New()
-	err = s.Copy(ctx, io.MultiWriter(f, hash), func(written int64) { progress("copying", written, s.Size) })
+	err = s.Copy(ctx, io.MultiWriter(f, hash), copying)
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Sync(), f.Close())
+}
+
+// measure sets the size and the hash of the file.
+func (c *CopyResult) measure(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	c.Size, err = io.Copy(hash, f)
+	c.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return errors.Join(err, f.Close())
 }
 
 // check checks the copy for damage and counts its events.
@@ -130,33 +168,63 @@ func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, 
 	return faults, err
 }
 
-// Restore writes the backup from to the SQLite file to, which no server may be using.
-// An existing database is replaced only if replace is true; it is then renamed to
-// oldPath, together with its log.
-func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out CopyResult, oldPath string, err error) {
+// Replaced are the paths to which a restore has moved what was there before. A path is
+// empty if nothing was there.
+type Replaced struct{ Database, Segments string }
+
+// Restore writes the backup from to the SQLite file to, which no server may be using, and
+// its segment files to the folder segments, which may be empty if the backup has none. An
+// existing database, and files in the folder, are replaced only if replace is true; the
+// database is then renamed together with its log, and the files are moved to a folder
+// below segments. A restore that was killed may leave files of both stores there: it must
+// be repeated.
+func Restore(ctx context.Context, from, to, segments string, replace bool, progress progress) (out CopyResult, old Replaced, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return out, "", err
+		return out, old, err
 	}
 	unlock, err := database.LockFile(to)
 	if err != nil {
-		return out, "", err
+		return out, old, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	_, missing := os.Lstat(to)
 	if missing == nil && !replace {
-		return out, "", fmt.Errorf("%s already exists: choose another folder, or use --replace to replace it with the backup (the old database is renamed)", to)
+		return out, old, fmt.Errorf("%s already exists: choose another folder, or use --replace to replace it with the backup (the old database is renamed)", to)
+	}
+	list, err := checkRestore(ctx, from, segments, replace)
+	if err != nil {
+		return out, old, err
 	}
 	restored := to + ".restored"
-	if out, err = copyFile(ctx, from, restored, progress); err != nil {
-		return out, "", err
+	if out, err = copyBackup(ctx, from, restored, segments, list, progress); err != nil {
+		return out, old, err
 	}
-	if oldPath, err = setAside(to, missing == nil); err != nil {
-		return out, oldPath, err
+	if old.Database, err = setAside(to, missing == nil); err != nil {
+		return out, old, err
+	}
+	if segments != "" {
+		if old.Segments, err = replaceSegments(segments); err != nil {
+			return out, old, err
+		}
 	}
 	if err := os.Rename(restored, to); err != nil {
-		return out, oldPath, err
+		return out, old, err
 	}
-	return out, oldPath, lastgood.SyncFolder(filepath.Dir(to))
+	return out, old, lastgood.SyncFolder(filepath.Dir(to))
+}
+
+// copyBackup copies a backup without its segment files, which it writes to a folder below
+// segments.
+func copyBackup(ctx context.Context, from, to, segments string, list []listedSegment, progress progress) (CopyResult, error) {
+	out, err := copyFile(ctx, from, to, nil, progress)
+	if err != nil || len(list) == 0 {
+		return out, err
+	}
+	if err := stageParts(ctx, to, segments, list, progress); err != nil {
+		return out, errors.Join(err, os.Remove(to))
+	}
+	out.Segments = len(list)
+	return out, out.measure(to)
 }
 
 // setAside renames an existing database and its log. If there is no database, it

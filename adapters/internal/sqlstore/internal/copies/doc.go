@@ -6,4 +6,8 @@
 // after which an interrupted move continues, and compares checksums at the end. The
 // tables are those of an empty database (tables.go), so a new table is moved without a
 // change. [Examine] inspects a database without changing it.
+//
+// Segment files are not in the database. A backup contains them as rows of a table of its
+// own (segments.go), and a restore writes them into their folder. A move leaves them where
+// they are.
 package copies

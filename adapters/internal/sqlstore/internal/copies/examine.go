@@ -45,18 +45,28 @@ type Examination struct {
 	Events, Projects, Unindexed int64
 	// Moving is true if the database is the target of an incomplete move.
 	Moving bool
+	// Segments is the number of segment files that the database lists, SegmentBytes their
+	// size.
+	Segments     int
+	SegmentBytes int64
+	// SegmentFaults are descriptions of missing and damaged segment files, at most ten.
+	SegmentFaults []string
+	// Unlisted are the names of files in the folder of segments that the database does not
+	// list.
+	Unlisted []string
 }
 
 // ErrNoDatabase is the error for a database that no server has initialized.
 var ErrNoDatabase = errors.New("there is no database yet: the first bunting serve creates it")
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. If quick is true, it does not compare indexes with tables and does not decode
-// blocks of events, which may take long. PostgreSQL is responsible for its own files; of such a database only the
-// contents of this product's tables are examined.
-func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
+// uses it. segments is the folder of its segment files; it may be empty if there are
+// none. If quick is true, it does not compare indexes with tables, decodes no blocks of
+// events and reads no segment files, which may take long. PostgreSQL is responsible for its
+// own files; of such a database only the contents of this product's tables are examined.
+func Examine(ctx context.Context, url, segments string, quick bool) (Examination, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != ":memory:" {
-		return examineFile(ctx, path, quick)
+		return examineFile(ctx, path, segments, quick)
 	}
 	o, err := database.Open(ctx, url)
 	if err != nil {
@@ -64,11 +74,11 @@ func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	}
 	e := Examination{URL: o.DisplayURL, Postgres: !o.Dialect.SingleWriter, NewestSchema: database.NewestSchema(), Free: -1}
 	defer func() { _, _, _ = o.Write.Close(), o.Quick.Close(), o.Unlock() }()
-	return e, o.Dialect.Explain(e.readCounts(ctx, o.Write, o.Dialect.SingleWriter, quick))
+	return e, o.Dialect.Explain(e.readCounts(ctx, o.Write, o.Dialect.SingleWriter, segments, quick))
 }
 
 // examineFile implements Examine for a SQLite file.
-func examineFile(ctx context.Context, path string, quick bool) (e Examination, err error) {
+func examineFile(ctx context.Context, path, segments string, quick bool) (e Examination, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return e, err
@@ -117,12 +127,12 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examination, e
 	if e.Faults, err = integrity(ctx, db, check); err != nil || len(e.Faults) > 0 {
 		return e, database.SQLite.Explain(err)
 	}
-	return e, database.SQLite.Explain(e.readCounts(ctx, db, true, quick))
+	return e, database.SQLite.Explain(e.readCounts(ctx, db, true, segments, quick))
 }
 
 // readCounts reads the fields that exist for both kinds of databases. The schema may be
 // older or newer than that of this binary, so the existence of tables is checked first.
-func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, quick bool) error {
+func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter bool, segments string, quick bool) error {
 	has := func(table string) (bool, error) { return hasTable(ctx, db, singleWriter, table) }
 	if ok, err := has("goose_db_version"); err != nil || !ok {
 		return errors.Join(err, ErrNoDatabase)
@@ -145,7 +155,14 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 	}
 	e.MigratedBy = database.MigratedBy(ctx, db)
 	e.NewerSchema = database.CheckSchema(e.Schema, e.MigratedBy)
-	if err := e.examineEvents(ctx, db, has, quick); err != nil {
+	folder, err := e.examineSegments(ctx, db, singleWriter, segments, quick)
+	if folder != nil {
+		defer func() { _ = folder.Close() }()
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.examineEvents(ctx, events.Source{Querier: db, Files: folder}, has, quick || len(e.SegmentFaults) > 0); err != nil {
 		return err
 	}
 	if ok, err := has("moving"); err != nil || !ok {
@@ -156,20 +173,20 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter, 
 
 // examineEvents counts the events, and checks their blocks and chunks unless quick is true or they are
 // being converted from an earlier schema.
-func (e *Examination) examineEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error), quick bool) error {
+func (e *Examination) examineEvents(ctx context.Context, db events.Source, has func(string) (bool, error), quick bool) error {
 	n, isConverted, err := countEvents(ctx, db, has)
 	if e.Events = n; err != nil || !isConverted {
 		return err
 	}
 	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&e.Unindexed)
 	if err == nil && !quick {
-		e.Faults, err = events.CheckBlocks(ctx, events.Source{Querier: db}, 10)
+		e.Faults, err = events.CheckBlocks(ctx, db, maxFaults)
 	}
 	return err
 }
 
 // countEvents returns the number of events, and whether all were converted from an earlier schema.
-func countEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error)) (n int64, isConverted bool, err error) {
+func countEvents(ctx context.Context, db database.Querier, has func(string) (bool, error)) (n int64, isConverted bool, err error) {
 	isConverted = true
 	texts := []string{events.Count}
 	for table, text := range events.Unconverted {
@@ -208,7 +225,7 @@ func countEvents(ctx context.Context, db *sql.DB, has func(string) (bool, error)
 }
 
 // hasTable reports whether a table exists.
-func hasTable(ctx context.Context, db *sql.DB, singleWriter bool, table string) (bool, error) {
+func hasTable(ctx context.Context, db database.Querier, singleWriter bool, table string) (bool, error) {
 	text := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
 	if !singleWriter {
 		text = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`

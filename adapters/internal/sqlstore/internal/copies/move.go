@@ -30,6 +30,9 @@ type MoveResult struct {
 	// Tables and Rows are the numbers of tables and rows that the target has.
 	Tables int
 	Rows   int64
+	// Segments is the number of segment files, which the target uses from now on. They are
+	// not moved.
+	Segments int64
 	// Resumed is true if an interrupted move was continued.
 	Resumed bool
 }
@@ -37,7 +40,8 @@ type MoveResult struct {
 // Move copies all data, with all keys and ids, from the database with the URL from to
 // the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
 // may be using them. The schema of the source is migrated to the newest version;
-// otherwise the source is not changed.
+// otherwise the source is not changed. Segment files stay in their folder, and servers of
+// the target need the same folder; the source must not be used with it any more.
 //
 // The data is copied in batches. Each stores its position in the target in the same
 // transaction, so that an interrupted move continues there when Move is called with the
@@ -91,8 +95,9 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 // move.
 var ErrMoving = errors.New("a move into it is not complete: run bunting move again, with the same --from and --to")
 
-// CheckNotMoving returns ErrMoving if the database is the target of an incomplete move.
-func CheckNotMoving(ctx context.Context, db *database.DB) error {
+// CheckComplete returns ErrMoving if the database is the target of an incomplete move, and
+// an error if it is a backup whose segment files must be restored first.
+func CheckComplete(ctx context.Context, db *database.DB) error {
 	var n int
 	if err := db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM moving`).Scan(&n); err != nil {
 		return err
@@ -100,7 +105,10 @@ func CheckNotMoving(ctx context.Context, db *database.DB) error {
 	if n > 0 {
 		return ErrMoving
 	}
-	return nil
+	if isBackup, err := hasTable(ctx, db.Write, db.Dialect.SingleWriter, partsTable); err != nil || !isBackup {
+		return err
+	}
+	return errIsBackup
 }
 
 // moverName is the application name of the connections of a move in PostgreSQL. The
@@ -186,7 +194,7 @@ type mover struct {
 // begin prepares the move: it counts the rows of the source and checks that the target
 // is either empty or the target of an interrupted move from the same source.
 func (m *mover) begin(ctx context.Context) error {
-	if err := CheckNotMoving(ctx, m.from.db); err != nil {
+	if err := CheckComplete(ctx, m.from.db); err != nil {
 		return fmt.Errorf("database %s: %w", m.from.db.DisplayURL, err)
 	}
 	m.result.Tables = len(m.tables)
@@ -199,6 +207,9 @@ func (m *mover) begin(ctx context.Context) error {
 		m.total += n
 	}
 	m.result.Rows = m.total
+	if err := m.from.db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_segments`).Scan(&m.result.Segments); err != nil {
+		return err
+	}
 	// The row with the empty name contains the URL of the source.
 	var source string
 	err := m.to.db.Write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)

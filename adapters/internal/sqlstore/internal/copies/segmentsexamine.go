@@ -1,0 +1,112 @@
+package copies
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
+)
+
+// maxFaults is the maximum number of faults that an examination describes.
+const maxFaults = 10
+
+// examineSegments compares the segment files in the folder dir, which may be empty, with
+// the catalogue: their sizes, and unless quick is true also their contents. It returns the
+// folder, which is nil if it cannot be opened. The caller must close it.
+func (e *Examination) examineSegments(ctx context.Context, q database.Querier, singleWriter bool, dir string, quick bool) (folder *segment.Folder, err error) {
+	folder, fault := openSegments(dir)
+	var names []string
+	if folder != nil { // before the catalogue is read: a file that a server adds in between is listed
+		if names, err = folder.Names(); err != nil {
+			return folder, err
+		}
+	}
+	list, err := listSegments(ctx, q, singleWriter)
+	e.Segments, e.SegmentBytes = len(list), totalBytes(list)
+	if err != nil || folder == nil {
+		if len(list) > 0 {
+			e.SegmentFaults = []string{cmp.Or(fault, events.ErrNoFolder).Error()}
+		}
+		return folder, err
+	}
+	isListed := map[string]bool{}
+	for i := range list {
+		s := &list[i]
+		isListed[s.name] = true
+		fault := s.examine(folder, dir, quick)
+		if fault == nil || len(e.SegmentFaults) == maxFaults {
+			continue
+		}
+		// A server may have replaced the file in the meantime.
+		var still bool
+		err := q.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM event_segments WHERE project_id = $1 AND first_id = $2 AND name = $3`, s.project, s.first, s.name).Scan(&still)
+		if err != nil {
+			return folder, err
+		}
+		if still {
+			e.SegmentFaults = append(e.SegmentFaults, fmt.Sprintf("%s: %v", s.name, fault))
+		}
+	}
+	e.Unlisted = slices.DeleteFunc(names, func(name string) bool { return isListed[name] })
+	return folder, nil
+}
+
+// examine compares one file with the catalogue. If quick is true, it compares the size
+// only; otherwise also the checksum, and it decodes the properties of all events. Their
+// other columns are decoded with the blocks.
+func (s *listedSegment) examine(folder *segment.Folder, dir string, quick bool) error {
+	if quick {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(s.name)))
+		if err == nil && info.Size() != s.bytes {
+			err = fmt.Errorf("it has %d bytes, and the database lists %d", info.Size(), s.bytes)
+		}
+		return err
+	}
+	if err := folder.Check(s.name, s.bytes, s.checksum); err != nil {
+		return err
+	}
+	file, err := folder.Open(s.name)
+	if err != nil {
+		return err
+	}
+	defer file.Release()
+	n := int64(0)
+	for i, g := range file.Groups() {
+		if g.FirstID < s.first || g.LastID > s.last {
+			return fmt.Errorf("it has events %d to %d, and the database lists %d to %d", g.FirstID, g.LastID, s.first, s.last)
+		}
+		n += int64(g.Events)
+		if err := decodeGroup(file, i, g.Events); err != nil {
+			return err
+		}
+	}
+	if n != s.events {
+		return fmt.Errorf("it has %d events, and the database lists %d", n, s.events)
+	}
+	return nil
+}
+
+// decodedRows is the number of events of a segment file whose properties are decoded at a
+// time.
+const decodedRows = 1024
+
+// decodeGroup decodes the properties of all events of a group of a segment file.
+func decodeGroup(file *segment.File, group, events int) (err error) {
+	rows := file.Rows(group)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var chunk block.Chunk
+	for first := 0; first < events; first += decodedRows {
+		if err := rows.Long(first, min(decodedRows, events-first), &chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
