@@ -23,7 +23,7 @@ func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done co
 	if err := commitEvents(s, 0, n); err != nil {
 		t.Fatal(err)
 	}
-	done, err := copies.Backup(context.Background(), path, file, noProgress)
+	done, err := copies.Backup(context.Background(), path, "", file, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestBackup_Rejects(t *testing.T) {
 		"a newer version": {path, filepath.Join(t.TempDir(), "b.db"), "schema 999"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := copies.Backup(ctx, tt.from, tt.to, noProgress)
+			_, err := copies.Backup(ctx, tt.from, "", tt.to, noProgress)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -168,7 +168,7 @@ func TestBackup_LogGrows(t *testing.T) {
 func TestRestore(t *testing.T) {
 	ctx := context.Background()
 	s, path, file, _ := newBackedUpStore(t, 30)
-	if _, _, err := copies.Restore(ctx, file, path, true, noProgress); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, _, err := copies.Restore(ctx, file, path, "", true, noProgress); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("under a running server: %v", err)
 	}
 	if err := commitEvents(s, 100, 5); err != nil {
@@ -177,14 +177,14 @@ func TestRestore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := copies.Restore(ctx, file, path, false, noProgress); err == nil || !strings.Contains(err.Error(), "--replace") {
+	if _, _, err := copies.Restore(ctx, file, path, "", false, noProgress); err == nil || !strings.Contains(err.Error(), "--replace") {
 		t.Errorf("over a database: %v", err)
 	}
-	done, oldPath, err := copies.Restore(ctx, file, path, true, noProgress)
+	done, old, err := copies.Restore(ctx, file, path, "", true, noProgress)
 	if err != nil || done.Events != 30 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	for path, want := range map[string]int{path: 30, oldPath: 35} {
+	for path, want := range map[string]int{path: 30, old.Database: 35} {
 		if n := countEvents(t, openStore(t, "sqlite:"+path)); n != want {
 			t.Errorf("%s: %d events, want %d", path, n, want)
 		}
@@ -199,8 +199,8 @@ func TestRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, oldPath, err := copies.Restore(ctx, file, other, false, noProgress); err != nil || oldPath != "" {
-		t.Fatal(oldPath, err)
+	if _, old, err := copies.Restore(ctx, file, other, "", false, noProgress); err != nil || old.Database != "" {
+		t.Fatal(old, err)
 	}
 	if n := countEvents(t, openStore(t, "sqlite:"+other)); n != 30 {
 		t.Errorf("%d events, want 30", n)
@@ -212,7 +212,7 @@ func TestBackup_Stopped(t *testing.T) {
 	_, path, _, _ := newBackedUpStore(t, 10)
 	to := filepath.Join(t.TempDir(), "b.db")
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := copies.Backup(ctx, path, to, func(what string, _, _ int64) {
+	_, err := copies.Backup(ctx, path, "", to, func(what string, _, _ int64) {
 		if what == "checking" {
 			cancel()
 		}
@@ -248,12 +248,12 @@ func TestRestore_NeverWithoutADatabase(t *testing.T) {
 			}
 		}
 	}()
-	_, oldPath, err := copies.Restore(context.Background(), file, path, true, noProgress)
+	_, old, err := copies.Restore(context.Background(), file, path, "", true, noProgress)
 	close(ended)
 	if n := <-missing; err != nil || n > 0 {
 		t.Errorf("%v; the database was seen missing %d times", err, n)
 	}
-	for _, name := range []string{path, oldPath} {
+	for _, name := range []string{path, old.Database} {
 		if err := openStore(t, "sqlite:"+name).Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -516,7 +516,7 @@ func TestBlocks_Damaged(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	e, err := Examine(t.Context(), "sqlite:"+s.db.File, false)
+	e, err := Examine(t.Context(), "sqlite:"+s.db.File, "", false)
 	if err != nil || len(e.Faults) == 0 || !strings.Contains(e.Faults[0], want) {
 		t.Errorf("%q, %v", e.Faults, err)
 	}

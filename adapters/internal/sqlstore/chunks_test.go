@@ -59,7 +59,7 @@ func TestBlocks_DamagedChunk(t *testing.T) {
 					t.Errorf("%s, blocks: %t, %s: %v", damage, indexed, what, err)
 				}
 			}
-			e, err := Examine(t.Context(), "sqlite:"+s.db.File, false)
+			e, err := Examine(t.Context(), "sqlite:"+s.db.File, "", false)
 			if err != nil || len(e.Faults) == 0 || !strings.Contains(e.Faults[0], "chunk") {
 				t.Errorf("%s, blocks: %t: %q, %v", damage, indexed, e.Faults, err)
 			}
@@ -87,7 +87,7 @@ func TestBlocks_ConversionContinues(t *testing.T) {
 			if s, err := Open(t.Context(), address, Config{}); err == nil || !strings.Contains(err.Error(), "converting stored events after 2048") {
 				t.Fatal(s, err)
 			}
-			e, err := Examine(t.Context(), address, false)
+			e, err := Examine(t.Context(), address, "", false)
 			if err != nil || e.Events != 5000 || len(e.Faults) > 0 {
 				t.Errorf("meanwhile: %+v, %v", e, err)
 			}

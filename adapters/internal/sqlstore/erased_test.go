@@ -182,7 +182,7 @@ func TestErase_NoBytesAreLeft(t *testing.T) {
 	if left := find(); len(left) > 0 {
 		t.Errorf("%d parts are left, such as %q", len(left), left[:min(len(left), 10)])
 	}
-	if e, err := Examine(t.Context(), "sqlite:"+s.db.File, false); err != nil || len(e.Faults) > 0 {
+	if e, err := Examine(t.Context(), "sqlite:"+s.db.File, "", false); err != nil || len(e.Faults) > 0 {
 		t.Errorf("%q, %v", e.Faults, err)
 	}
 }

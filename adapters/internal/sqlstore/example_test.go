@@ -43,7 +43,7 @@ func ExampleBackup() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	copied, err := sqlstore.Backup(ctx, from, to, func(string, int64, int64) {})
+	copied, err := sqlstore.Backup(ctx, from, "", to, func(string, int64, int64) {})
 	if err != nil {
 		log.Fatal(err)
 	}

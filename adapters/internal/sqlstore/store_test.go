@@ -226,7 +226,7 @@ func TestStore_MigratedBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{file: "v0.0.1", moved: "(devel)"} {
-		if e, err := Examine(t.Context(), "sqlite:"+path, true); err != nil || e.MigratedBy != want || e.NewerSchema != nil {
+		if e, err := Examine(t.Context(), "sqlite:"+path, "", true); err != nil || e.MigratedBy != want || e.NewerSchema != nil {
 			t.Errorf("%s: %+v, %v, want the version %s", path, e, err, want)
 		}
 	}

@@ -22,7 +22,7 @@ func TestBackup_Result(t *testing.T) {
 	t.Parallel()
 	path, to := newDatabase(t, insertPersons(50)), filepath.Join(t.TempDir(), "copy.db")
 	var steps []string
-	result, err := Backup(t.Context(), path, to, func(what string, done, total int64) {
+	result, err := Backup(t.Context(), path, "", to, func(what string, done, total int64) {
 		if !slices.Contains(steps, what) {
 			steps = append(steps, what)
 		}
@@ -142,21 +142,21 @@ func TestSnapshot_WrongSize(t *testing.T) {
 func TestRestore_Files(t *testing.T) {
 	t.Parallel()
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	if _, err := Backup(t.Context(), newDatabase(t, insertPersons(3)), backup, noProgress); err != nil {
+	if _, err := Backup(t.Context(), newDatabase(t, insertPersons(3)), "", backup, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	to := newDatabase(t, insertPersons(7))
-	if _, _, err := Restore(t.Context(), backup, to, false, noProgress); err == nil || !strings.Contains(err.Error(), "use --replace") {
+	if _, _, err := Restore(t.Context(), backup, to, "", false, noProgress); err == nil || !strings.Contains(err.Error(), "use --replace") {
 		t.Error(err)
 	}
 	if n := readNumber(t, to, `SELECT COUNT(*) FROM persons`); n != 7 {
 		t.Errorf("%d persons after a refusal", n)
 	}
-	_, oldPath, err := Restore(t.Context(), backup, to, true, noProgress)
-	if err != nil || !strings.HasPrefix(oldPath, to+".before-") {
-		t.Fatalf("%q, %v", oldPath, err)
+	_, old, err := Restore(t.Context(), backup, to, "", true, noProgress)
+	if err != nil || !strings.HasPrefix(old.Database, to+".before-") || old.Segments != "" {
+		t.Fatalf("%q, %v", old, err)
 	}
-	for path, want := range map[string]int64{to: 3, oldPath: 7} {
+	for path, want := range map[string]int64{to: 3, old.Database: 7} {
 		if n := readNumber(t, path, `SELECT COUNT(*) FROM persons`); n != want {
 			t.Errorf("%s: %d persons, want %d", path, n, want)
 		}
@@ -165,14 +165,14 @@ func TestRestore_Files(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(fresh), 0o700), os.WriteFile(fresh+"-wal", []byte("left behind"), 0o600), os.WriteFile(fresh+"-shm", nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, oldPath, err := Restore(t.Context(), backup, fresh, false, noProgress); err != nil || oldPath != "" {
-		t.Fatalf("%q, %v", oldPath, err)
+	if _, old, err := Restore(t.Context(), backup, fresh, "", false, noProgress); err != nil || old != (Replaced{}) {
+		t.Fatalf("%q, %v", old, err)
 	}
 	if names, err := filepath.Glob(fresh + "*"); err != nil || !slices.Equal(names, []string{fresh, fresh + ".lock"}) {
 		t.Errorf("%q, %v", names, err)
 	}
 	// A backup that does not exist leaves the database as it was.
-	if _, _, err := Restore(t.Context(), backup+".none", fresh, true, noProgress); err == nil || readNumber(t, fresh, `SELECT COUNT(*) FROM persons`) != 3 {
+	if _, _, err := Restore(t.Context(), backup+".none", fresh, "", true, noProgress); err == nil || readNumber(t, fresh, `SELECT COUNT(*) FROM persons`) != 3 {
 		t.Error(err)
 	}
 }

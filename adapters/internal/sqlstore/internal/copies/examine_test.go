@@ -80,7 +80,7 @@ func TestExamine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Examine(t.Context(), "sqlite:"+path, true)
+		got, err := Examine(t.Context(), "sqlite:"+path, "", true)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -111,7 +111,7 @@ var brokenIndex = []string{
 func TestExamine_Damage(t *testing.T) {
 	t.Parallel()
 	path := newDatabase(t, brokenIndex...)
-	got, err := Examine(t.Context(), "sqlite:"+path, false)
+	got, err := Examine(t.Context(), "sqlite:"+path, "", false)
 	if err != nil || len(got.Faults) == 0 || !strings.Contains(got.Faults[0], "extra_by_n") || got.Schema != 0 {
 		t.Errorf("%q, %v", got.Faults, err)
 	}
@@ -127,7 +127,7 @@ func TestExamine_Damage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, quick := range []bool{true, false} {
-		got, err := Examine(t.Context(), "sqlite:"+path, quick)
+		got, err := Examine(t.Context(), "sqlite:"+path, "", quick)
 		if err == nil && (len(got.Faults) == 0 || len(got.Faults) > 10) {
 			t.Errorf("quick %v: %d faults", quick, len(got.Faults))
 		}
@@ -145,7 +145,7 @@ func TestExamine_Permissions(t *testing.T) {
 		if err := errors.Join(os.WriteFile(path+"-wal", nil, 0o600), os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Examine(t.Context(), "sqlite:"+path, true)
+		got, err := Examine(t.Context(), "sqlite:"+path, "", true)
 		if err != nil || slices.Contains(got.Open, path) != want || slices.Contains(got.Open, path+"-wal") {
 			t.Errorf("%o: %q, %v", mode, got.Open, err)
 		}
@@ -154,7 +154,7 @@ func TestExamine_Permissions(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path+"-wal", nil, 0o600), os.Chmod(path+"-wal", 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Examine(t.Context(), "sqlite:"+path, true); err != nil || !slices.Equal(got.Open, []string{path + "-wal"}) {
+	if got, err := Examine(t.Context(), "sqlite:"+path, "", true); err != nil || !slices.Equal(got.Open, []string{path + "-wal"}) {
 		t.Errorf("%q, %v", got.Open, err)
 	}
 }
@@ -167,13 +167,13 @@ func TestExamine_InUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Examine(t.Context(), "sqlite:"+path, true); err != nil || !got.InUse {
+	if got, err := Examine(t.Context(), "sqlite:"+path, "", true); err != nil || !got.InUse {
 		t.Errorf("open: %+v, %v", got, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Examine(t.Context(), "sqlite:"+path, true); err != nil || got.InUse {
+	if got, err := Examine(t.Context(), "sqlite:"+path, "", true); err != nil || got.InUse {
 		t.Errorf("closed: %+v, %v", got, err)
 	}
 }
@@ -186,17 +186,17 @@ func TestExamine_Rejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, address := range map[string]string{"no file": "sqlite:" + filepath.Join(t.TempDir(), "none.db"), "an empty file": "sqlite:" + empty, "memory": "sqlite::memory:"} {
-		if got, err := Examine(t.Context(), address, true); !errors.Is(err, ErrNoDatabase) || got.NewestSchema != database.NewestSchema() {
+		if got, err := Examine(t.Context(), address, "", true); !errors.Is(err, ErrNoDatabase) || got.NewestSchema != database.NewestSchema() {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	for _, table := range []string{"projects", "event_chunks", "event_blocks"} {
-		got, err := Examine(t.Context(), "sqlite:"+newDatabase(t, `DROP TABLE `+table), true)
+		got, err := Examine(t.Context(), "sqlite:"+newDatabase(t, `DROP TABLE `+table), "", true)
 		if want := "the table " + table + " is missing: restore a backup"; err == nil || err.Error() != want {
 			t.Errorf("%s: %+v, %v", table, got, err)
 		}
 	}
-	if _, err := Examine(t.Context(), "mysql://host/db", true); err == nil {
+	if _, err := Examine(t.Context(), "mysql://host/db", "", true); err == nil {
 		t.Error("a database of another kind is examined")
 	}
 }
