@@ -68,7 +68,7 @@ type Store struct {
 	listener *database.Background // nil if there are no other servers
 	sealer   *database.Background // nil if events are not sealed
 	managing chan struct{}        // contains a token while this server writes for management
-
+	segments string               // the folder of segment files, empty if there is none
 }
 
 // Open opens a database and migrates its schema to the newest version. The url has one
@@ -125,7 +125,7 @@ func newStore(db *database.DB, c Config) *Store {
 	return &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
-		name: serverName(), managing: make(chan struct{}, 1),
+		name: serverName(), managing: make(chan struct{}, 1), segments: c.Segments,
 	}
 }
 
@@ -145,6 +145,9 @@ func (s *Store) start(ctx context.Context) error {
 		return err
 	}
 	if err := copies.CheckComplete(ctx, s.db); err != nil {
+		return err
+	}
+	if err := copies.ClaimFolder(ctx, s.db, s.segments); err != nil {
 		return err
 	}
 	return s.events.Start(ctx)

@@ -203,7 +203,7 @@ func Restore(ctx context.Context, from, to, segments string, replace bool, progr
 		return out, old, err
 	}
 	if segments != "" {
-		if old.Segments, err = replaceSegments(segments); err != nil {
+		if old.Segments, err = replaceSegments(ctx, restored, segments); err != nil {
 			return out, old, err
 		}
 	}

@@ -164,29 +164,46 @@ func extractFile(ctx context.Context, db *sql.DB, folder *segment.Folder, s *lis
 	return err
 }
 
-// replaceSegments moves the files in the folder of segments into a folder below it, whose
-// path it returns if there are any, and the staged files in their place.
-func replaceSegments(dir string) (oldPath string, err error) {
+// replaceSegments moves the files in the folder dir of segments into a folder below it,
+// whose path it returns if there are any, and the staged files in their place. The folder
+// then belongs to the restored database with a path.
+func replaceSegments(ctx context.Context, path, dir string) (oldPath string, err error) {
+	db, err := sql.Open("sqlite", database.ReadingDSN(path))
+	if err != nil {
+		return "", err
+	}
+	number, err := folderNumber(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return "", err
+	}
 	old, err := projectFolders(dir)
 	if err != nil {
 		return "", err
 	}
 	if len(old) > 0 {
+		if _, err := os.Stat(filepath.Join(dir, folderFile)); err == nil {
+			old = append(old, folderFile)
+		}
 		oldPath = filepath.Join(dir, beforeStart+time.Now().UTC().Format("20060102T150405.000"))
-		if err := moveFolders(dir, oldPath, old); err != nil {
+		if err := moveEntries(dir, oldPath, old); err != nil {
 			return oldPath, err
 		}
 	}
 	staged := filepath.Join(dir, stagedName)
 	restored, err := projectFolders(staged)
 	if err == nil && len(restored) > 0 {
-		err = moveFolders(staged, dir, restored)
+		err = moveEntries(staged, dir, restored)
+	}
+	if number > 0 {
+		err = errors.Join(err, writeFolderNumber(dir, number))
+	} else {
+		err = errors.Join(err, removeIfThere(filepath.Join(dir, folderFile)))
 	}
 	return oldPath, errors.Join(err, os.RemoveAll(staged))
 }
 
-// moveFolders moves folders from one folder to another one, which is created.
-func moveFolders(from, to string, names []string) error {
+// moveEntries moves entries of a folder to another one, which is created.
+func moveEntries(from, to string, names []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}

@@ -15,6 +15,10 @@ const (
 // that was assigned to an event, so that ids are not reused after the newest events were erased.
 const PositionEventID = "event_id"
 
+// PositionSegments is the name of the row of the table places that has the number of the database's
+// folder of segment files, which is random.
+const PositionSegments = "segments"
+
 // The names of rows of the table places of a store of an earlier schema. They are deleted when its
 // events are converted.
 const (
