@@ -9,5 +9,5 @@
 //
 // Segment files are not in the database. A backup contains them as rows of a table of its
 // own (segments.go), and a restore writes them into their folder. A move leaves them where
-// they are.
+// they are. [ClaimFolder] keeps two databases from using one folder.
 package copies
