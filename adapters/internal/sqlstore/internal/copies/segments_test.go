@@ -289,7 +289,7 @@ func TestRestore_SegmentsRejected(t *testing.T) {
 		"a missing part":        {`DELETE FROM segment_files WHERE part = 1`, false, secondSegment + ": it is damaged"},
 		"another byte":          {`UPDATE segment_files SET data = CAST('123456780' AS BLOB) WHERE LENGTH(data) = 9`, false, firstSegment + ": it is damaged"},
 		"too many bytes":        {`INSERT INTO segment_files (name, part, data) SELECT name, 9, data FROM segment_files WHERE part = 0`, false, "it is damaged"},
-		"a path":                {`UPDATE event_segments SET name = '../../' || name; UPDATE segment_files SET name = '../../' || name`, false, "its name is invalid"},
+		"a path":                {`UPDATE event_segments SET name = '../../' || name; UPDATE segment_files SET name = '../../' || name`, false, "is not the name of a segment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -141,9 +141,6 @@ func removeIfThere(path string) error {
 // extractFile writes one segment file of a backup into a folder, and compares it with the
 // catalogue.
 func extractFile(ctx context.Context, db *sql.DB, folder *segment.Folder, s *listedSegment, progress func(int64)) error {
-	if !filepath.IsLocal(filepath.FromSlash(s.name)) {
-		return errors.New("its name is invalid: the backup is damaged")
-	}
 	seen := newContent(s)
 	_, _, err := folder.Create(s.name, func(w io.Writer) error {
 		w = io.MultiWriter(seen, w)
