@@ -38,7 +38,7 @@ type Options struct {
 	// Database is a database to store data in instead of Data, such as postgres://USER@HOST/NAME.
 	Database string
 	// Segments is a folder, created if it is missing, for Parquet files with older events, which are
-	// then no longer in the database. If empty, all events stay in the database. A database with
+	// then no longer in the database, a SQLite file. If empty, all events stay in the database. A database with
 	// events in such files must be opened with their folder.
 	Segments string
 	// Logger receives messages for operators. If nil, nothing is logged.

@@ -31,8 +31,9 @@ continue; no server starts on the new database before the copy is complete. At t
 end the number of rows and a checksum of every table are compared. Passwords can be
 left out of PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
 
-The files of serve --segments stay where they are: start the servers of the new
-database with the same folder, and none on the old database.
+The files of serve --segments stay where they are: start the new server with the
+same folder, and none on the old database. PostgreSQL has no segment files, and a
+move of a database that has some is refused.
 `
 
 // move copies one database into another.
@@ -69,7 +70,7 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	text := fmt.Sprintf("%d rows of %d tables are copied, counts and checksums match\n", copied.Rows, copied.Tables)
 	if copied.Segments > 0 {
-		text += fmt.Sprintf("%d segment files stay where they are: start the servers of the new database with the same --segments, and none on the old database\n", copied.Segments)
+		text += fmt.Sprintf("%d segment files stay where they are: start the new server with the same --segments, and none on the old database\n", copied.Segments)
 	}
 	return p.Print(text)
 }

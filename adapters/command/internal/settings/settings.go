@@ -79,7 +79,7 @@ var All = slices.Concat([]setting{
 		func(c *Config, v []string) error { c.Data = v[0]; return nil }},
 	{"database", text, "URL", []string{""}, "database to use instead of the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to store nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
-	{"segments", text, "DIR", []string{""}, "folder for older events as Parquet files, created if missing; they are then no longer in the database, which always needs this folder from then on",
+	{"segments", text, "DIR", []string{""}, "folder for older events of the data folder as Parquet files, created if missing; the database always needs this folder from then on",
 		func(c *Config, v []string) error { c.Segments = v[0]; return nil }},
 	{"fixtures", text, "FILE", []string{""}, "for tests: file with the value of each flag, watched for changes; nothing is stored",
 		func(c *Config, v []string) error {
