@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
@@ -80,6 +81,21 @@ func TestSegments_BackupRestoreMove(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	checkStored(t, "moved", openSegments(t, "sqlite:"+moved, files2), want)
+}
+
+// PostgreSQL has no segments, so a move to it is refused and begins nothing.
+func TestSegments_MoveToPostgres(t *testing.T) {
+	m, path, _ := newSealed(t)
+	if err := m.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	address := pgtest.Postgres(t)
+	if _, err := moveOnce(t.Context(), "sqlite:"+path, address); err == nil || !strings.Contains(err.Error(), "it has events in 2 segment files, which need SQLite") {
+		t.Error(err)
+	}
+	if n := countRows(t, openStore(t, address), "moving"); n != 0 {
+		t.Errorf("%d rows about a move", n)
+	}
 }
 
 // sizeOfSegments returns the size of the files of segments in a folder.
