@@ -68,10 +68,7 @@ func storageHealth(ctx context.Context, v *healthView) finding {
 	now := v.store.Size(ctx)
 	f := good("storage_unknown", nil)
 	if now.Database >= 0 {
-		f = good("storage_size", values{"used_bytes": size(now.Database)})
-	}
-	if now.Segments > 0 {
-		f.details = append(f.details, say("storage_segments", values{"segments_bytes": size(now.Segments)}))
+		f = good("storage_size", values{"used_bytes": size(now.Database + max(now.Segments, 0))})
 	}
 	if now.WAL > 0 {
 		f.details = append(f.details, say("storage_log", values{"log_bytes": size(now.WAL)}))

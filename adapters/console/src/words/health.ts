@@ -38,7 +38,6 @@ export const healthWords = {
     store_check: "Check that the database is running and can be reached from this server.",
     storage_size: "{used_bytes} stored",
     storage_unknown: "size not known",
-    storage_segments: "{segments_bytes} in segment files",
     storage_log: "{log_bytes} in the write-ahead log",
     storage_free: "{free_bytes} free",
     storage_full: "Free space on the disk of the data folder now: without it no more events are accepted.",

@@ -38,7 +38,6 @@ export const healthWords: typeof English = {
     store_check: "Prüfen Sie, ob die Datenbank läuft und von diesem Server aus erreichbar ist.",
     storage_size: "{used_bytes} gespeichert",
     storage_unknown: "Größe nicht bekannt",
-    storage_segments: "{segments_bytes} in Segmentdateien",
     storage_log: "{log_bytes} im Write-Ahead-Log",
     storage_free: "{free_bytes} frei",
     storage_full: "Schaffen Sie jetzt Platz auf dem Datenträger des Datenordners: Ohne ihn werden keine Ereignisse mehr angenommen.",
