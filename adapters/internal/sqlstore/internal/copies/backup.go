@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
