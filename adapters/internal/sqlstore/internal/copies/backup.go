@@ -178,6 +178,12 @@ type Replaced struct{ Database, Segments string }
 // below segments. A restore that was killed may leave files of both stores there: it must
 // be repeated.
 func Restore(ctx context.Context, from, to, segments string, replace bool, progress progress) (out CopyResult, old Replaced, err error) {
+	if from, err = filepath.Abs(from); err != nil {
+		return out, old, err
+	}
+	if to, err = filepath.Abs(to); err != nil {
+		return out, old, err
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return out, old, err
 	}

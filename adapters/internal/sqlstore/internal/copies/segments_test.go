@@ -84,6 +84,15 @@ func isSegmentFiles(files map[string]string) bool {
 	return len(files) == 2
 }
 
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // backUp writes a backup of a database with segmentFiles.
 func backUp(t *testing.T) (file string, result CopyResult) {
 	t.Helper()
@@ -240,6 +249,16 @@ func TestRestore_Segments(t *testing.T) {
 	}
 	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+
+	// Paths may be relative.
+	relative := t.TempDir()
+	name, err := filepath.Rel(mustGetwd(t), relative)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Restore(t.Context(), backup, filepath.Join(name, "bunting.db"), filepath.Join(name, "segments"), false, noProgress); err != nil || !isSegmentFiles(readSegments(t, relative+"/segments")) {
+		t.Errorf("relative paths: %v", err)
 	}
 
 	// A second store, whose file has the name of one of the backup.
