@@ -14,7 +14,7 @@ type (
 	// CopyResult describes the file that a backup or a restore has written: its size,
 	// its hash, the version of its schema and its numbers of events and segment files.
 	CopyResult = copies.CopyResult
-	// Replaced are the paths to which a restore has moved what was there before.
+	// Replaced are the paths to which a restore has moved the previous files.
 	Replaced = copies.Replaced
 	// Examination is the result of Examine.
 	Examination = copies.Examination
@@ -29,8 +29,9 @@ var ErrNoDatabase = copies.ErrNoDatabase
 // fails, it removes its temporary file; a process that is killed leaves to.part behind.
 // It returns an error if to exists or if there is not enough free space.
 //
-// segments is the folder of the database's segment files, which are in the copy too; it
-// may be empty if there are none. Servers do not remove files of it meanwhile.
+// segments is the folder of the database's segment files, which are in the copy too. It
+// may be empty if the database lists no segment files. Servers do not remove files from it
+// during the backup.
 //
 // progress is called with a description of the current step and with the number of
 // bytes done and in total, both 0 if they are unknown.
@@ -39,7 +40,7 @@ func Backup(ctx context.Context, from, segments, to string, progress func(what s
 }
 
 // Restore writes the backup from to the SQLite file to, which no server may be using, and
-// its segment files to the folder segments, which may be empty if the backup has none. An
+// its segment files to the folder segments, which may be empty if there are no such files. An
 // existing database, and files in the folder, are replaced only if replace is true; the
 // database is then renamed together with its log, and the files are moved to a folder
 // below segments. A restore that was killed may leave files of both stores there: it must
@@ -63,8 +64,8 @@ func Move(ctx context.Context, from, to string, progress func(what string, done,
 }
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. segments is the folder of its segment files; it may be empty if there are
-// none. If quick is true, it does not compare indexes with tables, decodes no blocks of
+// uses it. segments is the folder of its segment files; it may be empty if it lists no
+// such files. If quick is true, it does not compare indexes with tables, decodes no blocks of
 // events and reads no segment files, which may take long. PostgreSQL is responsible for its
 // own files; of such a database only the contents of this product's tables are examined.
 func Examine(ctx context.Context, url, segments string, quick bool) (Examination, error) {

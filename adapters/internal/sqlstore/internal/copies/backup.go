@@ -41,8 +41,9 @@ type progress func(what string, done, total int64)
 // fails, it removes its temporary file; a process that is killed leaves to.part behind.
 // It returns an error if to exists or if there is not enough free space.
 //
-// segments is the folder of the database's segment files, which are in the copy too; it
-// may be empty if there are none. Servers do not remove files of it meanwhile.
+// segments is the folder of the database's segment files, which are in the copy too. It
+// may be empty if the database lists no segment files. Servers do not remove files from it
+// during the backup.
 func Backup(ctx context.Context, from, segments, to string, progress progress) (_ CopyResult, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return CopyResult{}, fmt.Errorf("%s already exists: choose another name, or remove it", to)
@@ -167,12 +168,12 @@ func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, 
 	return faults, err
 }
 
-// Replaced are the paths to which a restore has moved what was there before. A path is
-// empty if nothing was there.
+// Replaced are the paths to which a restore has moved the previous database and the
+// previous segment files. A path is empty if there were no such files.
 type Replaced struct{ Database, Segments string }
 
 // Restore writes the backup from to the SQLite file to, which no server may be using, and
-// its segment files to the folder segments, which may be empty if the backup has none. An
+// its segment files to the folder segments, which may be empty if there are no such files. An
 // existing database, and files in the folder, are replaced only if replace is true; the
 // database is then renamed together with its log, and the files are moved to a folder
 // below segments. A restore that was killed may leave files of both stores there: it must

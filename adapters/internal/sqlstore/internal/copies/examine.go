@@ -60,8 +60,8 @@ type Examination struct {
 var ErrNoDatabase = errors.New("there is no database yet: the first bunting serve creates it")
 
 // Examine inspects the database with a URL without changing it, also while a server
-// uses it. segments is the folder of its segment files; it may be empty if there are
-// none. If quick is true, it does not compare indexes with tables, decodes no blocks of
+// uses it. segments is the folder of its segment files; it may be empty if it lists no
+// such files. If quick is true, it does not compare indexes with tables, decodes no blocks of
 // events and reads no segment files, which may take long. PostgreSQL is responsible for its
 // own files; of such a database only the contents of this product's tables are examined.
 func Examine(ctx context.Context, url, segments string, quick bool) (Examination, error) {

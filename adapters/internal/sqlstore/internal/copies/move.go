@@ -96,7 +96,7 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 var ErrMoving = errors.New("a move into it is not complete: run bunting move again, with the same --from and --to")
 
 // CheckComplete returns ErrMoving if the database is the target of an incomplete move, and
-// an error if it is a backup whose segment files must be restored first.
+// an error if it is a backup with segment files, which must be restored first.
 func CheckComplete(ctx context.Context, db *database.DB) error {
 	var n int
 	if err := db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM moving`).Scan(&n); err != nil {

@@ -8,12 +8,17 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
+	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // A backup contains the segment files that its catalogue lists, in parts of at most
@@ -68,7 +73,7 @@ func openSegments(dir string) (*segment.Folder, error) {
 // segmentSource is the folder of segments of a database that is being copied. It keeps
 // servers from removing files.
 type segmentSource struct {
-	folder  *segment.Folder // nil if there is none
+	folder  *segment.Folder // may be nil
 	release func() error
 }
 
@@ -100,8 +105,8 @@ func (s *segmentSource) list(ctx context.Context, snapshot *Snapshot) ([]listedS
 	return list, err
 }
 
-// partsDSN returns the driver's address of a copy that is being made: without a journal,
-// because an incomplete copy is removed.
+// partsDSN returns the driver's address of an incomplete copy: without a journal,
+// because such a copy is removed after an error.
 func partsDSN(path string) string {
 	q := url.Values{"_pragma": {"journal_mode(OFF)", "synchronous(OFF)", "locking_mode(EXCLUSIVE)", "cache_size(-4096)"}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
@@ -191,7 +196,7 @@ func (c *content) differs() error {
 	return fmt.Errorf("it is damaged: %d bytes with the checksum %08x, and the database lists %d bytes with %08x", c.n, c.sum, c.listed.bytes, c.listed.checksum)
 }
 
-// compare returns an error if not all listed bytes were written, or other ones.
+// compare returns an error if the bytes that were written differ from the listed bytes.
 func (c *content) compare() error {
 	if c.n != c.listed.bytes || c.sum != c.listed.checksum {
 		return c.differs()
@@ -206,4 +211,88 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// A folder of segments belongs to one database, because files that the database does not
+// list are removed, and the files of two databases may have the same names. Both have the
+// same random number: the folder in this file, the database in the table places.
+const folderFile = "database"
+
+// ClaimFolder returns an error if the folder dir of segments belongs to another database.
+// If the folder is empty and the database lists no segment files, it belongs to the
+// database from then on. dir may be empty.
+func ClaimFolder(ctx context.Context, db *database.DB, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	inFolder, err := readFolderNumber(dir)
+	if err != nil {
+		return err
+	}
+	inDatabase, err := folderNumber(ctx, db.Write)
+	if err != nil || inDatabase != 0 && inFolder == inDatabase {
+		return err
+	}
+	files, err := projectFolders(dir)
+	if err != nil {
+		return err
+	}
+	list, err := listSegments(ctx, db.Write, db.Dialect.SingleWriter)
+	switch {
+	case err != nil:
+		return err
+	case inFolder != 0 || len(files) > 0:
+		return fmt.Errorf("the segment files in %s belong to another database: choose another folder with --segments", dir)
+	case len(list) > 0:
+		return fmt.Errorf("%s is not the folder of this database, which lists %d segment files: choose that one with --segments", dir, len(list))
+	}
+	return claim(ctx, db, dir)
+}
+
+// claim stores the number of a database in its folder of segments, and chooses a number if
+// the database has no number yet. Other servers may do the same at the same time.
+func claim(ctx context.Context, db *database.DB, dir string) error {
+	_, err := db.Write.ExecContext(ctx, `INSERT INTO places (name, id) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, database.PositionSegments, 1+rand.Int64N(1<<62))
+	if err != nil {
+		return err
+	}
+	number, err := folderNumber(ctx, db.Write)
+	if err != nil {
+		return err
+	}
+	return writeFolderNumber(dir, number)
+}
+
+// folderNumber returns the number of the folder of segments of a database, 0 if there
+// is no number.
+func folderNumber(ctx context.Context, q database.Querier) (n int64, err error) {
+	err = q.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionSegments).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// readFolderNumber returns the number in a folder of segments, 0 if there is no number.
+func readFolderNumber(dir string) (int64, error) {
+	path := filepath.Join(dir, folderFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 16, 64)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%s does not have the number of a database", path)
+	}
+	return n, nil
+}
+
+func writeFolderNumber(dir string, n int64) error {
+	return lastgood.Replace(filepath.Join(dir, folderFile), 0o600, fmt.Appendf(nil, "%016x\n", n))
 }

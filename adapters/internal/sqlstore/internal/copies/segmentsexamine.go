@@ -94,8 +94,7 @@ func (s *listedSegment) examine(folder *segment.Folder, dir string, quick bool) 
 	return nil
 }
 
-// decodedRows is the number of events of a segment file whose properties are decoded at a
-// time.
+// decodedRows is the number of events of which the properties are decoded at a time.
 const decodedRows = 1024
 
 // decodeGroup decodes the properties of all events of a group of a segment file.

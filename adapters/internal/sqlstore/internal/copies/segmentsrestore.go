@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// Names of folders in the folder of segments: the folders of projects, and during and
-// after a restore those of the files of the backup and of the files that were there before.
+// Names of folders in the folder of segments: the folders of projects, the folder with the
+// files of the backup during a restore, and the folders with replaced files.
 const (
 	projectStart = "project="
 	stagedName   = "restored.part"
@@ -79,7 +79,7 @@ func projectFolders(dir string) (names []string, err error) {
 }
 
 // stageParts writes the segment files of a restored copy of a backup into a folder below
-// dir, and removes them from the copy, whose file becomes smaller.
+// dir, and removes them from the copy, which becomes smaller.
 func stageParts(ctx context.Context, path, dir string, list []listedSegment, progress progress) error {
 	staged := filepath.Join(dir, stagedName)
 	if err := os.RemoveAll(staged); err != nil { // of a killed process
@@ -161,8 +161,8 @@ func extractFile(ctx context.Context, db *sql.DB, folder *segment.Folder, s *lis
 	return err
 }
 
-// replaceSegments moves the files in the folder dir of segments into a folder below it,
-// whose path it returns if there are any, and the staged files in their place. The folder
+// replaceSegments moves the files in the folder dir of segments, if there are any, to a
+// folder below it with the path oldPath, and the staged files in their place. The folder
 // then belongs to the restored database with a path.
 func replaceSegments(ctx context.Context, path, dir string) (oldPath string, err error) {
 	db, err := sql.Open("sqlite", database.ReadingDSN(path))
