@@ -129,7 +129,9 @@ func fillDatabase(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	for i := range tables {
-		fill(t, s, &tables[i])
+		if tables[i].Name != "event_segments" { // it lists files: see TestMove_Segments
+			fill(t, s, &tables[i])
+		}
 	}
 }
 

@@ -143,14 +143,14 @@ func TestSegments_Examine(t *testing.T) {
 		if err := os.WriteFile(name, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := examine(false); !strings.HasPrefix(got, listed[0]+": ") {
+		if got := examine(false); !strings.HasPrefix(got, "the segment "+listed[0]) {
 			t.Errorf("byte %d: %q", at, got)
 		}
 	}
 	if err := os.WriteFile(name, append(whole, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := examine(true); !strings.HasPrefix(got, listed[0]+": it has") {
+	if got := examine(true); !strings.HasPrefix(got, "the segment "+listed[0]) {
 		t.Errorf("a byte more: %q", got)
 	}
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
@@ -160,7 +160,7 @@ func TestSegments_Examine(t *testing.T) {
 	for _, c := range []struct{ change, undo, want string }{
 		{`UPDATE event_blocks SET events = events + 1 WHERE project_id = 2`, `UPDATE event_blocks SET events = events - 1 WHERE project_id = 2`, "block"},
 		{`UPDATE event_segments SET events = events + 1 WHERE project_id = 1`, `UPDATE event_segments SET events = events - 1 WHERE project_id = 1`, "events, and the database lists"},
-		{`UPDATE event_segments SET last_id = last_id - 1 WHERE project_id = 1`, `UPDATE event_segments SET last_id = last_id + 1 WHERE project_id = 1`, "it has events"},
+		{`UPDATE event_segments SET last_id = last_id - 1 WHERE project_id = 1`, `UPDATE event_segments SET last_id = last_id + 1 WHERE project_id = 1`, " has events "},
 	} {
 		executeIn(t, path, c.change)
 		if got := examine(false); !strings.Contains(got, c.want) {

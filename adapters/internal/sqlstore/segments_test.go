@@ -76,13 +76,15 @@ func TestSegments_Contract(t *testing.T) {
 	})
 }
 
-// segmentFiles returns the names of the files in a folder of segments.
+// segmentFiles returns the names of the files in the folders of projects of a folder of segments.
 func segmentFiles(t testing.TB, folder string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			path, err = filepath.Rel(folder, path)
-			names = append(names, filepath.ToSlash(path))
+			if path = filepath.ToSlash(path); strings.HasPrefix(path, "project=") {
+				names = append(names, path)
+			}
 		}
 		return err
 	})

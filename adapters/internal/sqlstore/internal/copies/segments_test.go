@@ -379,7 +379,7 @@ func TestExamine_Segments(t *testing.T) {
 		"a wrong folder": {dir: filepath.Join(t.TempDir(), "none"), faults: []string{"no such file"}},
 		"another folder": {dir: t.TempDir(), faults: []string{firstSegment, secondSegment}},
 		"a missing file": {change: func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, firstSegment)) }, faults: []string{firstSegment}},
-		"a shorter file": {change: func(t *testing.T, dir string) { _ = os.Truncate(filepath.Join(dir, secondSegment), 7) }, faults: []string{secondSegment + ": it has 7 bytes, and the database lists 2621440"}},
+		"a shorter file": {change: func(t *testing.T, dir string) { _ = os.Truncate(filepath.Join(dir, secondSegment), 7) }, faults: []string{"it has 7 bytes instead of 2621440"}},
 		"other files": {change: func(t *testing.T, dir string) {
 			writeSegment(t, dir, other, nil)
 			writeSegment(t, dir, other+".tmp", nil)

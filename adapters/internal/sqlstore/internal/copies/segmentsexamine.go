@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -41,7 +39,7 @@ func (e *Examination) examineSegments(ctx context.Context, q database.Querier, s
 	for i := range list {
 		s := &list[i]
 		isListed[s.name] = true
-		fault := s.examine(folder, dir, quick)
+		fault := s.examine(folder, quick)
 		if fault == nil || len(e.SegmentFaults) == maxFaults {
 			continue
 		}
@@ -52,7 +50,7 @@ func (e *Examination) examineSegments(ctx context.Context, q database.Querier, s
 			return folder, err
 		}
 		if still {
-			e.SegmentFaults = append(e.SegmentFaults, fmt.Sprintf("%s: %v", s.name, fault))
+			e.SegmentFaults = append(e.SegmentFaults, fault.Error())
 		}
 	}
 	e.Unlisted = slices.DeleteFunc(names, func(name string) bool { return isListed[name] })
@@ -62,13 +60,9 @@ func (e *Examination) examineSegments(ctx context.Context, q database.Querier, s
 // examine compares one file with the catalogue. If quick is true, it compares the size
 // only; otherwise also the checksum, and it decodes the properties of all events. Their
 // other columns are decoded with the blocks.
-func (s *listedSegment) examine(folder *segment.Folder, dir string, quick bool) error {
+func (s *listedSegment) examine(folder *segment.Folder, quick bool) error {
 	if quick {
-		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(s.name)))
-		if err == nil && info.Size() != s.bytes {
-			err = fmt.Errorf("it has %d bytes, and the database lists %d", info.Size(), s.bytes)
-		}
-		return err
+		return folder.CheckSize(s.name, s.bytes)
 	}
 	if err := folder.Check(s.name, s.bytes, s.checksum); err != nil {
 		return err
@@ -81,7 +75,7 @@ func (s *listedSegment) examine(folder *segment.Folder, dir string, quick bool) 
 	n := int64(0)
 	for i, g := range file.Groups() {
 		if g.FirstID < s.first || g.LastID > s.last {
-			return fmt.Errorf("it has events %d to %d, and the database lists %d to %d", g.FirstID, g.LastID, s.first, s.last)
+			return fmt.Errorf("the segment %s has events %d to %d, and the database lists %d to %d", s.name, g.FirstID, g.LastID, s.first, s.last)
 		}
 		n += int64(g.Events)
 		if err := decodeGroup(file, i, g.Events); err != nil {
@@ -89,7 +83,7 @@ func (s *listedSegment) examine(folder *segment.Folder, dir string, quick bool) 
 		}
 	}
 	if n != s.events {
-		return fmt.Errorf("it has %d events, and the database lists %d", n, s.events)
+		return fmt.Errorf("the segment %s has %d events, and the database lists %d", s.name, n, s.events)
 	}
 	return nil
 }
