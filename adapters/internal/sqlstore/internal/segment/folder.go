@@ -34,6 +34,12 @@ type Folder struct {
 	// removals is the number of names that were removed or written, so that Open does not cache a
 	// file that was removed meanwhile.
 	removals int
+
+	// removed are files that are to be removed when nobody holds the folder, which again tries.
+	// removing locks them.
+	removing sync.Mutex
+	removed  []string
+	again    *time.Timer
 }
 
 // Name returns the name of a segment of a project: the path below the folder, with slashes. arrived
@@ -67,6 +73,8 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("the folder for segments, %s, cannot be used: %w; choose a folder in which the server may create and remove files", dir, err)
 	}
 	f := &Folder{dir: dir}
+	f.again = time.AfterFunc(removeAgain, f.retry)
+	f.again.Stop()
 	f.files, err = simplelru.NewLRU(maxOpen, func(_ string, file *File) { file.drop() })
 	return f, err
 }
@@ -231,9 +239,8 @@ func (f *File) close() {
 	}
 }
 
-// Remove removes a segment or an unfinished file. Files that are open remain readable. It is no error
-// if there is no such file.
-func (f *Folder) Remove(name string) error {
+// removeNow removes a segment or an unfinished file, even if somebody holds the folder.
+func (f *Folder) removeNow(name string) error {
 	target, err := f.path(name)
 	if unfinishedNames.MatchString(name) {
 		target, err = filepath.Join(f.dir, filepath.FromSlash(name)), nil
@@ -299,6 +306,7 @@ func (f *Folder) Read(name string) (io.ReadCloser, error) {
 
 // Close closes the files. Files in use are closed when they are released.
 func (f *Folder) Close() error {
+	f.stopRemoving()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true

@@ -198,7 +198,7 @@ func TestFolder_Names(t *testing.T) {
 			t.Errorf("removal of %q: %v", name, err)
 		}
 	}
-	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 0 {
+	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 1 || entries[0].Name() != holdFile {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
