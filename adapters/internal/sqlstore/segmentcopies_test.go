@@ -133,12 +133,12 @@ func TestSegments_Examine(t *testing.T) {
 		}
 	}
 	name := filepath.Join(files, listed[0])
-	whole, err := os.ReadFile(name)
+	content, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []int{0, len(whole) / 2, len(whole) - 1} {
-		damaged := bytes.Clone(whole)
+	for _, at := range []int{0, len(content) / 2, len(content) - 1} {
+		damaged := bytes.Clone(content)
 		damaged[at] ^= 1
 		if err := os.WriteFile(name, damaged, 0o600); err != nil {
 			t.Fatal(err)
@@ -147,13 +147,13 @@ func TestSegments_Examine(t *testing.T) {
 			t.Errorf("byte %d: %q", at, got)
 		}
 	}
-	if err := os.WriteFile(name, append(whole, 0), 0o600); err != nil {
+	if err := os.WriteFile(name, append(content, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := examine(true); !strings.HasPrefix(got, "the segment "+listed[0]) {
 		t.Errorf("a byte more: %q", got)
 	}
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
+	if err := os.WriteFile(name, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// The bytes are those of the catalogue, and the numbers of events are others.

@@ -26,6 +26,7 @@ const maxOpen = 64
 
 // Folder has the segments of a store. It can be used concurrently.
 type Folder struct {
+	*remover
 	dir string
 
 	mu     sync.Mutex
@@ -34,12 +35,6 @@ type Folder struct {
 	// removals is the number of names that were removed or written, so that Open does not cache a
 	// file that was removed meanwhile.
 	removals int
-
-	// removed are files that are to be removed when nobody holds the folder, which again tries.
-	// removing locks them.
-	removing sync.Mutex
-	removed  []string
-	again    *time.Timer
 }
 
 // Name returns the name of a segment of a project: the path below the folder, with slashes. arrived
@@ -73,8 +68,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("the folder for segments, %s, cannot be used: %w; choose a folder in which the server may create and remove files", dir, err)
 	}
 	f := &Folder{dir: dir}
-	f.again = time.AfterFunc(removeAgain, f.retry)
-	f.again.Stop()
+	f.remover = newRemover(dir, f.removeNow)
 	f.files, err = simplelru.NewLRU(maxOpen, func(_ string, file *File) { file.drop() })
 	return f, err
 }
@@ -306,7 +300,7 @@ func (f *Folder) Read(name string) (io.ReadCloser, error) {
 
 // Close closes the files. Files in use are closed when they are released.
 func (f *Folder) Close() error {
-	f.stopRemoving()
+	f.stop()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true

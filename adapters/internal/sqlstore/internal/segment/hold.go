@@ -3,74 +3,98 @@ package segment
 import (
 	"errors"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 )
 
-// holdFile is the name of the file whose lock keeps segments from being removed. Backups, which
-// may be other processes, share the lock; Remove needs it alone.
+// holdFile is the name of the file with the lock that keeps segments from being removed. Backups,
+// which may be other processes, share the lock; a removal needs it exclusively.
 const holdFile = "hold.lock"
 
-// removeAgain is the time until segments that could not be removed because of a backup are removed
-// again.
+// removeAgain is the time until files that could not be removed because of a backup are removed.
 const removeAgain = 10 * time.Second
 
-func (f *Folder) holdLock() *flock.Flock {
-	return flock.New(filepath.Join(f.dir, holdFile), flock.SetPermissions(0o600))
+// remover removes files of a folder while no process holds the folder.
+type remover struct {
+	lockPath  string
+	removeNow func(name string) error
+
+	mu      sync.Mutex
+	names   []string // of files that are to be removed
+	again   *time.Timer
+	stopped bool
 }
 
-// Hold keeps the segments of the folder until release is called: those that this process or another
-// one removes remain until then.
-func (f *Folder) Hold() (release func() error, err error) {
-	lock := f.holdLock()
+func newRemover(dir string, removeNow func(name string) error) *remover {
+	return &remover{lockPath: filepath.Join(dir, holdFile), removeNow: removeNow}
+}
+
+func (r *remover) lock() *flock.Flock { return flock.New(r.lockPath, flock.SetPermissions(0o600)) }
+
+// Hold keeps the files of the folder until release is called: files that this process or another
+// process removes remain until then.
+func (r *remover) Hold() (release func() error, err error) {
+	lock := r.lock()
 	if err := lock.RLock(); err != nil {
 		return nil, err
 	}
 	return lock.Close, nil
 }
 
-// Remove removes a segment or an unfinished file; while somebody holds the folder, soon after the
-// end of that. Files that are open remain readable. It is no error if there is none. If the process
-// ends before, the file remains.
-func (f *Folder) Remove(name string) error {
-	f.removing.Lock()
-	defer f.removing.Unlock()
-	f.removed = append(f.removed, name)
-	return f.removeAll()
+// Remove removes a segment or an unfinished file. While a process holds the folder, the file remains,
+// and is removed soon afterwards; if this process ends before, it remains. Open files can still be
+// read. It is no error if there is no such file.
+func (r *remover) Remove(name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.names = append(r.names, name)
+	return r.removeAll()
 }
 
-// removeAll removes what is to be removed. If the folder is held, it is tried again later.
-// f.removing must be locked.
-func (f *Folder) removeAll() (err error) {
-	lock := f.holdLock()
+// removeAll removes the files, or tries again later if the folder is held. r must be locked.
+func (r *remover) removeAll() (err error) {
+	lock := r.lock()
 	isFree, err := lock.TryLock()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if !isFree {
-		f.again.Reset(removeAgain)
+		r.tryLater()
 		return nil
 	}
-	for _, name := range f.removed {
-		err = errors.Join(err, f.removeNow(name))
+	for _, name := range r.names {
+		err = errors.Join(err, r.removeNow(name))
 	}
-	f.removed = nil
+	r.names = nil
 	return err
 }
 
-// retry removes what was to be removed before. What cannot be removed then remains.
-func (f *Folder) retry() {
-	f.removing.Lock()
-	defer f.removing.Unlock()
-	_ = f.removeAll()
+// tryLater calls retry after some time.
+func (r *remover) tryLater() {
+	switch {
+	case r.stopped:
+	case r.again == nil:
+		r.again = time.AfterFunc(removeAgain, r.retry)
+	default:
+		r.again.Reset(removeAgain)
+	}
 }
 
-// stopRemoving ends the attempts to remove files. What is still held remains.
-func (f *Folder) stopRemoving() {
-	f.removing.Lock()
-	defer f.removing.Unlock()
-	f.removed = nil
-	f.again.Stop()
+// retry removes the files that could not be removed before. Those with another error remain.
+func (r *remover) retry() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.removeAll()
+}
+
+// stop ends the attempts to remove files.
+func (r *remover) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped = true; r.again != nil {
+		r.again.Stop()
+	}
 }
