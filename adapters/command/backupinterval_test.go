@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/command/internal/clitest"
 	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 )
 
@@ -39,14 +38,7 @@ func TestServe_Backup(t *testing.T) {
 
 	// The first backup is due at the start.
 	s = serve(t, time.Minute, "--data", data, "--backup", folder, "--backup-interval", "5m", "--backup-key", key)
-	deadline := time.After(clitest.WaitTimeout)
-	for !strings.Contains(s.stderr.String(), "backup written and checked") {
-		select {
-		case <-s.stderr.OnWrite:
-		case <-deadline:
-			t.Fatalf("no backup; stderr: %s", s.stderr)
-		}
-	}
+	s.logged("backup written and checked")
 	if code, body := s.get("/api/health/", owner); code != http.StatusOK || !strings.Contains(body, `{"name":"backups","state":"ok"`) {
 		t.Errorf("health: %d %s", code, body)
 	}

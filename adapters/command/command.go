@@ -13,6 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/command/internal/client"
 	"github.com/bunting-flags/bunting/adapters/command/internal/local"
 	"github.com/bunting-flags/bunting/adapters/command/internal/settings"
+	"github.com/bunting-flags/bunting/adapters/internal/otlp"
 )
 
 // commands is the table of all commands, in the order of the help.
@@ -42,7 +43,7 @@ var commands = []cli.Command{
 	local.Backup,
 	local.Restore,
 	local.Move,
-	local.Doctor,
+	local.Doctor(otlp.Check),
 	local.DeadLetters,
 	cli.Version,
 	cli.Completion,

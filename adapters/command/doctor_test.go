@@ -71,3 +71,31 @@ func TestDoctor_Damage(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The doctor says what the server sends by OTLP. A value with which the server would not start is a
+// fault that names the variable and does not repeat secrets.
+func TestDoctor_OTLP(t *testing.T) {
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"
+	for _, c := range []struct {
+		env                []string
+		code               int
+		check, want, serve string
+	}{
+		{nil, 0, "telemetry ok", "", ""},
+		{[]string{endpoint}, 0, "telemetry ok", "the server sends traces, metrics, logs by OTLP", ""},
+		{[]string{endpoint, "OTEL_LOGS_EXPORTER=none"}, 0, "telemetry ok", "the server sends traces, metrics by OTLP", ""},
+		{[]string{endpoint, "OTEL_SDK_DISABLED=true"}, 0, "telemetry note", "the server sends nothing by OTLP", ""},
+		{[]string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=secret"}, 0, "telemetry note", "OTEL_EXPORTER_OTLP_ENDPOINT is not set", ""},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=secret:4318"}, 1, "telemetry fault", "the server does not start", "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://localhost:4318"},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_HEADERS=secret"}, 1, "telemetry fault", "the server does not start", "OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE"},
+	} {
+		r := call(t, "", c.env, "doctor", "--json", "--data", t.TempDir())
+		text := r.Findings(t)[c.check]
+		if r.Code != c.code || !strings.Contains(text, c.want) || !strings.Contains(text, c.serve) || (text == "") != (c.want == "") || strings.Contains(r.Stdout, "secret") {
+			t.Errorf("%v: exit code %d, %s%s", c.env, r.Code, r.Stdout, r.Stderr)
+		}
+		if c.serve != "" {
+			call(t, "", c.env, "serve", "--data", t.TempDir()).Want(t, 2, "", c.serve)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/command/internal/clitest"
 )
 
 // The results of background work are logged and counted in the metrics: scheduled changes that
@@ -53,18 +52,7 @@ func TestServe_JobsReportResults(t *testing.T) {
 	change := `{"record_id":"%d","model_name":"FeatureFlag","payload":{"operation":"update_status","value":true},"scheduled_at":%q}`
 	post("/api/projects/1/scheduled_changes/", fmt.Sprintf(change, flag.ID, time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)), 201)
 
-	log := func(want string) {
-		t.Helper()
-		deadline := time.After(clitest.WaitTimeout)
-		for !strings.Contains(s.stderr.String(), want) {
-			select {
-			case <-s.stderr.OnWrite:
-			case <-deadline:
-				t.Fatalf("no %q in the log: %s", want, s.stderr)
-			}
-		}
-	}
-	log(`msg="scheduled change done" project=1`)
+	s.logged(`msg="scheduled change done" project=1`)
 	_, text := s.get("/metrics", "")
 	for _, line := range []string{
 		"bunting_capture_merges_refused_total 1",

@@ -118,7 +118,7 @@ func variables(t *testing.T, list ...string) []string {
 func TestServe_OTLP(t *testing.T) {
 	c := newCollector(t)
 	env := variables(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=collector-key", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_SERVICE_NAME=shop-flags")
-	s := serveWith(t, env, time.Minute, "--log-requests", "all")
+	s := serveWith(t, env, time.Minute, "--log-requests", "all", "--backup", t.TempDir())
 	project, owner := regexp.MustCompile(`phc_\w+`).FindString(s.stdout.String()), printedKey.FindString(s.stdout.String())
 	const trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7" // W3C Trace Context, 3.2.2.5
 	ask := func(method, path, key, body string, want int) {
@@ -155,6 +155,7 @@ func TestServe_OTLP(t *testing.T) {
 	ask("POST", "/api/projects/1/query/", owner, `{"query": {"kind": "HogQLQuery", "query": "SELECT properties.secret-property FROM events WHERE distinct_id = 'secret-id'"}}`, 400)
 	ask("POST", "/api/projects/1/query/", owner, `{"query": {"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "secret-event", "properties": [{"key": "secret-property", "type": "event", "operator": "exact", "value": "secret-value"}]}]}}`, 200)
 	ask("GET", "/secret-path/secret-id", "", "", 404)
+	s.logged("backup written and checked")
 	s.stop()
 	s.wait(0)
 
@@ -187,7 +188,7 @@ func (c *collector) checkSpans(t *testing.T, trace, parent string) {
 	}
 	for _, want := range []string{
 		"POST /flags", "POST /capture", "POST /batch", "POST /ofrep/v1/evaluate/flags/{key}", "GET /array/{token}/config", "POST /api/projects/{project}/feature_flags", "GET /api/projects/{project}/persons",
-		"POST /api/projects/{project}/query", "GET", "append events", "commit events", "query TrendsQuery",
+		"POST /api/projects/{project}/query", "GET", "append events", "commit events", "query TrendsQuery", "backup",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no span %q in %q", want, names)

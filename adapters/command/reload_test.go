@@ -178,15 +178,7 @@ func TestServe_LogRequests(t *testing.T) {
 	if code, _ := s.get("/metrics", ""); code != http.StatusOK {
 		t.Errorf("metrics: %d", code)
 	}
-	want := "request_id=" + resp.Header.Get("X-Request-Id")
-	deadline := time.After(clitest.WaitTimeout)
-	for !strings.Contains(s.stderr.String(), want) {
-		select {
-		case <-s.stderr.OnWrite:
-		case <-deadline:
-			t.Fatalf("no %s in the log: %s", want, s.stderr)
-		}
-	}
+	s.logged("request_id=" + resp.Header.Get("X-Request-Id"))
 	if log := s.stderr.String(); strings.Contains(log, "route=/metrics") || !strings.Contains(log, "route=other status=404") {
 		t.Errorf("log: %s", log)
 	}

@@ -67,6 +67,19 @@ func (s *instance) address(out *clitest.Output) string {
 	}
 }
 
+// logged waits until the log has a text.
+func (s *instance) logged(want string) {
+	s.t.Helper()
+	deadline := time.After(clitest.WaitTimeout)
+	for !strings.Contains(s.stderr.String(), want) {
+		select {
+		case <-s.stderr.OnWrite:
+		case <-deadline:
+			s.t.Fatalf("no %q in the log: %s", want, s.stderr)
+		}
+	}
+}
+
 func (s *instance) wait(code int) {
 	s.t.Helper()
 	select {

@@ -38,7 +38,7 @@ func (p *parts) openBackups() error {
 	}
 	p.backup, err = backups.New(backups.Config{
 		Address: p.Backup, Key: key, Interval: p.BackupInterval, Keep: p.BackupKeep,
-		Temp: file + ".backup", SourceFile: file + ".backup-id", Copy: p.copyDatabase, Done: p.backedUp,
+		Temp: file + ".backup", SourceFile: file + ".backup-id", Copy: p.copyDatabase, Done: p.backedUp, Trace: p.traceBackup,
 	})
 	if err != nil {
 		return fmt.Errorf("Options.Backup: %w", err)

@@ -32,7 +32,7 @@ func (p *parts) openManagement() (err error) {
 		},
 	}
 	c.RolloutInterval, c.RolloutSlowed = p.RolloutInterval, p.logSlowRollout
-	c.Poster = p.poster(exports.NewWebhooks(exports.Config{Allowed: p.ExportNetworks, Timeout: webhookTimeout}))
+	c.Poster = exports.NewWebhooks(exports.Config{Allowed: p.ExportNetworks, Timeout: webhookTimeout})
 	if p.stream != nil { // how far other servers have read the stream is not known here
 		c.Lag = func(context.Context) (time.Duration, error) { return p.stream.Stats().Oldest, nil }
 	}
@@ -49,6 +49,7 @@ func (p *parts) openManagement() (err error) {
 	if err := p.openMail(&c); err != nil {
 		return err
 	}
+	p.traceCalls(&c)
 	if p.manager, err = rooms.Open(c); err != nil {
 		return err
 	}

@@ -91,9 +91,10 @@ type Options struct {
 	Queries queries.Limits
 	// LogRequests selects which requests are logged, by default httpapi.LogNoRequests.
 	LogRequests httpapi.RequestLog
-	// TracerProvider records spans of requests, queries, commits of events and webhooks, without any
-	// data of clients: see httpapi.Config.TracerProvider. Propagator reads the headers of a trace,
-	// by default traceparent of the W3C. If TracerProvider is nil, there are no spans.
+	// TracerProvider records spans of requests, queries, commits of events, backups, batch exports,
+	// mails, webhooks and requests to the provider of OpenID Connect, without any data of clients:
+	// see httpapi.Config.TracerProvider. Propagator reads the headers of a trace, by default
+	// traceparent of the W3C. If TracerProvider is nil, there are no spans.
 	TracerProvider trace.TracerProvider
 	Propagator     propagation.TextMapPropagator
 	// Registerer gets the metrics of the server, except those of the Go runtime and of the process,

@@ -12,7 +12,7 @@ import (
 )
 
 // While the destination fails, the time between two attempts doubles from a minute up to the
-// interval. After a backup it is the interval again, and after the next failure a minute.
+// interval. After a backup it is the interval again, and after the next failure a minute. Each attempt is traced with its result.
 func TestRunner_RetryDelays(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,6 +31,10 @@ func TestRunner_RetryDelays(t *testing.T) {
 				cancel()
 			}
 		}
+		var traced []bool
+		r.Trace = func(ctx context.Context) (context.Context, func(error)) {
+			return ctx, func(err error) { traced = append(traced, err != nil) }
+		}
 		r.Run(ctx)
 		m := time.Minute
 		if want := []time.Duration{0, m, 2 * m, 4 * m, 8 * m, 10 * m, 10 * m, 10 * m, 10 * m}; !slices.Equal(delays, want) {
@@ -38,6 +42,9 @@ func TestRunner_RetryDelays(t *testing.T) {
 		}
 		if want := []bool{true, true, true, true, true, true, false, false, true}; !slices.Equal(failed, want) {
 			t.Errorf("failed: %v, want %v", failed, want)
+		}
+		if !slices.Equal(traced, failed) {
+			t.Errorf("traced as failed: %v, want %v", traced, failed)
 		}
 		if s := r.Status(); s.Failures != 7 || s.Failure == nil || s.Age() != 10*m {
 			t.Errorf("status %+v", s)

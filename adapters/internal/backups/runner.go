@@ -42,6 +42,9 @@ type Config struct {
 	Temp, SourceFile string
 	// Done is called after each backup, with its error.
 	Done func(Backup, error)
+	// Trace, if not nil, is called before each backup of Run. Its function is called at the end, with
+	// the error.
+	Trace func(context.Context) (context.Context, func(error))
 }
 
 // Runner writes backups. It is safe for concurrent use.
@@ -134,7 +137,7 @@ func (r *Runner) Run(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		b, err := r.Once(ctx)
+		b, err := r.traced(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -148,6 +151,17 @@ func (r *Runner) Run(ctx context.Context) {
 		wait = min(retry, r.Interval)
 		retry = 2 * wait
 	}
+}
+
+// traced writes a backup, and calls Trace.
+func (r *Runner) traced(ctx context.Context) (Backup, error) {
+	if r.Trace == nil {
+		return r.Once(ctx)
+	}
+	ctx, end := r.Trace(ctx)
+	b, err := r.Once(ctx)
+	end(err)
+	return b, err
 }
 
 // untilDue returns how long the newest backup in the destination is younger than the

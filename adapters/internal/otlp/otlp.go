@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +67,16 @@ const (
 
 // scope is the name under which log records are sent.
 const scope = "github.com/bunting-flags/bunting"
+
+// Check returns the names of the signals that Open would send, such as traces, or the error of Open for
+// a wrong variable. It connects to nothing.
+func Check(env map[string]string) (sent []string, err error) {
+	enabled, err := environment(env).enabled()
+	for _, s := range enabled {
+		sent = append(sent, strings.ToLower(string(s)))
+	}
+	return sent, err
+}
 
 // Open starts sending. If no signal is enabled, it returns nil. The error names a variable. It sets
 // the handler for errors of OpenTelemetry, which is global, so a process needs one Signals at most.

@@ -17,9 +17,10 @@ const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
 
 Checks the data and settings of a server, running or not, and changes nothing: the
 integrity of the database (every page, every index) and of segment files, its
-schema, the free disk space, the length of its log, who may read the files, and
-unsafe settings. Give the settings of serve on the command line, in the environment
-or with --config; by default the folder bunting-data is checked.
+schema, the free disk space, the length of its log, who may read the files, unsafe
+settings, and the variables of OpenTelemetry. Give the settings of serve on the
+command line, in the environment or with --config; by default the folder
+bunting-data is checked.
 
   --quick   do not compare indexes with tables, and check only the sizes of segment
             files: the full check takes long
@@ -55,7 +56,7 @@ const (
 )
 
 // doctor implements the command doctor. It returns ErrReported if there is a fault.
-func doctor(ctx context.Context, p *cli.Program, args []string) error {
+func doctor(ctx context.Context, p *cli.Program, args []string, signals func(map[string]string) ([]string, error)) error {
 	var quick, asJSON bool
 	r, err := settings.ResolveAs(p, "doctor", args, func(fs *flag.FlagSet) {
 		fs.BoolVar(&quick, "quick", false, "")
@@ -64,7 +65,7 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	found := append(examineData(ctx, &r.Config, quick), unsafeSettings(r)...)
+	found := slices.Concat(examineData(ctx, &r.Config, quick), unsafeSettings(r), otlpFindings(p.Env, signals))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

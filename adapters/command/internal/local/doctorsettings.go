@@ -109,6 +109,23 @@ func unsafeSettings(r *settings.Resolved) (out []finding) {
 	return out
 }
 
+// otlpFindings checks the variables of OpenTelemetry. Without any it returns no findings.
+func otlpFindings(env map[string]string, signals func(map[string]string) ([]string, error)) []finding {
+	sent, err := signals(env)
+	switch {
+	case err != nil:
+		return []finding{{"telemetry", levelFault, err.Error() + ": the server does not start"}}
+	case len(sent) > 0:
+		return []finding{{"telemetry", levelOK, "the server sends " + strings.Join(sent, ", ") + " by OTLP"}}
+	}
+	for name := range env {
+		if strings.HasPrefix(name, "OTEL_") {
+			return []finding{{"telemetry", levelNote, "the server sends nothing by OTLP: OTEL_EXPORTER_OTLP_ENDPOINT is not set, or other variables disable all signals"}}
+		}
+	}
+	return nil
+}
+
 // wideNetworks returns a problem if one of the networks is a large part of the Internet.
 func wideNetworks(networks []netip.Prefix, why string) string {
 	i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return n.Bits() < 8 && !n.Addr().IsPrivate() })
