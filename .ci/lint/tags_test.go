@@ -7,7 +7,7 @@ import (
 )
 
 // make release prints the tags of the table in its order, and no tag while one of the checks of "A
-// release" fails. It changes nothing.
+// release" fails, such as that of the upgrade data. It changes nothing.
 func TestTags(t *testing.T) {
 	c := newClone(t)
 	release := func(version string, fails bool, want ...string) {
@@ -15,6 +15,12 @@ func TestTags(t *testing.T) {
 		c.script(fails, want, "../tags", version, c.dir)
 	}
 	c.write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n")
+	c.commit()
+	// The data of the last version that changed the schema is, here, what the doctor says about it.
+	c.write("cmd/bunting/main.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() {\n\ttext, _ := os.ReadFile(os.Args[len(os.Args)-1] + \"/bunting.db\")\n\tfmt.Print(\"ok       database  intact\\n\", string(text))\n}\n")
+	upgrade := func(version, text string) { c.write("testdata/upgrade/"+version+"/data/bunting.db", text) }
+	const current = "ok       schema    17, the newest, made by bunting v0.1.0\n"
+	upgrade("v0.1.0", current)
 	c.commit()
 	release("", true, "give a version such as v0.1.0")
 	release("0.1.0", true, "give a version such as v0.1.0")
@@ -27,6 +33,21 @@ func TestTags(t *testing.T) {
 	c.git("tag", "below/v0.1.0")
 	release("v0.1.0", true, "the tag below/v0.1.0 exists already")
 	c.git("tag", "-d", "below/v0.1.0")
+
+	// Data of another schema than the current one needs a new folder, or a new one of this version.
+	const older = "note     schema    14, made by bunting v0.0.9; the next start upgrades it to 17: make a backup first\n"
+	const write = "go test ./adapters/server -run TestUpgrade -write-upgrade=v0.1.0"
+	for text, says := range map[string]string{older: strings.TrimSuffix(older, "\n"), "": "the doctor does not know it"} {
+		upgrade("v0.1.0", text)
+		c.commit()
+		release("v0.1.0", true, "testdata/upgrade/v0.1.0 is not of the current schema ("+says+"): git rm -rq testdata/upgrade/v0.1.0 && "+write, "nothing to push yet")
+	}
+	c.git("mv", "testdata/upgrade/v0.1.0", "testdata/upgrade/v0.0.10")
+	upgrade("v0.0.9", current)
+	c.commit()
+	release("v0.1.0", true, "testdata/upgrade/v0.0.10 is not of the current schema (", "): "+write, "nothing to push yet")
+	upgrade("v0.0.10", current)
+	c.commit()
 
 	commit, err := exec.Command("git", "-C", c.dir, "rev-parse", "HEAD").Output()
 	if err != nil {

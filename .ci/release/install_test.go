@@ -1,7 +1,10 @@
 package release
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -9,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -34,7 +38,7 @@ func TestPackage_Alpine(t *testing.T) { installs(t, "apk", "INSTALL.md", "apk ad
 
 func installs(t *testing.T, kind, page, begin string) {
 	t.Helper()
-	dir, texts, line := t.TempDir(), t.TempDir(), command(t, page, "sudo "+begin)
+	dir, texts, line := scratch(t), t.TempDir(), command(t, page, "sudo "+begin)
 	vars := []string{"DIR=" + dir, "KIND=" + kind, "START=" + serviceCommand(t), "ADDRESS=" + freeAddress(t)}
 	for _, name := range []string{"upper", "work", "root", "packages", "openrc"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
@@ -79,13 +83,93 @@ func isolated(t *testing.T, vars []string, scripts ...string) string {
 		}
 		text.Write(script)
 	}
-	args := append(append([]string{"env"}, vars...), "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", text.String())
+	cmd := privileged(t.Context(), append(append([]string{"env"}, vars...), "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", text.String())...)
+	cmd.WaitDelay = time.Minute
+	return run(t, cmd)
+}
+
+// privileged returns a command that runs as root.
+func privileged(ctx context.Context, args ...string) *exec.Cmd {
 	if os.Geteuid() != 0 {
 		args = append([]string{"sudo", "-n"}, args...)
 	}
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.WaitDelay = time.Minute
-	return run(t, cmd)
+	return exec.CommandContext(ctx, args[0], args[1:]...)
+}
+
+// scratch returns a folder in which root may write, and deletes it at the end of the test. A test that is
+// killed leaves its folder, with some hundred megabytes, to the next one.
+func scratch(t *testing.T) string {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), scratchName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range left {
+		if lock := lockFolder(t, dir); lock != nil {
+			removeFolder(t, dir)
+			_ = lock.Close()
+		}
+	}
+	for {
+		dir, err := os.MkdirTemp("", scratchName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lock := lockFolder(t, dir); lock != nil { // otherwise another test takes it for one that is left
+			t.Cleanup(func() {
+				removeFolder(t, dir)
+				_ = lock.Close()
+			})
+			return dir
+		}
+	}
+}
+
+// scratchName is the pattern of the names of the folders.
+const scratchName = "bunting-install-*"
+
+// lockFolder locks a folder until the process ends or closes the file. It returns nil if the folder is
+// locked or gone.
+func lockFolder(t *testing.T, dir string) *os.File {
+	t.Helper()
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		if _, err := os.Stat(dir); err == nil {
+			return f
+		}
+	}
+	_ = f.Close()
+	return nil
+}
+
+func removeFolder(t *testing.T, dir string) {
+	t.Helper()
+	run(t, privileged(context.Background(), "rm", "-rf", dir))
+}
+
+// A test deletes the folder of one that was killed, and keeps those of tests that run.
+func TestScratch(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	left, err := os.MkdirTemp("", scratchName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var other string
+	t.Run("one", func(t *testing.T) {
+		one := scratch(t)
+		t.Run("other", func(t *testing.T) { other = scratch(t) })
+		for dir, want := range map[string]bool{left: false, one: true, other: false} {
+			if _, err := os.Stat(dir); (err == nil) != want {
+				t.Errorf("%s: %v", dir, err)
+			}
+		}
+	})
 }
 
 // command returns the command of a page that begins with some words, for the architecture of this machine.

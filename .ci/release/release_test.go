@@ -28,7 +28,7 @@ func released(t *testing.T, name string) string {
 
 // The program in the archive starts as on the page and decides a flag.
 func TestArchive_Decides(t *testing.T) {
-	dir, line := t.TempDir(), command(t, "README.md", "tar xzf")
+	dir, line := scratch(t), command(t, "README.md", "tar xzf")
 	archive := strings.Fields(line)[2]
 	if path := released(t, archive); path != "" {
 		copyFile(t, path, filepath.Join(dir, archive))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // The results of background work are logged and counted in the metrics: scheduled changes that
