@@ -21,15 +21,18 @@ func TestTags(t *testing.T) {
 	upgrade := func(version, text string) { c.write("testdata/upgrade/"+version+"/data/bunting.db", text) }
 	const current = "ok       schema    17, the newest, made by bunting v0.1.0\n"
 	upgrade("v0.1.0", current)
+	c.write("cmd/bunting/chart/Chart.yaml", "name: bunting\nversion: 0.1.0\n")
+	c.write("README.md", "There is no release yet. `go install example.org/top/cmd/bunting@v0.1.0`\n")
 	c.commit()
 	release("", true, "give a version such as v0.1.0")
 	release("0.1.0", true, "give a version such as v0.1.0")
-	release("v0.1.0", true, "'## v0.1.0 (YYYY-MM-DD)'", "still has a section Unreleased")
+	release("v0.1.0", true, "'## v0.1.0 (YYYY-MM-DD)'", "still has a section Unreleased", "README.md still says that there is no release")
+	c.write("README.md", "`go install example.org/top/cmd/bunting@v0.1.0`\n")
 
 	c.write("CHANGELOG.md", "# Changelog\n\n## v0.1.0 (2026-12-01)\n")
 	release("v0.1.0", true, "changes that are not committed", "nothing to push yet")
 	c.commit()
-	release("v0.2.0", true, "ends with 'v0.1.0', not with v0.2.0")
+	release("v0.2.0", true, "ends with 'v0.1.0', not with v0.2.0", "README.md does not install v0.2.0", "Chart.yaml does not have the version 0.2.0")
 	c.git("tag", "below/v0.1.0")
 	release("v0.1.0", true, "the tag below/v0.1.0 exists already")
 	c.git("tag", "-d", "below/v0.1.0")
