@@ -7,7 +7,7 @@ import (
 )
 
 // make release prints the tags of the table in its order, and no tag while one of the checks of "A
-// release" fails, such as that of the upgrade data. It changes nothing.
+// release" fails, such as that of the upgrade data. The clone remains as it is.
 func TestTags(t *testing.T) {
 	c := newClone(t)
 	release := func(version string, fails bool, want ...string) {
@@ -16,7 +16,7 @@ func TestTags(t *testing.T) {
 	}
 	c.write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n")
 	c.commit()
-	// The data of the last version that changed the schema is, here, what the doctor says about it.
+	// In place of a database, the data of a version is the output of the doctor.
 	c.write("cmd/bunting/main.go", "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() {\n\ttext, _ := os.ReadFile(os.Args[len(os.Args)-1] + \"/bunting.db\")\n\tfmt.Print(\"ok       database  intact\\n\", string(text))\n}\n")
 	upgrade := func(version, text string) { c.write("testdata/upgrade/"+version+"/data/bunting.db", text) }
 	const current = "ok       schema    17, the newest, made by bunting v0.1.0\n"

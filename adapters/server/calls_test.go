@@ -16,37 +16,37 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// other is every other system that management calls. It records the span in whose context it was
-// called, and returns its error.
-type other struct {
+// system is every other system that management calls. It records the span of the context of a call,
+// and returns its error.
+type system struct {
 	err  error
 	span *trace.SpanContext
 }
 
-func (o other) answer(ctx context.Context) error {
-	*o.span = trace.SpanContextFromContext(ctx)
-	return o.err
+func (s system) answer(ctx context.Context) error {
+	*s.span = trace.SpanContextFromContext(ctx)
+	return s.err
 }
 
-func (o other) Check(string) error { return nil }
-func (o other) Post(ctx context.Context, _ string, _ map[string]string, _ []byte) error {
-	return o.answer(ctx)
+func (s system) Check(string) error { return nil }
+func (s system) Post(ctx context.Context, _ string, _ map[string]string, _ []byte) error {
+	return s.answer(ctx)
 }
-func (o other) Send(ctx context.Context, _ organizations.Mail) error { return o.answer(ctx) }
-func (o other) Name() string                                         { return "secret" }
-func (o other) Begin(ctx context.Context, _, _, _, _ string) (string, error) {
-	return "https://secret.example", o.answer(ctx)
-}
-
-func (o other) Finish(ctx context.Context, _, _, _, _ string) (*organizations.Identity, error) {
-	return &organizations.Identity{}, o.answer(ctx)
+func (s system) Send(ctx context.Context, _ organizations.Mail) error { return s.answer(ctx) }
+func (s system) Name() string                                         { return "secret" }
+func (s system) Begin(ctx context.Context, _, _, _, _ string) (string, error) {
+	return "https://secret.example", s.answer(ctx)
 }
 
-func (o other) Run(ctx context.Context, _ *batchexports.Job) (batchexports.RunTotals, error) {
-	return batchexports.RunTotals{Rows: 7}, o.answer(ctx)
+func (s system) Finish(ctx context.Context, _, _, _, _ string) (*organizations.Identity, error) {
+	return &organizations.Identity{}, s.answer(ctx)
 }
-func (o other) Steps(string) []batchexports.TestStep { return nil }
-func (o other) Test(context.Context, batchexports.ExportDestination, int) error {
+
+func (s system) Run(ctx context.Context, _ *batchexports.Job) (batchexports.RunTotals, error) {
+	return batchexports.RunTotals{Rows: 7}, s.answer(ctx)
+}
+func (s system) Steps(string) []batchexports.TestStep { return nil }
+func (s system) Test(context.Context, batchexports.ExportDestination, int) error {
 	return nil
 }
 
@@ -91,7 +91,7 @@ func TestTraceCalls(t *testing.T) {
 			recorder := tracetest.NewSpanRecorder()
 			provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
 			var inside trace.SpanContext
-			o := other{err, &inside}
+			o := system{err, &inside}
 			c := rooms.Config{Poster: o, Mailer: o, Provider: o, ExportRunner: o}
 			(&parts{Options: &Options{TracerProvider: provider}}).traceCalls(&c)
 			ctx, request := provider.Tracer("test").Start(t.Context(), "request")
@@ -115,14 +115,14 @@ func TestTraceCalls(t *testing.T) {
 	}
 }
 
-// What is not configured stays nil, and nothing is wrapped without a TracerProvider.
+// Without a TracerProvider, all parts stay as they are, and with one those that are nil.
 func TestTraceCalls_Absent(t *testing.T) {
 	c := rooms.Config{}
 	(&parts{Options: &Options{TracerProvider: sdktrace.NewTracerProvider()}}).traceCalls(&c)
 	if c.Mailer != nil || c.Provider != nil || c.ExportRunner != nil {
 		t.Errorf("%v %v %v", c.Mailer, c.Provider, c.ExportRunner)
 	}
-	o := other{}
+	o := system{}
 	c = rooms.Config{Poster: o, Mailer: o, Provider: o, ExportRunner: o}
 	(&parts{Options: &Options{}}).traceCalls(&c)
 	if c.Poster != organizations.Poster(o) || c.Mailer != organizations.Mailer(o) || c.Provider != organizations.Provider(o) || c.ExportRunner != batchexports.Runner(o) {

@@ -1,6 +1,5 @@
-// Command start measures what a user notices of the program before any load: the size of the program
-// and of the image, the time from a start to the first answered request for flags, and the memory of a
-// server without requests. It builds the program and the image as a release does.
+// Command start measures the program before any load: its size and that of the image, the time from a
+// start to the first response with flags, and the memory of a server without requests. It builds the program and the image as a release does.
 //
 // Usage: go run ./start [-n rounds] [-idle d]
 package main

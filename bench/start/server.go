@@ -26,7 +26,7 @@ type server struct {
 // patience is how long a server may take to answer.
 const patience = time.Minute
 
-// start starts the server, and returns the time until it has answered a request for flags. The
+// start starts the server, and returns the time until its first response with flags. The
 // server prints the key of its project.
 func (s *server) start() (time.Duration, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,13 +89,13 @@ func (s *server) idleMemory(after time.Duration) (int64, error) {
 	return n << 10, err
 }
 
-// The keys in what a server prints. The owner's key is printed at the first start only.
+// The keys in the output of a server. The owner's key is printed at the first start only.
 var (
 	projectKey = regexp.MustCompile(`\bphc_\w{20,}`)
 	ownerKey   = regexp.MustCompile(`\bphx_\w{20,}`)
 )
 
-// output collects what a program prints.
+// output collects the output of a program.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
