@@ -1,5 +1,6 @@
 // Command start measures the program before any load: its size and that of the image, the time from a
-// start to the first response with flags, and the memory of a server without requests. It builds the program and the image as a release does.
+// start to the first response with flags, and the memory of a server without requests. It builds the
+// program and the image as a release does.
 //
 // Usage: go run ./start [-n rounds] [-idle d]
 package main
@@ -51,12 +52,12 @@ func measure(rounds int, idle time.Duration) error {
 		{"start on a folder with the demo", func(int) string { return existing }},
 	} {
 		var took []time.Duration
-		var memory int64
+		var used memory
 		for round := range rounds {
 			s := &server{program: program, folder: kind.folder(round)}
 			answered, err := s.start()
 			if err == nil && round == rounds-1 {
-				memory, err = s.idleMemory(idle)
+				used, err = s.memory(idle)
 			}
 			if err := errors.Join(err, s.stop()); err != nil {
 				return fmt.Errorf("%s: %w\n%s", kind.name, err, s.out.String())
@@ -64,7 +65,8 @@ func measure(rounds int, idle time.Duration) error {
 			took = append(took, answered)
 		}
 		slices.Sort(took)
-		fmt.Printf("%-32s %.0f ms (%.0f to %.0f), then %.0f MB of memory\n", kind.name, ms(took[len(took)/2]), ms(took[0]), ms(took[len(took)-1]), megabytes(memory))
+		fmt.Printf("%-32s %.0f ms (%.0f to %.0f), then %.0f MB of memory, with %.0f MB of the program's file\n", kind.name,
+			ms(took[len(took)/2]), ms(took[0]), ms(took[len(took)-1]), megabytes(used.resident), megabytes(used.file))
 	}
 	return nil
 }

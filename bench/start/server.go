@@ -74,19 +74,29 @@ func (s *server) stop() error {
 	return s.cmd.Wait()
 }
 
-// idleMemory returns the resident memory of the server after some time, in bytes, as Linux reports it.
-func (s *server) idleMemory(after time.Duration) (int64, error) {
+// memory is the resident memory of a process in bytes, and its part that consists of pages of files:
+// of the program.
+type memory struct{ resident, file int64 }
+
+// memory returns the memory of the server after some time without requests, as Linux reports it.
+func (s *server) memory(after time.Duration) (m memory, err error) {
 	time.Sleep(after)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return 0, err
+		return m, err
 	}
-	resident := regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`).FindSubmatch(status)
-	if resident == nil {
-		return 0, errors.New("/proc says nothing about memory")
+	for name, to := range map[string]*int64{"VmRSS": &m.resident, "RssFile": &m.file} {
+		found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(status)
+		if found == nil {
+			return m, errors.New("/proc has no " + name)
+		}
+		n, err := strconv.ParseInt(string(found[1]), 10, 64)
+		if err != nil {
+			return m, err
+		}
+		*to = n << 10
 	}
-	n, err := strconv.ParseInt(string(resident[1]), 10, 64)
-	return n << 10, err
+	return m, nil
 }
 
 // The keys in the output of a server. The owner's key is printed at the first start only.
