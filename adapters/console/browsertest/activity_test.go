@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,4 +64,39 @@ func TestActivity_Names(t *testing.T) {
 	eventually(t, "only rules", func() bool { return len(rows()) == 3 })
 	js[any](p, `document.querySelector("table[aria-label=Activity] tbody a").click()`)
 	p.node("heading", "Assignment rules")
+}
+
+// B.2, J10: changes name the objects that they refer to by number: tiles by the titles of their insights,
+// cohorts in queries, and flags.
+func TestActivity_NamesOfObjects(t *testing.T) {
+	s := serve(t)
+	s.banner()
+	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": "Paying", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{map[string]any{"type": "person", "key": "plan", "operator": "exact", "value": []string{"pro"}}}}}}, nil)
+	s.api("POST", "/api/projects/1/dashboards/", map[string]any{"name": "Board"}, nil)
+	trends := func(properties ...any) map[string]any {
+		return map[string]any{"kind": "TrendsQuery", "properties": properties, "series": []any{map[string]any{"kind": "EventsNode", "event": "signed up"}}}
+	}
+	for _, name := range []string{"Signups", "Orders"} {
+		s.api("POST", "/api/projects/1/insights/", map[string]any{"name": name, "query": trends(), "dashboards": []int{1}}, nil)
+	}
+	s.api("POST", "/api/projects/1/dashboards/1/reorder_tiles/", map[string]any{"tile_order": []int{2, 1}}, nil)
+	s.api("PATCH", "/api/projects/1/dashboards/1/", map[string]any{"restriction_level": 37}, nil)
+	s.api("PATCH", "/api/projects/1/insights/1/", map[string]any{"query": trends(map[string]any{"type": "cohort", "key": "id", "operator": "in", "value": 1})}, nil)
+	var survey struct{ ID string }
+	s.api("POST", "/api/projects/1/surveys/", map[string]any{"name": "Why", "type": "popover", "questions": []any{map[string]any{"type": "open", "question": "Why?"}}}, &survey)
+	s.api("PATCH", "/api/projects/1/surveys/"+survey.ID+"/", map[string]any{"linked_flag_id": 1}, nil)
+
+	p := s.open(t, "p/1/activity")
+	p.node("table", "Activity", "cell", "Created banner Flag")
+	for thing, want := range map[string][]string{
+		"Updated Board Dashboard": {"Tiles Signups, Orders Orders, Signups", "Who may edit Everyone in the project Only collaborators"},
+		"Updated Signups Insight": {"in cohort Paying"},
+		"Updated Why Survey":      {"Linked flag added – banner"},
+	} {
+		for _, text := range want {
+			eventually(t, thing+" with "+text, func() bool {
+				return js[bool](p, fmt.Sprintf(`[...document.querySelectorAll("table[aria-label=Activity] > tbody > tr")].some(r => r.cells[2].innerText === %q && r.cells[3].innerText.replace(/\s+/g, " ").includes(%q))`, thing, text))
+			})
+		}
+	}
 }

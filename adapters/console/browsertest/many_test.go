@@ -34,7 +34,7 @@ const scrollScript = `(async () => {
 	const next = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r))));
 	let most = 0, step = 0, made = 0, filled = 0, task = 0;
 	const rows = new Set();
-	const see = () => document.querySelectorAll("tbody tr:not(.spacer, .missing)").forEach(r => rows.add(r));
+	const see = () => document.querySelectorAll("tbody tr:not(.spacer, .missing, .blank)").forEach(r => rows.add(r));
 	const tasks = new PerformanceObserver(l => l.getEntries().forEach(e => task = Math.max(task, e.duration)));
 	tasks.observe({entryTypes: ["longtask"]});
 	new MutationObserver(all => made += all.reduce((n, m) => n + [...m.addedNodes].filter(x => x.nodeName === "TR").length, 0)).observe(document.querySelector("tbody"), {childList: true});
@@ -166,7 +166,7 @@ func (p *page) searchThousands(n int) {
 		p.fill(text, "searchbox", "Search flags")
 		p.waitAnnounced(thousands(matching(text)) + " flags")
 		eventually(t, "only flags that match "+text, func() bool {
-			return js[bool](p, fmt.Sprintf("(rows => rows.length > 0 && rows.every(r => r.innerText.includes(%q)))([...document.querySelectorAll('tbody tr:not(.spacer, .missing)')])", text))
+			return js[bool](p, fmt.Sprintf("(rows => rows.length > 0 && rows.every(r => r.innerText.includes(%q)))([...document.querySelectorAll('tbody tr:not(.spacer, .missing, .blank)')])", text))
 		})
 	}
 	selected := matching("flag-1")

@@ -5,6 +5,7 @@ import { allMembers, allRoles } from "../api/wholelist";
 import type { FieldChange } from "../ui/diffvalues";
 import { accessWords } from "../words/access";
 import { activityWords } from "../words/activity";
+import { namesInValues } from "./activityobjects";
 
 /** The part of a line of the log that names its object. */
 interface Named {
@@ -37,7 +38,7 @@ export function nameOf(l: Named): string {
   return name || (activityWords.nameless[l.scope] ?? l.item_id ?? "");
 }
 
-/** Loads the members and roles of the organization. The returned function replaces their ids in a change by their names; without the right to read them, the ids stay. */
+/** Loads the members and roles of the organization. The returned function replaces the ids of members, roles and objects in a change by their names; without the right to read them, the ids stay. */
 export function namesInChanges(members = allMembers(), roles = allRoles()): (c: FieldChange) => FieldChange {
   const user = (id: unknown) => members.rows().find((m) => m.user.id === Number(id))?.user.email;
   const assignee = (v: unknown) => {
@@ -50,8 +51,10 @@ export function namesInChanges(members = allMembers(), roles = allRoles()): (c: 
     subscribed_users: (v) => (Array.isArray(v) ? v.map((id) => user(id) ?? id) : v),
     access_level: (v) => accessWords.levels[String(v)] ?? v,
   };
+  const objects = namesInValues();
   return (c) => {
-    const named = fields[c.field ?? ""];
-    return named ? { ...c, before: named(c.before), after: named(c.after) } : c;
+    const field = c.field ?? "";
+    const named = fields[field] ?? ((v: unknown) => objects(field, v));
+    return { ...c, before: named(c.before), after: named(c.after) };
   };
 }

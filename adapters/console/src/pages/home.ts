@@ -1,6 +1,6 @@
 // The page Home: the first steps until they are done, and the latest changes.
 import { each, h, when, type Child } from "../ui/dom";
-import { icon, statusIcon } from "../ui/icons";
+import { icon } from "../ui/icons";
 import { heading, showResource } from "../ui/parts";
 import { time } from "../ui/time";
 import { resource } from "../api/cache";
@@ -72,7 +72,7 @@ function changed(f: () => Row): HTMLElement {
   return h(
     "li",
     null,
-    h("span", { class: () => `state ${stateOf(f())}` }, () => statusIcon(stateOf(f()))),
+    h("span", { class: () => `state ${stateOf(f())}`, "data-mark": () => stateOf(f()) }),
     h("a", { class: "code", href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key),
     h("span", { class: "meta" }, () => rolloutText(f())),
     h("span", { class: "space" }),

@@ -28,7 +28,6 @@ const paths = {
   down: "M4.5 6.5 8 10l3.5-3.5",
   right: "M6.5 4.5 10 8l-3.5 3.5",
   up: "M4.5 9.5 8 6l3.5 3.5",
-  more: "M3.5 8h.1M8 8h.1M12.5 8h.1",
   close: "M4 4l8 8M12 4l-8 8",
   plus: "M8 3v10M3 8h10",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
@@ -41,15 +40,4 @@ export type Icon = keyof typeof paths;
 
 export function icon(name: Icon): SVGElement {
   return s("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, s("path", { d: paths[name] }));
-}
-
-/** Returns the icon of a status. Its shape and the text carry the meaning; the colour repeats it. */
-export function statusIcon(state: string): SVGElement {
-  const parts: Record<string, SVGElement[]> = {
-    on: [s("circle", { cx: "8", cy: "8", r: "5", class: "full" })],
-    off: [s("circle", { cx: "8", cy: "8", r: "4.5" })],
-    stale: [s("circle", { cx: "8", cy: "8", r: "4.5" }), s("path", { d: "M8 8V3.5A4.5 4.5 0 0 1 12.5 8z", class: "full" })],
-    archived: [s("rect", { x: "3.5", y: "3.5", width: "9", height: "9" }), s("rect", { x: "6", y: "6", width: "4", height: "4", class: "full" })],
-  };
-  return s("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, ...(parts[state] ?? parts.off!));
 }

@@ -41,11 +41,19 @@ export function menu(name: string | (() => string), face: Child, items: () => It
   effect(() => {
     if (!open()) return;
     document.addEventListener("pointerdown", outside);
-    onEnd(() => document.removeEventListener("pointerdown", outside));
+    const row = box.closest("tr");
+    row?.classList.add("has-menu"); // so that the next row does not cover it
+    onEnd(() => {
+      document.removeEventListener("pointerdown", outside);
+      row?.classList.remove("has-menu");
+    });
     queueMicrotask(() => box.querySelector<HTMLElement>("[role^=menuitem]:not([aria-disabled=true])")?.focus());
   });
   return box;
 }
+
+/** Returns the menu with the further actions on an object. */
+export const moreMenu = (name: () => string, items: () => Item[]): HTMLElement => menu(name, null, items, "button quiet icon-only dots");
 
 function list(name: string, items: Item[], close: () => void): HTMLElement {
   const el: HTMLElement = h(

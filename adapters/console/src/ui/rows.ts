@@ -57,7 +57,7 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   body.append(above, below);
   const measure = () => {
     const n = list.length();
-    height = body.querySelector<HTMLElement>("tr:not(.spacer, .missing)")?.offsetHeight || height;
+    height = body.querySelector<HTMLElement>("tr:not(.spacer, .missing, .blank)")?.offsetHeight || height;
     const top = -body.getBoundingClientRect().top;
     const from = Math.max(0, Math.min(n, Math.floor(top / height) - around));
     const to = Math.min(n, Math.ceil((top + innerHeight) / height) + around);
@@ -99,7 +99,7 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     return { from: Math.min(from, n), to: Math.min(n, Math.max(to, from + 2 * around)), n };
   };
   const setBlank = (row: Row<T>, blank: boolean) => {
-    row.node.classList.toggle("missing", blank);
+    row.node.classList.toggle("blank", blank);
     if (blank) row.node.setAttribute("aria-hidden", "true");
     else row.node.removeAttribute("aria-hidden");
   };
@@ -244,7 +244,7 @@ function keepFocus<T>(body: HTMLElement, shown: ReadonlyMap<string | number, Row
       if (document.activeElement !== focused) focused!.focus({ preventScroll: true });
       return;
     }
-    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]:not([aria-hidden])`) ?? body.querySelector<HTMLElement>("tr.missing:not([aria-hidden])");
+    const next = body.querySelector<HTMLElement>(`tr[aria-rowindex="${index}"]:not([aria-hidden])`) ?? body.querySelector<HTMLElement>("tr.missing");
     const target = next?.querySelector<HTMLElement>("input:not(:disabled), a, button:not(:disabled)") ?? next ?? body.closest<HTMLElement>("[tabindex]");
     target?.focus({ preventScroll: true });
   });

@@ -4,8 +4,7 @@ import { announce } from "../../ui/announce";
 import { queryResult } from "../../ui/queryresult";
 import { combobox } from "../../ui/combobox";
 import { confirm, dialog } from "../../ui/dialog";
-import { icon } from "../../ui/icons";
-import { menu } from "../../ui/menu";
+import { moreMenu } from "../../ui/menu";
 import { button, empty, faultAlert, field, select } from "../../ui/parts";
 import { loadRecord, recordPage } from "../../ui/record";
 import { get, send } from "../../api/client";
@@ -76,7 +75,7 @@ function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Ch
   return [
     button(insightWords.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), showRefusal) }),
     button(insightWords.share, { run: () => share(board.peek().id).then(() => invalidate("dashboards")) }),
-    menu(words.moreAbout(nameOf(board.peek())), icon("more"), () => [
+    moreMenu(() => words.moreAbout(nameOf(board.peek())), () => [
       { label: insightWords.rename, disabled: disabledReason(), run: () => void rename().catch(showRefusal) },
       { label: words.access, run: () => void openAccess(nameOf(board.peek()), projectPath(`dashboards/${board.peek().id}/`)) },
       { label: words.delete, disabled: disabledReason(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
@@ -150,7 +149,7 @@ function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write:
   return h(
     "section",
     { class: "card tile", "aria-label": title },
-    h("div", { class: "between" }, h("h2", null, h("bdi", null, insight ? h("a", { href: href(`p/${project.peek()}/insights/${insight.id}`) }, title) : title)), menu(words.moreAbout(title()), icon("more"), items, "button quiet icon-only")),
+    h("div", { class: "between" }, h("h2", null, h("bdi", null, insight ? h("a", { href: href(`p/${project.peek()}/insights/${insight.id}`) }, title) : title)), moreMenu(() => words.moreAbout(title()), items)),
     content(),
   );
 }

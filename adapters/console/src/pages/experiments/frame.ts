@@ -2,8 +2,7 @@
 import { h, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { icon } from "../../ui/icons";
-import { menu } from "../../ui/menu";
+import { moreMenu } from "../../ui/menu";
 import { button, field } from "../../ui/parts";
 import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { relativeTime } from "../../ui/time";
@@ -86,7 +85,7 @@ function tools(experiment: Signal<Experiment>): Child {
     e.status === "draft" ? button(experimentWords.launch, { kind: "primary", scope, run: () => launch().catch(showRefusal) }) : null,
     running ? button(experimentWords.stop, { kind: "danger", scope, run: () => stop().catch(showRefusal) }) : null,
     e.status === "stopped" && !e.archived ? button(words.archive, { scope, run: () => archive().catch(showRefusal) }) : null,
-    menu(words.moreAbout(e.name), icon("more"), () => [
+    moreMenu(() => words.moreAbout(e.name), () => [
       { label: experimentWords.pause, available: e.status === "running", disabled: disabledReason, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
       { label: experimentWords.resume, available: e.status === "paused", disabled: disabledReason, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
       { label: experimentWords.freeze, available: e.status === "running", disabled: disabledReason, run: () => void freeze().catch(showRefusal) },

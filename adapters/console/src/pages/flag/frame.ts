@@ -1,8 +1,7 @@
 // The frame of a flag's tabs: key, switch, status and actions.
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { icon, statusIcon } from "../../ui/icons";
-import { menu } from "../../ui/menu";
+import { moreMenu } from "../../ui/menu";
 import { button, copyText } from "../../ui/parts";
 import { loadRecord, recordPage, tabLinks } from "../../ui/record";
 import { time } from "../../ui/time";
@@ -70,12 +69,12 @@ function tools(flag: Signal<Flag>): Child {
   const state = () => stateOf(flag());
   const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
   return [
-    h("span", { class: () => `state ${state()}` }, () => statusIcon(state()), () => stateWords[state()]),
+    h("span", { class: () => `state ${state()}`, "data-mark": state }, () => stateWords[state()]),
     toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, showRefusal), disabledReason),
     () => (flag().definitions_file ? fileTag(flag().definitions_file!) : null),
     h("span", { class: "meta" }, () => [words.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
     hasPage(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
-    menu(words.moreAbout(flag.peek().key), icon("more"), () => [
+    moreMenu(() => words.moreAbout(flag.peek().key), () => [
       { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
       { label: words.copy, disabled: makeDisabledReason(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
       { label: words.copyToProject, disabled: copyDisabledReason(), run: () => void copyToProject(flag.peek()) },

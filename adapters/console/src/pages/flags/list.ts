@@ -105,7 +105,7 @@ function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
 function tagOptions(list: FlagList): { options: () => [string, string][]; load: () => void } {
   const wanted = signal(false);
   const all = resource<{ count: number; results: string[] }>(() => (wanted() ? { path: projectPath("feature_flags/tags/"), query: { limit: maxTags } } : null));
-  effect(() => list.loaded().length < (list.total() ?? 0) && wanted.set(true));
+  effect(() => wanted() || (list.loaded().length < (list.total() ?? 0) && wanted.set(true)));
   const known = computed(() => [...new Set([...(all.data()?.results ?? list.loaded().flatMap((f) => f.tags ?? [])), ...(param("tag") ? [param("tag")] : [])])].sort().join("\n"));
   const options = (): [string, string][] => {
     const tags = known().split("\n").filter(Boolean);

@@ -29,7 +29,8 @@ export interface FlagList extends SparseList<Row> {
   /** Reports whether rows in sight are not loaded. */
   waiting: () => boolean;
   error: Signal<unknown>;
-  calls: Signal<ReadonlyMap<number, Calls>>;
+  /** Returns the calls of a flag by its id, or undefined if they are not loaded. */
+  calls: (id: number) => Calls | undefined;
   /** Returns the query of the list in the API, without its page. */
   query: () => Query;
   /** Replaces a loaded flag. */
@@ -66,7 +67,8 @@ export function loadFlags(): FlagList {
   const total = signal<number | null>(null);
   const changed = signal(0); // counts the changes of pages
   const error = signal<unknown>(undefined);
-  const calls = signal<ReadonlyMap<number, Calls>>(new Map());
+  const calls = new Map<number, Calls>();
+  const counted = signal(0); // counts the responses with calls
   const query = signal<Query>({});
   const path = untracked(() => projectPath("feature_flags/"));
   let starting = true; // the first page of a query is not here yet
@@ -84,10 +86,17 @@ export function loadFlags(): FlagList {
     error.set(undefined);
   };
   const count = async (page: readonly Row[], cancel: AbortSignal) => {
-    const ids = page.map((f) => f.id).filter((id) => !calls.peek().has(id));
+    const ids = page.map((f) => f.id).filter((id) => !calls.has(id));
     if (!ids.length || !hasScope("feature_flag:read")) return;
     const got = await get<{ results: Record<string, Calls> }>(projectPath("feature_flags/exposures/"), { ids: ids.join(","), days: 7 }, cancel);
-    calls.update((was) => new Map([...was, ...Object.entries(got.results).map(([id, c]) => [Number(id), c] as const)]));
+    for (const [id, c] of Object.entries(got.results)) calls.set(Number(id), c);
+    if (calls.size > maxPages * size) dropCalls();
+    counted.update((n) => n + 1);
+  };
+  /** Drops the calls of flags that are not loaded any more. */
+  const dropCalls = () => {
+    const loaded = new Set([...pages.values()].flatMap((rows) => rows.map((f) => f.id)));
+    for (const id of calls.keys()) if (!loaded.has(id)) calls.delete(id);
   };
   const distance = (p: number) => Math.max(sight.peek().from - p, p - sight.peek().to);
   const isInSight = (p: number) => distance(p) <= 0;
@@ -211,7 +220,7 @@ export function loadFlags(): FlagList {
       return false;
     },
     error,
-    calls,
+    calls: (id) => (counted(), calls.get(id)),
     query,
     put,
     refresh,

@@ -1,7 +1,6 @@
 // A row of the list of flags.
 import { assign, effect, h, type Signal } from "../../ui/dom";
-import { icon, statusIcon } from "../../ui/icons";
-import { menu } from "../../ui/menu";
+import { moreMenu } from "../../ui/menu";
 import { toggle } from "../../ui/toggle";
 import { setTime } from "../../ui/time";
 import { rolloutText, stateOf, stateWords, type Flag, type Row } from "../../api/flags";
@@ -21,7 +20,7 @@ interface Actions {
   reload(): void;
 }
 
-type CallsOf = () => ReadonlyMap<number, Calls>;
+type CallsOf = (id: number) => Calls | undefined;
 
 export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, calls: CallsOf, act: Actions): HTMLElement {
   const pick = () =>
@@ -34,11 +33,11 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
   const text = () => document.createTextNode("");
   const [keyText, nameText, stateText, rollout, count, by] = [text(), text(), text(), text(), text(), text()];
   const box = h("input", { type: "checkbox", onchange: pick });
-  const link = h("a", { class: "code" }, keyText);
+  const link = h("a", { class: "code", dir: "auto" }, keyText);
   const about = h("span", { class: "meta" }, h("bdi", null, nameText));
-  const state = h("span", null, stateText);
+  const state = h("td", { role: "cell" }, stateText);
   const changed = h("time");
-  let shown = ""; // the state that has an icon
+  let shown = ""; // the state that is shown
   // One effect changes what differs: a row is used for many flags while the list is scrolled.
   effect(() => {
     const { id, key, name, status_reason, definitions_file, tags, updated_at, last_modified_by } = f();
@@ -56,7 +55,7 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
     const now = stateOf(f());
     if (now !== shown) {
       state.className = `state ${now}`;
-      state.replaceChildren(statusIcon(now), stateText);
+      assign(state, "data-mark", now);
       put(stateText, stateWords[now]);
       shown = now;
     }
@@ -67,20 +66,20 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
   });
   effect(() => void (box.checked = chosen().has(f().id)));
   effect(() => {
-    const got = calls().get(f().id);
+    const got = calls(f().id);
     put(count, got ? number(got.calls) : words.dash);
   });
   return h(
     "tr",
     { role: "row", "aria-rowindex": () => index() + 2 },
     h("td", { role: "cell", class: "tight" }, box),
-    h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, link), about)),
-    h("td", { role: "cell" }, state),
+    h("td", { role: "cell", class: "key" }, link, h("br"), about),
+    state,
     h("td", { role: "cell", class: "clip" }, rollout),
     h("td", { role: "cell", class: "number" }, count),
     h("td", { role: "cell", class: "meta clip" }, changed, by),
     h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), disabledReason)),
-    h("td", { role: "cell", class: "tight" }, menu(() => words.moreAbout(f().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
+    h("td", { role: "cell", class: "tight" }, moreMenu(() => words.moreAbout(f().key), () => items(f.peek(), act))),
   );
 }
 
@@ -88,7 +87,6 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
 function put(node: Text, text: string): void {
   if (node.data !== text) node.data = text;
 }
-
 
 function items(f: Row, act: Actions) {
   const disabledReason = lockReason(f as Flag);

@@ -2,7 +2,6 @@
 import { h, when, type Child } from "../../ui/dom";
 import { forbidden, heading, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
-import { statusIcon } from "../../ui/icons";
 import { recordTable } from "../../ui/table";
 import { clockTime, time } from "../../ui/time";
 import { resource } from "../../api/cache";
@@ -19,7 +18,7 @@ interface Health {
 }
 
 const administrator = 8; // the level that may read the health of the server
-const shapes: Record<string, string> = { ok: "on", warn: "stale", bad: "archived" };
+const marks: Record<string, string> = { ok: "on", warn: "stale", bad: "archived" };
 
 export default function healthPage(): Child {
   if (![session()?.organization, ...(session()?.projects ?? [])].some((x) => (x?.level ?? 0) >= administrator)) return [heading(healthWords.health), forbidden(healthWords.forAdministrators)];
@@ -32,7 +31,7 @@ export default function healthPage(): Child {
         healthWords.checks,
         [
           { label: healthWords.check, cell: (c) => () => nameText(c()) },
-          { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, statusIcon(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
+          { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}`, "data-mark": marks[c().state] ?? "off" }, healthWords.states[c().state] ?? c().state) },
           { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
           { label: healthWords.detail, cell: (c) => [() => detailText(c()), () => (c().advice ? h("p", { class: "hint" }, adviceText(c())) : null)], class: "long" },
         ],
