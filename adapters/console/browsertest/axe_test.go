@@ -37,9 +37,9 @@ const runAxe = `(async (theme, every, proven) => {
 	const contrast = every || [...looks].some(l => !proven.includes(l));
 	const sheets = [...document.styleSheets].map(s => new URL(s.href ?? "style:").pathname).join(" ");
 	const checked = contrast ? [...looks] : [];
-	if (theme === "dark" && !contrast) return {checked, faults: []};
+	if (theme.startsWith("dark") && !contrast) return {checked, faults: []};
 	const preload = every || !proven.includes(sheets);
-	const options = theme === "dark" ? {runOnly: {type: "rule", values: ["color-contrast"]}, preload: false} : {
+	const options = theme.startsWith("dark") ? {runOnly: {type: "rule", values: ["color-contrast"]}, preload: false} : {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 		rules: {"label-content-name-mismatch": {enabled: false}, "color-contrast": {enabled: contrast}, "css-orientation-lock": {enabled: preload}},
 		preload,
@@ -57,12 +57,18 @@ func (p *page) accessible() {
 	p.checkAccessible()
 }
 
-// checkAccessible is accessible for a page that is still loading.
-func (p *page) checkAccessible() {
+// loadAxe loads axe into the page.
+func (p *page) loadAxe() {
 	p.t.Helper()
 	if !js[bool](p, "!!window.axe") {
 		js[any](p, axe+";null")
 	}
+}
+
+// checkAccessible is accessible for a page that is still loading.
+func (p *page) checkAccessible() {
+	p.t.Helper()
+	p.loadAxe()
 	for _, theme := range []string{"dark", "light"} {
 		p.theme(theme)
 		p.checkTheme(theme)

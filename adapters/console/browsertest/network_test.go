@@ -12,6 +12,11 @@ import (
 // setNetwork sets the delay of each request of the page in milliseconds, and its bytes per second.
 func (p *page) setNetwork(c network.Conditions) {
 	p.t.Helper()
+	if c.Offline {
+		p.mu.Lock()
+		p.isCutOff = true
+		p.mu.Unlock()
+	}
 	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&c}})
 }
 

@@ -27,8 +27,8 @@ import (
 )
 
 // page is a tab. The faults that §7 forbids fail the test: uncaught errors, console.error, policy
-// violations, requests to another origin, and responses of 400 and above that the test does not
-// announce with expect.
+// violations, requests to another origin, requests without a response, and responses of 400 and above that
+// the test does not announce with expect.
 type page struct {
 	t        *testing.T
 	ctx      context.Context
@@ -40,6 +40,7 @@ type page struct {
 	expected map[string]bool              // announced failing requests, and whether they happened
 	loading  network.RequestID            // the request of a document that is loading
 	begun    []string                     // addresses of requests whose response has begun
+	isCutOff bool                         // the test takes the network away, so that requests have no response
 }
 
 // open creates a tab with a session of the key's user, and opens a path of the console. The session
@@ -183,6 +184,8 @@ func (p *page) fault(ev any) string {
 		if e.Response.Status >= 400 {
 			return p.failed(e)
 		}
+	case *network.EventLoadingFailed:
+		return p.unanswered(e)
 	case *network.EventRequestWillBeSent:
 		isNavigation := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // a link, for example to a provider
 		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" && !(isNavigation && p.server.provider != "" && strings.HasPrefix(e.Request.URL, p.server.provider+"/")) {
@@ -214,6 +217,17 @@ func (p *page) failed(e *network.EventResponseReceived) string {
 		}
 	}
 	return "a request that failed: " + text
+}
+
+// unanswered returns a request without a response as a fault, unless the page has cancelled it or the test
+// takes the network away.
+func (p *page) unanswered(e *network.EventLoadingFailed) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isCutOff || e.Canceled || e.ErrorText == "net::ERR_ABORTED" {
+		return ""
+	}
+	return fmt.Sprintf("a request without a response: %s %s %s", e.ErrorText, e.BlockedReason, p.requests[e.RequestID])
 }
 
 // call runs a command of the protocol.
