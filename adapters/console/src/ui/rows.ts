@@ -5,7 +5,7 @@
 import { batch, detachedScope, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 import { words } from "../words";
 
-const around = 8; // rows above and below those in sight
+const around = 6; // rows above and below those in sight
 const frameTime = 2; // milliseconds that one frame fills rows
 const mostFilled = 20; // rows that one frame fills at most
 
@@ -66,6 +66,7 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
   };
   const frames = signal(0); // counts the frames that fill more rows
   let frameRequest = 0;
+  let tellRequest = 0;
   let isComplete = true; // no row waits for another frame
   let filled = 0; // rows since the start of the frame
   let cost = 1; // of filling a row, in milliseconds
@@ -91,6 +92,7 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     removeEventListener("scroll", scheduleMeasure);
     removeEventListener("resize", scheduleMeasure);
     cancelAnimationFrame(frameRequest);
+    clearTimeout(tellRequest);
     for (const row of [...shown.values(), ...waiting.values(), ...spare, ...placeholders]) row.close();
   });
   const bounds = () => {
@@ -214,6 +216,12 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     const item = list.at(at);
     return item && key(item) === key(row.item.peek()) ? row : undefined;
   };
+  // Not in the frame: a request takes about as long as filling some rows.
+  const tell = () => {
+    tellRequest = 0;
+    const { from, to } = untracked(bounds);
+    untracked(() => list.inSight(from, to));
+  };
   effect(() => {
     frames();
     const { from, to } = bounds();
@@ -226,8 +234,8 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     });
   });
   effect(() => {
-    const { from, to } = bounds();
-    untracked(() => list.inSight(from, to));
+    bounds();
+    tellRequest ||= setTimeout(tell);
     scheduleMeasure();
   });
 }

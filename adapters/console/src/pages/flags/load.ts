@@ -129,7 +129,7 @@ export function loadFlags(): FlagList {
       if (mine.aborted) return;
       loading.delete(p);
       receive(p, got);
-      void count(got.results, mine).catch(() => undefined); // the list is shown without the counts
+      setTimeout(() => void count(got.results, mine).catch(() => undefined)); // the list is shown without the counts
       fill();
     } catch (e) {
       if (mine.aborted) return;
