@@ -12,5 +12,9 @@
 // (snapshot.go): scan.go divides a scan into units, which are blocks and ranges of new chunks,
 // unit.go reads a unit, and columns.go has the buffers. ahead.go reads units
 // with a second goroutine, and owner.go attributes events to persons. [Chunks] reads complete
-// events (reading.go). convert.go converts stores of earlier schemas.
+// events (reading.go).
+//
+// [Log.Seal] writes the events of full blocks into the files of package segment (seal.go), of which
+// source.go reads blocks, sealedchunks.go complete events and sealedsearch.go the events of a
+// distinct id. convert.go converts stores of earlier schemas.
 package events
