@@ -70,7 +70,8 @@ func TestActivity_Names(t *testing.T) {
 // cohorts in queries, and flags.
 func TestActivity_NamesOfObjects(t *testing.T) {
 	s := serve(t)
-	s.banner()
+	// Without a dashboard of its own, so that those below have the first numbers.
+	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "_should_create_usage_dashboard": false, "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
 	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": "Paying", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{map[string]any{"type": "person", "key": "plan", "operator": "exact", "value": []string{"pro"}}}}}}, nil)
 	s.api("POST", "/api/projects/1/dashboards/", map[string]any{"name": "Board"}, nil)
 	trends := func(properties ...any) map[string]any {

@@ -17,7 +17,8 @@ var proven = struct {
 
 // runAxe looks for problems. Whether a text has sufficient contrast depends on its color and size, and
 // on the background; with the same look on another page it is checked only with
-// -long. What axe needs the rules of the style sheets for, it checks once for each style sheet.
+// -long, and never in forced colours, which are the reader's. What axe needs the rules of the style sheets for,
+// it checks once for each style sheet.
 const runAxe = `(async (theme, every, proven) => {
 	const backgrounds = new Map([[null, theme]]);
 	const background = el => {
@@ -41,7 +42,7 @@ const runAxe = `(async (theme, every, proven) => {
 	const preload = every || !proven.includes(sheets);
 	const options = theme.startsWith("dark") ? {runOnly: {type: "rule", values: ["color-contrast"]}, preload: false} : {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-		rules: {"label-content-name-mismatch": {enabled: false}, "color-contrast": {enabled: contrast}, "css-orientation-lock": {enabled: preload}},
+		rules: {"label-content-name-mismatch": {enabled: false}, "color-contrast": {enabled: contrast && !theme.startsWith("forced")}, "css-orientation-lock": {enabled: preload}},
 		preload,
 	};
 	if (theme === "light") checked.push(sheets);
