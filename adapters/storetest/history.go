@@ -26,7 +26,7 @@ func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("Erase", func(t *testing.T) { erase(t, open(t)) })
 	t.Run("Retain", func(t *testing.T) {
 		s := open(t)
-		if w, ok := s.(interface{ DeletesWholeFiles() bool }); ok && w.DeletesWholeFiles() {
+		if w, ok := s.(interface{ DeletesFiles() bool }); ok && w.DeletesFiles() {
 			return // whole files of events are deleted, so the numbers differ
 		}
 		retain(t, s)

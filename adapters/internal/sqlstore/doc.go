@@ -85,6 +85,6 @@
 // With Config.Segments, full blocks are sealed: the events of eight or more of a project are written
 // into a Parquet file (internal/segment), and their columns and chunks are deleted from the database.
 // The rows of the blocks with bounds, filters and hashes remain, and the table event_segments lists
-// the files. Readers find events in the same blocks and read those of sealed ones from the files.
-// Erased events are in the table event_erased until their files are written again.
+// the files. Readers find events in the same blocks, and read the columns of sealed blocks from the files.
+// Erased events are in the table event_erased until their files are rewritten.
 package sqlstore

@@ -8,7 +8,7 @@ import (
 )
 
 // sealEvery is the time between two attempts to seal events, and the maximum delay until the files
-// of erased events are written again.
+// of erased events are rewritten.
 const sealEvery = 10 * time.Second
 
 // seal seals full blocks of events, until the context is canceled. Of consecutive failures it logs

@@ -83,7 +83,7 @@ func TestSegments_BackupRestoreMove(t *testing.T) {
 	checkStored(t, "moved", openSegments(t, "sqlite:"+moved, files2), want)
 }
 
-// PostgreSQL has no segments, so a move to it is refused and begins nothing.
+// PostgreSQL has no segments, so a move to it is refused before it begins.
 func TestSegments_MoveToPostgres(t *testing.T) {
 	m, path, _ := newSealed(t)
 	if err := m.store.Close(); err != nil {
@@ -112,7 +112,7 @@ func sizeOfSegments(t *testing.T, folder string) (n int64) {
 }
 
 // A full examination finds every byte of a segment that was changed, and a quick one finds files of
-// another size. Both find blocks whose file is not listed any more.
+// another size. Both find blocks with a file that is not listed any more.
 func TestSegments_Examine(t *testing.T) {
 	m, path, files := newSealed(t)
 	listed := sealedNames(t, m.store)

@@ -20,8 +20,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// openSegments opens a store whose events are sealed in a folder, however few blocks there are.
-// Replaced files are removed at once.
+// openSegments opens a store that seals its events in a folder, however few blocks there are.
+// Replaced files are removed immediately.
 func openSegments(t testing.TB, url, folder string) *Store {
 	t.Helper()
 	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: events.Sealing{MinBlocks: 1, Any: true, RemoveAfter: 1}})
@@ -32,7 +32,7 @@ func openSegments(t testing.TB, url, folder string) *Store {
 	return s
 }
 
-// sealAll seals all blocks and writes all segments with erased events again.
+// sealAll seals all blocks and rewrites all segments with erased events.
 func sealAll(t testing.TB, s *Store) {
 	t.Helper()
 	for more := true; more; {
@@ -56,8 +56,8 @@ func (s sealedStore) Index(ctx context.Context, idle bool) (more bool, err error
 	return more, err
 }
 
-// DeletesWholeFiles tells the contract that retention is not exact.
-func (s sealedStore) DeletesWholeFiles() bool { return true }
+// DeletesFiles reports to the contract that retention is not exact.
+func (s sealedStore) DeletesFiles() bool { return true }
 
 // Stores pass the contract of History, Ledger and Insights when all events are in segments.
 func TestSegments_Contract(t *testing.T) {
@@ -104,7 +104,7 @@ func sealedNames(t testing.TB, s *Store) []string {
 	return names
 }
 
-// A store removes files that are not listed when it is opened: those of a sealer that was killed
+// A store removes files that are not listed when it is opened: files of a sealer that was killed
 // before the transaction. It refuses to open without a listed file, or without the folder.
 func TestSegments_Files(t *testing.T) {
 	folder := t.TempDir()
@@ -120,13 +120,13 @@ func TestSegments_Files(t *testing.T) {
 	if err := m.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(filepath.Join(files, listed[0]))
+	content, err := os.ReadFile(filepath.Join(files, listed[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	orphan := strings.Replace(listed[0], "-1.parquet", "-2.parquet", 1)
 	for _, name := range []string{orphan, listed[0] + ".tmp"} {
-		if err := os.WriteFile(filepath.Join(files, name), whole[:100], 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(files, name), content[:100], 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestSegments_ErasedMeanwhile(t *testing.T) {
 }
 
 // After a person is erased with events, no byte of them is left in the files of segments and in the
-// database once Seal has written the segments again.
+// database after Seal has rewritten the segments.
 func TestSegments_NoBytesAreLeft(t *testing.T) {
 	folder := t.TempDir()
 	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))

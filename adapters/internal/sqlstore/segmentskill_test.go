@@ -123,7 +123,7 @@ func runChild(t *testing.T, folder string, first int, after time.Duration) (line
 }
 
 // A process that commits, seals and erases events is killed at any moment: no acknowledged event is
-// lost or stored twice, none that was erased comes back, and no file is left that is not listed.
+// lost or stored twice, no erased event is stored, and no file is left that is not listed.
 func TestSegments_Kill(t *testing.T) {
 	folder := t.TempDir()
 	model, first, sealed := killModel{}, 0, false

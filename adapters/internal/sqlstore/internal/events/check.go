@@ -59,7 +59,7 @@ func CheckBlocks(ctx context.Context, q Source, limit int) (faults []string, err
 }
 
 // segments checks the files of segments, and decodes all events of theirs. Without their folder it
-// checks nothing.
+// does not check them.
 func (c *checker) segments(ctx context.Context, q Source) error {
 	if q.Files == nil {
 		return nil
@@ -90,7 +90,7 @@ func (c *checker) segments(ctx context.Context, q Source) error {
 	return err
 }
 
-// events decodes all events of a segment and returns their number without erased ones.
+// events decodes all events of a segment and returns their number without the erased events.
 func (c *checker) events(ctx context.Context, q Source, s *storedSegment) (n int, err error) {
 	groups, err := groupsOf(q, s)
 	if err != nil {

@@ -69,8 +69,8 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 	return int64(len(found)), eraseEvents(t, b.project, found)
 }
 
-// eraseSealed marks events of a segment as erased, and deletes their duplicate keys. Seal writes the
-// segment again without them.
+// eraseSealed marks events of a segment as erased, and deletes their duplicate keys. Seal rewrites the
+// segment without them.
 func eraseSealed(t *database.Tx, project int64, events []erasedEvent) error {
 	for i := range events {
 		if _, err := t.Exec(`INSERT INTO event_erased (project_id, id) VALUES ($1, $2)`, project, events[i].id); err != nil {

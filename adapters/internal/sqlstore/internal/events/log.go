@@ -32,7 +32,7 @@ type Log struct {
 	// removed are files of segments to remove, which removing guards.
 	removing sync.Mutex
 	removed  []removedFile
-	// sealing is held while a segment is written.
+	// sealing is locked while a segment is written.
 	sealing sync.Mutex
 	seal    Sealing
 	// filters caches the filters of blocks.

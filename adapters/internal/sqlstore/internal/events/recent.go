@@ -110,7 +110,7 @@ func (p *recentPage) readSealed(ctx context.Context, q Source, below int64) erro
 	return nil
 }
 
-// add adds the events of the decoded chunk below an id, except for erased ones. It returns
+// add adds the events of the decoded chunk below an id, except for erased events. It returns
 // database.ErrPageFull if there is no room for further events.
 func (p *recentPage) add(below int64, erased map[int64]bool) error {
 	for i, id := range slices.Backward(p.decoder.short.IDs) {
@@ -135,7 +135,7 @@ func (p *recentPage) add(below int64, erased map[int64]bool) error {
 
 // countBetween returns the number of events of a project with after < id < before.
 func countBetween(ctx context.Context, q Source, project, after, before int64) (n int64, err error) {
-	// Blocks and new chunks that are in the range as a whole, then those that are in part.
+	// Blocks and new chunks that are completely in the range, then the ones that are in part.
 	err = q.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM (
 		SELECT events FROM event_blocks WHERE project_id = $1 AND first_id > $2 AND last_id < $3
 		UNION ALL SELECT events FROM event_new_chunks WHERE project_id = $1 AND first_id > $2 AND last_id < $3) AS inside`, project, after, before).Scan(&n)

@@ -20,7 +20,7 @@ const retainChunk = 1000
 // DeleteBefore deletes events that arrived before a time, with their duplicate
 // keys and from their blocks, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
-// events. Of segments it deletes whole blocks, once all events of the segment are old, and
+// events. Of segments it deletes whole blocks, when all events of the segment are old, and
 // therefore up to a block more than limit.
 func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
 	if n, err = l.deleteSealed(ctx, database.Micros(before), int64(limit)); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -17,14 +16,14 @@ import (
 
 // Sealing configures how events are written into segments. The zero value does not seal events.
 type Sealing struct {
-	// Files has the segments; nil if events are not sealed.
+	// Files is the folder of the segments; nil if events are not sealed.
 	Files *segment.Folder
 	// MinBlocks is the number of full blocks of a project from which they are sealed. Zero means 8.
 	MinBlocks int
-	// Any is true if all blocks count as full ones.
+	// Any is true if all blocks count as full.
 	Any bool
-	// RemoveAfter is how long a file is kept after it was replaced or deleted, for readers that have
-	// found it.
+	// RemoveAfter is the time from the replacement or deletion of a file until it is removed,
+	// because readers may have found it.
 	RemoveAfter time.Duration
 }
 
@@ -37,7 +36,7 @@ const maxSealed = 32
 // errChanged means that events were erased while they were written into a segment.
 var errChanged = errors.New("events were erased meanwhile")
 
-// Seal writes the oldest full blocks of a project into a segment, or writes a segment again without
+// Seal writes the oldest full blocks of a project into a segment, or rewrites a segment without
 // its erased events, and reports whether there is more to do.
 //
 // A segment is written to a file first, which is synced, and then listed in the transaction that
@@ -49,13 +48,13 @@ func (l *Log) Seal(ctx context.Context) (more bool, err error) {
 	l.sealing.Lock()
 	defer l.sealing.Unlock()
 	l.removeFiles()
-	for _, step := range [...]func(context.Context) (bool, error){l.sealBlocks, l.writeAgain} {
+	for _, step := range [...]func(context.Context) (bool, error){l.sealBlocks, l.rewriteSegment} {
 		if more, err = step(ctx); more || err != nil {
 			break
 		}
 	}
 	if errors.Is(err, errChanged) {
-		return false, nil // it is tried again later
+		return false, nil // the next call retries
 	}
 	return more, database.WrapError("segments of events", err)
 }
@@ -161,10 +160,10 @@ func (w *segmentWriter) writeBlock(ctx context.Context, out *segment.Writer, b *
 		return err
 	}
 	var chunks Chunks
-	kept := len(c.IDs)
+	events := len(c.IDs)
 	for i, id := range c.IDs {
 		if id == 0 {
-			kept--
+			events--
 			continue
 		}
 		w.lastArrived = max(w.lastArrived, c.Arrived[i])
@@ -176,15 +175,15 @@ func (w *segmentWriter) writeBlock(ctx context.Context, out *segment.Writer, b *
 			}
 		}
 	}
-	if kept != b.events {
+	if events != b.events {
 		return errChanged
 	}
-	if kept < len(c.IDs) {
+	if events < len(c.IDs) {
 		var hashed block.Writer
 		hashed.AddAll(&c, map[int64]bool{0: true})
 		w.hashes[b.first] = hashed.Hashes(hashed.Names())
 	}
-	w.segment.events += int64(kept)
+	w.segment.events += int64(events)
 	return out.Add(&c, map[int64]bool{0: true}, func(i int) (elements, properties, person string, err error) {
 		long, ok, err := chunks.Long(ctx, w.log.Source(), project, c.IDs[i], b.last)
 		if err == nil && !ok {
@@ -211,7 +210,7 @@ func (w *segmentWriter) commit(ctx context.Context, list func(t *database.Tx) er
 		return list(t)
 	})
 	if err != nil && w.segment.name != "" {
-		// After a failed commit it may be listed. Start removes it if it is not.
+		// After any other failure it may be listed; otherwise the next start removes it.
 		if errors.Is(err, errChanged) {
 			err = errors.Join(err, w.log.files.Remove(w.segment.name))
 		}
@@ -282,8 +281,8 @@ func (w *segmentWriter) insert(t *database.Tx) error {
 	return err
 }
 
-// writeAgain writes a segment again that has erased events, and reports whether it has found any.
-func (l *Log) writeAgain(ctx context.Context) (bool, error) {
+// rewriteSegment rewrites a segment that has erased events, and reports whether it has found any.
+func (l *Log) rewriteSegment(ctx context.Context) (bool, error) {
 	list, err := listSegments(ctx, l.db.Read, `s.project_id = (SELECT MIN(project_id) FROM event_erased)
 		AND s.first_id = (SELECT MAX(o.first_id) FROM event_segments o WHERE o.project_id = s.project_id AND o.first_id <= (SELECT MIN(d.id) FROM event_erased d WHERE d.project_id = s.project_id))`)
 	if err != nil || len(list) == 0 {
@@ -348,59 +347,4 @@ func deleteEmptyBlocks(t *database.Tx, s *storedSegment) error {
 		}
 	}
 	return nil
-}
-
-// removedFile is the file of a segment that was replaced or deleted.
-type removedFile struct {
-	name string
-	at   time.Time
-}
-
-// remove removes a file later.
-func (l *Log) remove(name string) {
-	l.removing.Lock()
-	defer l.removing.Unlock()
-	l.removed = append(l.removed, removedFile{name, time.Now()})
-}
-
-// removeFiles removes files that were replaced long enough ago. Those that cannot be removed are
-// removed by Start.
-func (l *Log) removeFiles() {
-	l.removing.Lock()
-	defer l.removing.Unlock()
-	kept := l.removed[:0]
-	for _, f := range l.removed {
-		if time.Since(f.at) < l.seal.RemoveAfter || l.files.Remove(f.name) != nil {
-			kept = append(kept, f)
-		}
-	}
-	l.removed = kept
-}
-
-// startFiles checks that the files of all segments exist, and removes all other files.
-func (l *Log) startFiles(ctx context.Context) error {
-	list, err := listSegments(ctx, l.db.Write, `TRUE`)
-	if err != nil {
-		return fmt.Errorf("reading the list of segments: %w", err)
-	}
-	if l.files == nil {
-		if len(list) > 0 {
-			return ErrNoFolder
-		}
-		return nil
-	}
-	listed := map[string]bool{}
-	for i := range list {
-		listed[list[i].name] = true
-		if err := l.files.CheckSize(list[i].name, list[i].bytes); err != nil {
-			return err
-		}
-	}
-	names, err := l.files.Names()
-	for _, name := range names {
-		if !listed[name] {
-			err = errors.Join(err, l.files.Remove(name))
-		}
-	}
-	return err
 }

@@ -64,8 +64,8 @@ func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedCh
 	return out, nil
 }
 
-// loadSealed replaces the chunks in memory like load by those of one group of a segment, or by none
-// if there are no sealed events in the range.
+// loadSealed replaces the chunks in memory like load by the chunks of one group of a
+// segment. There are none in memory afterwards if no sealed events are in the range.
 func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit) error {
 	if q.Files == nil {
 		return nil

@@ -33,7 +33,7 @@ func (s *blockSearch) eachSealedHash(blocks []encodedBlock, u unit, visit func(c
 }
 
 // sealedHashes implements eachSealedHash for a block. done is false if the hashes find many events,
-// or are of another number of events: then the file was written again meanwhile.
+// or are of another number of events: then the file was rewritten meanwhile.
 func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit, visit func(c *block.Columns, i int)) (done bool, err error) {
 	file, err := b.sealed.files.Open(b.sealed.name)
 	if err != nil {
