@@ -115,7 +115,9 @@ func changeExport(s *server, p *page) {
 	p.click("button", "Resume")
 	p.node("button", "Pause")
 	p.click("link", "Exports")
-	p.node("table", "Exports", "cell", "Running")
+	eventually(t, "the export runs", func() bool { // its last run may be running too
+		return js[bool](p, "document.querySelector('table[aria-label=Exports] tbody tr')?.cells[4].innerText === 'Running'")
+	})
 	p.accessible()
 	p.click("table", "Exports", "link", "Orders")
 	p.click("navigation", "Export", "link", "Settings")
