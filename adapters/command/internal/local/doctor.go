@@ -127,15 +127,18 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	for _, path := range e.Open {
 		say("files", levelWarning, "other users can read %s: run chmod 600 %s", path, path)
 	}
-	return append(append(out, segmentFindings(&e)...), diskFindings(&e)...)
+	return append(append(out, segmentFindings(&e, c.Segments)...), diskFindings(&e)...)
 }
 
-// segmentFindings returns the findings about segment files.
-func segmentFindings(e *sqlstore.Examination) (out []finding) {
+// segmentFindings returns the findings about the segment files in a folder.
+func segmentFindings(e *sqlstore.Examination, folder string) (out []finding) {
 	switch {
 	case len(e.SegmentFaults) > 0:
 		for _, fault := range e.SegmentFaults {
 			out = append(out, finding{"segments", levelFault, fault})
+		}
+		if folder == "" {
+			break
 		}
 		out = append(out, finding{"segments", levelFault, "if the folder is the right one, stop the server, keep the files as they are, and restore the last backup elsewhere (bunting restore)"})
 	case e.Segments > 0:
