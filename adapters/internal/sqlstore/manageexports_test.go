@@ -20,7 +20,7 @@ func exportTime(second int64) time.Time { return time.Unix(1_700_000_000+second,
 
 // openExports returns a store with events of the projects 1 and 2 that arrived about a
 // second apart, with their own times in random order; all except the last ones are
-// indexed.
+// indexed, and sealed if the store has segments.
 func openExports(t *testing.T, open func(testing.TB) *Store, total int) (exportStore, []capture.Record) {
 	t.Helper()
 	s, random := exportStore{Store: open(t)}, rand.New(rand.NewSource(1))
@@ -62,13 +62,16 @@ func openExports(t *testing.T, open func(testing.TB) *Store, total int) (exportS
 			}
 		}
 	}
+	if s.Store.files != nil {
+		sealAll(t, s.Store)
+	}
 	return s, all
 }
 
 // A span contains each of its events exactly once.
 func TestExportStore_Events(t *testing.T) {
 	const total = 7*events.IndexChunk + 3000
-	for name, open := range allStores {
+	for name, open := range withSegments(allStores) {
 		t.Run(name, func(t *testing.T) {
 			s, all := openExports(t, open, total)
 			ctx := context.Background()
@@ -112,7 +115,7 @@ func TestExportStore_Events(t *testing.T) {
 
 func TestExportStore_Places(t *testing.T) {
 	const total = 5000
-	for name, open := range allStores {
+	for name, open := range withSegments(allStores) {
 		t.Run(name, func(t *testing.T) {
 			s, all := openExports(t, open, total)
 			ctx := context.Background()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,6 +31,16 @@ func openSegments(t testing.TB, url, folder string) *Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// withSegments returns stores and one with segments.
+func withSegments(stores map[string]func(testing.TB) *Store) map[string]func(testing.TB) *Store {
+	stores = maps.Clone(stores)
+	stores["segments"] = func(t testing.TB) *Store {
+		folder := t.TempDir()
+		return openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	}
+	return stores
 }
 
 // sealAll seals all blocks and rewrites all segments with erased events.
@@ -61,10 +72,7 @@ func (s sealedStore) DeletesFiles() bool { return true }
 
 // Stores pass the contract of History, Ledger and Insights when all events are in segments.
 func TestSegments_Contract(t *testing.T) {
-	open := func(t testing.TB) sealedStore {
-		folder := t.TempDir()
-		return sealedStore{openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events")), t}
-	}
+	open := func(t testing.TB) sealedStore { return sealedStore{withSegments(allStores)["segments"](t), t} }
 	t.Run("History", func(t *testing.T) {
 		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
 	})

@@ -30,8 +30,14 @@ type Sealing struct {
 // minSealed is the default of Sealing.MinBlocks.
 const minSealed = 8
 
-// maxSealed is the maximum number of blocks in a segment.
-const maxSealed = 32
+const (
+	// maxSealed is the number of events from which a segment ends with the next full block. They are
+	// deleted from the database in one transaction.
+	maxSealed = 1 << 17
+	// maxListed is the maximum number of blocks in a segment. Fewer than eight blocks of each level
+	// precede a full one.
+	maxListed = 1024
+)
 
 // errChanged means that events were erased while they were written into a segment.
 var errChanged = errors.New("events were erased meanwhile")
@@ -83,13 +89,15 @@ func (l *Log) sealBlocks(ctx context.Context) (bool, error) {
 // oldestBlocks returns the oldest blocks of a project that are in no segment, up to a full one.
 func (l *Log) oldestBlocks(ctx context.Context, project int64) ([]storedBlock, error) {
 	blocks, err := listBlocks(ctx, l.db.Read, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1
-		AND first_id > COALESCE((SELECT MAX(last_id) FROM event_segments WHERE project_id = $1), 0) ORDER BY first_id LIMIT $2`, project, maxSealed)
-	for n := len(blocks); n > 0; n-- {
-		if l.seal.Any || blocks[n-1].level == fullLevel {
-			return blocks[:n], err
+		AND first_id > COALESCE((SELECT MAX(last_id) FROM event_segments WHERE project_id = $1), 0) ORDER BY first_id LIMIT $2`, project, maxListed)
+	n, events := 0, 0
+	for i := 0; i < len(blocks) && (n == 0 || events < maxSealed); i++ {
+		events += blocks[i].events
+		if l.seal.Any || blocks[i].level == fullLevel {
+			n = i + 1
 		}
 	}
-	return nil, err
+	return blocks[:n], err
 }
 
 // segmentWriter writes a segment.
@@ -99,10 +107,10 @@ type segmentWriter struct {
 	blocks  []storedBlock
 	// lastArrived is the latest time of arrival of an event.
 	lastArrived int64
-	// erased are the events that were left out, and hashes the new hashes of their blocks, by first
-	// id.
+	// erased are the events that were left out, and hashed the blocks that had them, by first id, for
+	// their new hashes and filters.
 	erased []int64
-	hashes map[int64][]byte
+	hashed map[int64]*block.Writer
 }
 
 // write writes the file.
@@ -179,9 +187,8 @@ func (w *segmentWriter) writeBlock(ctx context.Context, out *segment.Writer, b *
 		return errChanged
 	}
 	if events < len(c.IDs) {
-		var hashed block.Writer
-		hashed.AddAll(&c, map[int64]bool{0: true})
-		w.hashes[b.first] = hashed.Hashes(hashed.Names())
+		w.hashed[b.first] = &block.Writer{}
+		w.hashed[b.first].AddAll(&c, map[int64]bool{0: true})
 	}
 	w.segment.events += int64(events)
 	return out.Add(&c, map[int64]bool{0: true}, func(i int) (elements, properties, person string, err error) {
@@ -288,7 +295,7 @@ func (l *Log) rewriteSegment(ctx context.Context) (bool, error) {
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	w := segmentWriter{log: l, segment: list[0], hashes: map[int64][]byte{}}
+	w := segmentWriter{log: l, segment: list[0], hashed: map[int64]*block.Writer{}}
 	old := list[0].name
 	w.segment.generation++
 	w.blocks, err = listBlocks(ctx, l.db.Read, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3 AND events > 0 ORDER BY first_id`, list[0].project, list[0].first, list[0].last)
@@ -321,8 +328,11 @@ func (w *segmentWriter) replace(t *database.Tx) error {
 			return err
 		}
 	}
-	for first, hashes := range w.hashes {
-		if _, err := t.Exec(`UPDATE event_hashes SET hashes = $2 WHERE first_id = $1`, first, hashes); err != nil {
+	for first, b := range w.hashed {
+		if _, err := t.Exec(`UPDATE event_hashes SET hashes = $2 WHERE first_id = $1`, first, b.Hashes(b.Names())); err != nil {
+			return err
+		}
+		if _, err := t.Exec(`UPDATE event_blocks SET filter = $3 WHERE project_id = $1 AND first_id = $2`, s.project, first, b.Filter()); err != nil {
 			return err
 		}
 	}
