@@ -3,11 +3,9 @@ package copies
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
@@ -58,8 +56,7 @@ func (e *Examination) examineSegments(ctx context.Context, q database.Querier, s
 }
 
 // examine compares one file with the catalogue. If quick is true, it compares the size
-// only; otherwise also the checksum, and it decodes the properties of all events. Their
-// other columns are decoded with the blocks.
+// only; otherwise also the checksum and the number of events. events.CheckBlocks decodes them.
 func (s *listedSegment) examine(folder *segment.Folder, quick bool) error {
 	if quick {
 		return folder.CheckSize(s.name, s.bytes)
@@ -73,33 +70,14 @@ func (s *listedSegment) examine(folder *segment.Folder, quick bool) error {
 	}
 	defer file.Release()
 	n := int64(0)
-	for i, g := range file.Groups() {
+	for _, g := range file.Groups() {
 		if g.FirstID < s.first || g.LastID > s.last {
 			return fmt.Errorf("the segment %s has events %d to %d, and the database lists %d to %d", s.name, g.FirstID, g.LastID, s.first, s.last)
 		}
 		n += int64(g.Events)
-		if err := decodeGroup(file, i, g.Events); err != nil {
-			return err
-		}
 	}
 	if n != s.events {
 		return fmt.Errorf("the segment %s has %d events, and the database lists %d", s.name, n, s.events)
-	}
-	return nil
-}
-
-// decodedRows is the number of events of which the properties are decoded at a time.
-const decodedRows = 1024
-
-// decodeGroup decodes the properties of all events of a group of a segment file.
-func decodeGroup(file *segment.File, group, events int) (err error) {
-	rows := file.Rows(group)
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var chunk block.Chunk
-	for first := 0; first < events; first += decodedRows {
-		if err := rows.Long(first, min(decodedRows, events-first), &chunk); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -339,9 +339,6 @@ func (w *Writer) reset() {
 	}
 }
 
-// Events returns the number of events so far.
-func (w *Writer) Events() int64 { return w.meta.NumRows }
-
 // Close writes the page index and the footer.
 func (w *Writer) Close() error {
 	w.reset()
