@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,11 +22,11 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// openSegments opens a store that seals its events in a folder, however few blocks there are.
-// Replaced files are removed immediately.
+// openSegments opens a store that seals its events in a folder, however few blocks there are, when
+// the test calls Seal. Replaced files are removed by the next call.
 func openSegments(t testing.TB, url, folder string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: events.Sealing{MinBlocks: 1, Any: true, RemoveAfter: 1}})
+	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: events.Sealing{MinBlocks: 1, Any: true, RemoveAfter: 1}, sealEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,8 @@ type Config struct {
 	// means 24 MiB.
 	MaxCacheBytes int
 
-	sealing events.Sealing
+	sealing   events.Sealing
+	sealEvery time.Duration // zero means sealEvery
 }
 
 // The parts of a Store that are embedded, without names that users see.
@@ -69,6 +70,8 @@ type Store struct {
 	sealer   *database.Background // nil if events are not sealed
 	managing chan struct{}        // contains a token while this server writes for management
 	segments string               // the folder of segment files, empty if there is none
+
+	sealEvery time.Duration // between two attempts to seal events
 }
 
 // Open opens a database and migrates its schema to the newest version. The url has one
@@ -126,6 +129,7 @@ func newStore(db *database.DB, c Config) *Store {
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
 		name: serverName(), managing: make(chan struct{}, 1), segments: c.Segments,
+		sealEvery: cmp.Or(c.sealEvery, sealEvery),
 	}
 }
 
