@@ -144,6 +144,10 @@ func randomScan(random *rand.Rand) port.Scan {
 	if random.IntN(2) == 0 {
 		s.HasSpareCPU = func() bool { return true }
 	}
+	if random.IntN(3) == 0 {
+		s.Columns |= port.Names
+		s.Detailed = [][]string{{}, {"rare"}, {"name 1", "name 2"}, {"name 4", "none"}}[random.IntN(4)]
+	}
 	return s
 }
 
@@ -155,7 +159,7 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 	want := map[string]int{}
 	for i := range p.events {
 		if e := &p.events[i]; matchesScan(s, e) && (s.After == 0 || !p.old[e.UUID]) {
-			want[p.line(s.Columns, e)]++
+			want[p.line(columnsOf(s, e.Name), e)]++
 		}
 	}
 	n, ids := 0, map[int64]bool{}
@@ -168,7 +172,7 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 		}
 		for i := range b.Len() {
 			n++
-			want[lineOf(s.Columns, r, b, i)]--
+			want[lineOf(s.Columns, r, neededOf(s, b, i), i)]--
 		}
 		return nil
 	})

@@ -84,6 +84,9 @@ type Scan struct {
 	DistinctIDs []string
 	// Columns are the columns to fill.
 	Columns Columns
+	// Detailed are the names of the events that need Elements, Properties and PersonProperties, which
+	// may be empty for other events; nil means all events.
+	Detailed []string
 	// Reserve is called for the memory that the reader allocates for the query, in bytes; the
 	// number is negative if memory is released. If it returns an error, the scan ends with the
 	// error.

@@ -35,7 +35,7 @@ func (m *matching) Run(r *scan.Run) (*port.Result, error) {
 	var found []string
 	err := b.ScanBound(port.Scan{From: b.From, To: b.To}, func(row *scan.Row) error {
 		if holds(row) && node.Matches(row) {
-			found = append(found, row.Batch.DistinctID[row.Index])
+			found = append(found, strings.Clone(row.Batch.DistinctID[row.Index]))
 		}
 		return nil
 	})

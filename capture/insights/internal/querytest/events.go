@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -87,21 +88,49 @@ func (s *Store) Open(context.Context, int64) (port.Reader, error) { return reade
 
 type reader struct{ *Store }
 
-// Scan yields batches of three events, so that each test has several batches.
+// Scan yields batches of three events, so that each test has several batches. Their strings change when
+// yield returns, as those of other stores may.
 func (r reader) Scan(_ context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	b := &port.Batch{}
 	for i, e := range r.events {
-		if e.at >= s.From && e.at <= s.To && int64(i) >= s.After && (s.Names == nil || slices.Contains(s.Names, e.name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.distinctID)) {
+		if selects(s, i, e) {
 			r.fill(b, s.Columns, e, int64(i)+1)
 		}
 		if b.Len() == 3 || i == len(r.events)-1 && b.Len() > 0 {
-			if err := yield(b); err != nil {
+			overwrite := lend(b)
+			err := yield(b)
+			overwrite()
+			if err != nil {
 				return err
 			}
 			b = &port.Batch{}
 		}
 	}
 	return nil
+}
+
+// lend replaces the strings of a batch by copies, which overwrite makes invalid.
+func lend(b *port.Batch) (overwrite func()) {
+	var lent [][]byte
+	for _, column := range [...][]string{b.Name, b.DistinctID, b.Elements, b.Properties, b.PersonProperties} {
+		for i, text := range column {
+			bytes := []byte(text)
+			lent = append(lent, bytes)
+			column[i] = unsafe.String(unsafe.SliceData(bytes), len(bytes))
+		}
+	}
+	return func() {
+		for _, bytes := range lent {
+			for i := range bytes {
+				bytes[i] = '?'
+			}
+		}
+	}
+}
+
+// selects reports whether a scan selects the event with an index.
+func selects(s port.Scan, i int, e event) bool {
+	return e.at >= s.From && e.at <= s.To && int64(i) >= s.After && (s.Names == nil || slices.Contains(s.Names, e.name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.distinctID))
 }
 
 func (r reader) fill(b *port.Batch, c port.Columns, e event, id int64) {
@@ -126,7 +155,14 @@ func put[T any](columns, column port.Columns, to *[]T, value T) {
 	}
 }
 
-func (r reader) Count(context.Context, port.Scan) (int64, error) { return int64(len(r.events)), nil }
+func (r reader) Count(_ context.Context, s port.Scan) (n int64, _ error) {
+	for i, e := range r.events {
+		if selects(s, i, e) {
+			n++
+		}
+	}
+	return n, nil
+}
 
 func (r reader) Position() int64 { return int64(len(r.events)) }
 

@@ -14,12 +14,12 @@ import (
 // slot.
 type Keys struct {
 	Names []string
-	// quoted are the names in quotes, for the fast path. It is empty if a name has a character that
-	// JSON may escape, or if there are more than fewKeys names.
+	// quoted are the names in quotes, for the fast path; empty for a name with a character that JSON may
+	// escape.
 	quoted []string
 }
 
-// fewKeys is the maximum number of names for which extract searches the text of the object.
+// fewKeys is the maximum number of names for which the text of an object is searched.
 const fewKeys = 3
 
 // Slot returns the index at which extract stores the value of a name, and adds the name if it is
@@ -28,12 +28,11 @@ func (k *Keys) Slot(name string) int {
 	if i := slices.Index(k.Names, name); i >= 0 {
 		return i
 	}
-	if len(k.Names) == len(k.quoted) {
-		k.quoted = append(k.quoted, `"`+name+`"`)
+	quoted := ""
+	if isPlainKey(name) {
+		quoted = `"` + name + `"`
 	}
-	if k.Names = append(k.Names, name); len(k.Names) > fewKeys || !isPlainKey(name) {
-		k.quoted = nil
-	}
+	k.Names, k.quoted = append(k.Names, name), append(k.quoted, quoted)
 	return len(k.Names) - 1
 }
 
@@ -45,18 +44,64 @@ func isPlainKey(name string) bool {
 // Extract stores the values of the names in out, as JSON text, or "" for a name that does not
 // exist. If object is not a JSON object, all values are "". Values are substrings of object.
 func (k *Keys) Extract(object string, out []string) {
-	if len(k.quoted) == 0 || strings.IndexByte(object, '\\') >= 0 {
-		k.extractAll(object, out)
-		return
+	m := members{keys: k, values: out}
+	for slot := range k.Names {
+		m.get(object, slot)
 	}
-	// The fast path: most objects have dozens of members, of which a query reads one or two.
-	for slot, quoted := range k.quoted {
-		var ok bool
-		if out[slot], ok = findQuoted(object, quoted); !ok {
-			k.extractAll(object, out)
-			return
+}
+
+// members are the values of an object that have been read. Most objects have dozens of members, of
+// which a query reads one or two: these are found by searching the text.
+type members struct {
+	keys   *Keys
+	values []string
+	// found are the first slots with a value that was searched for, isRead is true if the object has been
+	// looked at, and isComplete if all slots have their values.
+	found              [fewKeys]int
+	count              int
+	isRead, isComplete bool
+}
+
+// newMembers returns the values of no object yet.
+func newMembers(k *Keys) members { return members{keys: k, values: make([]string, len(k.Names))} }
+
+// reset prepares for another object.
+func (m *members) reset() { m.count, m.isRead, m.isComplete = 0, false, false }
+
+// get returns the value of a slot of the object.
+func (m *members) get(object string, slot int) string {
+	if !m.isRead {
+		m.isRead = true
+		if strings.IndexByte(object, '\\') >= 0 {
+			m.complete(object)
 		}
 	}
+	if m.isComplete || slices.Contains(m.found[:m.count], slot) {
+		return m.values[slot]
+	}
+	if quoted := m.keys.quotedAt(slot); quoted != "" && m.count < fewKeys {
+		if value, ok := findQuoted(object, quoted); ok {
+			m.found[m.count], m.values[slot] = slot, value
+			m.count++
+			return value
+		}
+	}
+	m.complete(object)
+	return m.values[slot]
+}
+
+// complete reads the values of all slots.
+func (m *members) complete(object string) {
+	m.keys.extractAll(object, m.values)
+	m.isComplete = true
+}
+
+// quotedAt returns the name of a slot in quotes, or "" if the text of objects cannot be searched for it.
+func (k *Keys) quotedAt(slot int) string {
+	if slot < len(k.quoted) {
+		return k.quoted[slot]
+	}
+	return ""
 }
 
 // findQuoted returns the value of the member with a name by searching for the name in quotes. The

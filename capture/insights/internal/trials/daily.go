@@ -116,7 +116,8 @@ func (h *history) size() int64 {
 }
 
 // daily measures all metrics of an experiment in one pass over its events, day by day from the
-// newest checkpoint of its history on.
+// newest checkpoint of its history on. It reads the events of some days in any order. When they are
+// read, it knows which actors were exposed until then, and adds their events to the metrics.
 type daily struct {
 	*experimentRun
 	history *history
@@ -126,38 +127,56 @@ type daily struct {
 	// isDone must be set at the end of a run without an error.
 	isDone  bool
 	metrics []*dailyMetric // by the index of the stored metric; nil if it is not continuous
-	groups  []*dailyGroup
+	// kinds are the kinds of events by name, and others is the kind of events with any other name.
+	kinds  map[string]*dailyKind
+	others *dailyKind
+	// names are the names of all events that may matter, and detailed those of events of which more
+	// than short columns is needed; nil means any.
+	names, detailed []string
 	// isFunnel is true if the metrics need the exposures, which exposures has then.
 	isFunnel  bool
-	exposures []moment
+	exposures moments
 	// activation matches the activations; nil if the experiment does not need them. activated are their
 	// times by entity, 0 without an activation.
-	activation *filter.Matcher
-	activated  []int64
+	activation  *filter.Matcher
+	activations moments
+	activated   []int64
+	// numbers are the numbers in the history plus 2 by the number of the actor in this run: 0 is unknown,
+	// and isAbsent an actor that was not exposed.
+	numbers []uint32
+	// most is the approximate number of events that are read together.
+	most int64
 	// end is the end of the days that the states of the metrics contain, and read is the end of the
 	// days with events that have been read.
 	end, read int64
 	measured  []figures
-	// counted are the entities that count now, sorted by key and by number.
+	// counted are the entities that count now, sorted by key and by number, if isCounted is true.
 	counted, countedByNumber []uint32
+	isCounted                bool
 }
+
+// rangeEvents is the value of daily.most.
+const rangeEvents = 250_000
 
 // dailyMetric is a metric that is measured day by day.
 type dailyMetric struct {
 	continuous
 	query    *experimentQuery
-	group    *dailyGroup
 	matchers []*filter.Matcher
+	// isDetailed is true if the metric needs more than short columns.
+	isDetailed bool
 }
 
-// dailyGroup is a group of metrics with a common scan of events. One group needs long columns of
-// events, such as properties; the other does not, and a store can read its columns much faster.
-type dailyGroup struct {
-	*experimentRun
-	metrics  []*dailyMetric
-	matchers []*filter.Matcher
-	// number returns the number in the history of an event's actor if it was exposed.
-	number func(*scan.Row) (uint32, bool)
+// dailyKind is what the events with a name may be.
+type dailyKind struct {
+	isExposure, isActivation bool
+	metrics                  []dailyParts
+}
+
+// dailyParts are the indexes of the matchers of a metric that an event with some name may match.
+type dailyParts struct {
+	*dailyMetric
+	parts []int
 }
 
 // shortColumns are the columns of events that stores read fast.
@@ -172,7 +191,7 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 	volatile := r.Volatile
 	r.Volatile = false
 	defer func() { r.Volatile = r.Volatile || volatile }()
-	d = &daily{experimentRun: newExperimentRun(r, x, e, nil)}
+	d = &daily{experimentRun: newExperimentRun(r, x, e, nil), most: rangeEvents}
 	if d.actors.Keys != nil {
 		d.actors.Keys.Reserve = r.Reserve
 	}
@@ -182,9 +201,10 @@ func openDaily(r *scan.Run, x Trial, e exposure, metrics []storedMetric) (d *dai
 	if r.Volatile { // exposures are not the same in every run
 		return nil, d.b.Err
 	}
-	if d.choose(metrics); len(d.groups) == 0 {
+	if !d.choose(metrics) {
 		return nil, nil
 	}
+	d.bindKinds()
 	d.name, d.version = fmt.Sprintf("experiment %d", x.id), d.definition()
 	if r.Keeper != nil && x.id != 0 && r.Reader.Position() != 0 {
 		state, err := r.Keeper.Take(r.Context, d.name, d.version)
@@ -242,9 +262,9 @@ func (d *daily) definition() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// choose finds the metrics that can be measured day by day, and binds them in groups.
-func (d *daily) choose(metrics []storedMetric) {
-	short, long := &dailyGroup{experimentRun: d.metricRun()}, &dailyGroup{experimentRun: d.metricRun()}
+// choose finds the metrics that can be measured day by day, and binds them. It returns false if there
+// are none.
+func (d *daily) choose(metrics []storedMetric) (some bool) {
 	d.metrics = make([]*dailyMetric, len(metrics))
 	for i := range metrics {
 		m := &metrics[i]
@@ -252,33 +272,71 @@ func (d *daily) choose(metrics []storedMetric) {
 			continue
 		}
 		// Binding shows which columns a metric needs, and whether it depends on more than events.
-		trial := d.metricRun()
+		trial := *d.experimentRun
+		trial.b = &scan.Binder{Run: d.Run, From: d.from, To: d.to}
 		d.Volatile = false
-		newContinuous(m.query, d.matcher.Names).bind(trial)
+		newContinuous(m.query, d.matcher.Names).bind(&trial)
 		if d.Volatile || trial.b.Err != nil {
 			continue
 		}
-		g := short
-		if trial.b.Needs.Columns&^shortColumns != 0 {
-			g = long
-		}
-		own := &dailyMetric{continuous: newContinuous(m.query, d.matcher.Names), query: m.query, group: g}
-		own.matchers = own.bind(g.experimentRun)
-		g.metrics, g.matchers = append(g.metrics, own), append(g.matchers, own.matchers...)
-		d.metrics[i] = own
+		own := &dailyMetric{continuous: newContinuous(m.query, d.matcher.Names), query: m.query, isDetailed: trial.b.Needs.Columns&^shortColumns != 0}
+		own.matchers = own.bind(d.experimentRun)
+		d.metrics[i], some = own, true
 		w, isFunnel := own.continuous.(*dailyFunnel)
 		d.isFunnel = d.isFunnel || isFunnel && w.begins == nil
 	}
-	d.groups = slices.DeleteFunc([]*dailyGroup{short, long}, func(g *dailyGroup) bool { return len(g.metrics) == 0 })
+	return some
 }
 
-// metricRun returns a run for metrics, with a binder that does not need the columns of exposures.
-func (d *daily) metricRun() *experimentRun {
-	f := &experimentRun{Run: d.Run, Trial: d.Trial, exposure: d.exposure, from: d.from, to: d.to, last: never, asOf: never, now: d.now}
-	f.b = &scan.Binder{Run: d.Run, From: d.from, To: d.to}
-	f.b.Needs.Columns |= port.IDs
-	f.actors = f.b.Actors(d.groupType())
-	return f
+// bindKinds finds what events are by their names.
+func (d *daily) bindKinds() {
+	d.b.Needs.Columns |= port.Names
+	all, detailed := []*filter.Matcher{d.matcher}, []*filter.Matcher{d.matcher}
+	if d.activation != nil {
+		if all = append(all, d.activation); d.activation.Holds != nil {
+			detailed = append(detailed, d.activation)
+		}
+	}
+	for _, m := range d.metrics {
+		if m == nil {
+			continue
+		}
+		if all = append(all, m.matchers...); m.isDetailed {
+			detailed = append(detailed, m.matchers...)
+		}
+	}
+	d.names, d.kinds = filter.EventNames(all...), map[string]*dailyKind{}
+	if d.actors.Keys == nil { // the groups of events are properties
+		d.detailed = filter.EventNames(detailed...)
+	}
+	for _, m := range all {
+		for _, name := range m.Names {
+			if d.kinds[name] == nil {
+				d.kinds[name] = d.kindOf(func(m *filter.Matcher) bool { return m.Names == nil || slices.Contains(m.Names, name) })
+			}
+		}
+	}
+	d.others = d.kindOf(func(m *filter.Matcher) bool { return m.Names == nil })
+}
+
+// kindOf returns the kind of the events whose name some matchers permit.
+func (d *daily) kindOf(permits func(*filter.Matcher) bool) *dailyKind {
+	k := &dailyKind{isExposure: permits(d.matcher), isActivation: d.activation != nil && permits(d.activation)}
+	for _, m := range d.metrics {
+		if m == nil {
+			continue
+		}
+		own := dailyParts{dailyMetric: m}
+		for i, matcher := range m.matchers {
+			if permits(matcher) {
+				own.parts = append(own.parts, i)
+			}
+		}
+		if own.parts != nil {
+			k.metrics = append(k.metrics, own)
+		}
+	}
+	return k
 }
 
 // update removes the checkpoints and results that are invalid because of events that were recorded
@@ -299,27 +357,20 @@ func (d *daily) update() error {
 // firstSince returns the time of the first event that was recorded after a position, if it is before
 // through; otherwise through. Only names of events are compared.
 func (d *daily) firstSince(position, through int64) (int64, error) {
-	b, lookback := &scan.Binder{Run: d.Run}, int64(0)
-	for _, g := range d.groups {
-		for _, m := range g.metrics {
-			lookback = max(lookback, m.lookback())
-		}
-	}
-	err := b.ScanBound(port.Scan{From: d.from - lookback, To: through - 1, After: position, Names: d.names()}, func(r *scan.Row) error {
+	b := &scan.Binder{Run: d.Run}
+	err := b.ScanBound(port.Scan{From: d.from - d.lookback(), To: through - 1, After: position, Names: d.names}, func(r *scan.Row) error {
 		through = min(through, r.Batch.Time[r.Index])
 		return nil
 	})
 	return through, err
 }
 
-// names returns the names of all events that may matter; nil means any.
-func (d *daily) names() []string {
-	all := []*filter.Matcher{d.matcher}
-	if d.activation != nil {
-		all = append(all, d.activation)
+// lookback returns the longest time before an exposure that a covariate covers, in microseconds.
+func (d *daily) lookback() (most int64) {
+	for _, m := range d.metrics {
+		if m != nil {
+			most = max(most, m.lookback())
+		}
 	}
-	for _, g := range d.groups {
-		all = append(all, g.matchers...)
-	}
-	return filter.EventNames(all...)
+	return most
 }

@@ -91,6 +91,45 @@ func TestDaily_Metrics(t *testing.T) {
 	}
 }
 
+// A day with many events is read in parts, with the same results (experiments.md §3.8).
+func TestDaily_Parts(t *testing.T) {
+	for seed := range uint64(6) {
+		w := newWorld(t, seed)
+		w.now = dailyStart.Add(time.Duration(w.random.IntN(5*24*60)) * time.Minute)
+		w.record(w.now, 400)
+		source := &countingSource{Source: w.source()}
+		r, plan := w.plan(t.Context(), `{"kind":"ExperimentResultsQuery","experiment_id":1}`, nil, source)
+		q := plan.(*resultsQuery)
+		d, err := openDaily(r, q.Trial, q.exposures.exposure, q.all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.most = int64(3 + w.random.IntN(40))
+		days, _ := q.days(r, 10)
+		if err := d.foldUntilNow(days); err != nil {
+			t.Fatal(err)
+		}
+		if most := int64(source.read) / d.most; int64(source.scans) < most/4 {
+			t.Errorf("seed %d: %d scans read %d events, want about %d in each", seed, source.scans, source.read, d.most)
+		}
+		for i, m := range q.all {
+			a, err := d.answer(d.metrics[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got map[string]any
+			if err := json.Unmarshal(wire.MustEncode(a.members()), &got); err != nil {
+				t.Fatal(err)
+			}
+			want := w.run(`{"kind":"ExperimentQuery","experiment_id":1,"metric":`+string(m.raw)+`}`, nil, true)
+			w.compare(seed, 0, m.raw, got["baseline"], want["baseline"])
+			for k, v := range want["variant_results"].([]any) {
+				w.compare(seed, 0, m.raw, got["variant_results"].([]any)[k], v)
+			}
+		}
+	}
+}
+
 func (w *world) checkSeries(seed uint64, step, metric int) {
 	w.t.Helper()
 	query := fmt.Sprintf(`{"kind":"ExperimentTimeseriesQuery","experiment_id":1,"metric_uuid":"m%d"}`, metric)
@@ -146,6 +185,7 @@ func (w *world) compare(seed uint64, step int, metric json.RawMessage, got, want
 type countingSource struct {
 	port.Source
 	read   int
+	scans  int
 	most   int
 	cancel context.CancelCauseFunc
 	after  int
@@ -162,6 +202,7 @@ func (s *countingSource) Open(ctx context.Context, project int64) (port.Reader, 
 }
 
 func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
+	r.of.scans++
 	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
 		if r.of.read += b.Len(); r.of.most > 0 && r.of.read >= r.of.most && r.of.cancel != nil {
 			r.of.cancel(errCanceled)

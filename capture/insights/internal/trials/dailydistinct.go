@@ -2,7 +2,9 @@ package trials
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"slices"
+	"strconv"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
@@ -29,9 +31,8 @@ type distinctObjects struct {
 	// counted are the objects in the order in which they were counted. A state of a day is a prefix.
 	counted []countedObject
 	seen    map[countedObject]struct{}
-	// key returns the key of an object by its number in this run; keys are those that were requested.
-	key     func(number uint32) objectKey
-	keys    []objectKey
+	// object returns the object of an event, and false if it has none.
+	object  func(*scan.Row) (objectKey, bool)
 	reserve func(bytes int64) error
 }
 
@@ -40,38 +41,45 @@ func (q *experimentQuery) countsPeople() bool {
 	return slices.ContainsFunc(q.metric.sides, func(s metricSource) bool { return s.math == "dau" })
 }
 
-// bindDistinct returns the objects of a side, and binds the function that numbers them. It returns nil if
-// the side counts every event.
+// bindDistinct returns the objects of a side. It returns nil if the side counts every event.
 func (s *side) bindDistinct(f *experimentRun) *distinctObjects {
 	if s.number == nil {
 		return nil
 	}
 	d := &distinctObjects{seen: map[countedObject]struct{}{}, reserve: f.Reserve}
 	if s.math == "dau" {
-		d.key = func(number uint32) objectKey { return objectKey(f.PersonID(number)) }
+		person := f.b.People()
+		d.object = func(r *scan.Row) (objectKey, bool) { return objectKey(f.PersonID(person(r))), true }
 		return d
 	}
-	ids := f.b.GroupsOf[max(s.groupType, 0)]
-	if s.math != "unique_group" {
-		ids = f.b.NewInterner(f.b.EventProperty("$session_id"))
-		s.number = ids.Number
+	name := "$session_id"
+	if s.math == "unique_group" {
+		name = "$group_" + strconv.Itoa(s.groupType)
 	}
-	d.key = func(number uint32) objectKey {
-		sum := sha256.Sum256([]byte(ids.All[number]))
-		return objectKey(sum[:16])
+	value := f.b.EventProperty(name)
+	d.object = func(r *scan.Row) (objectKey, bool) {
+		text, _ := scan.Text(value(r))
+		sum := sha256.Sum256([]byte(text))
+		return objectKey(sum[:16]), text != ""
 	}
 	return d
 }
 
+// setObject stores an object in a moment.
+func (m *moment) setObject(key objectKey) {
+	m.id, m.bits = int64(binary.LittleEndian.Uint64(key[:])), binary.LittleEndian.Uint64(key[8:])
+}
+
+// object returns the object of a moment.
+func (m *moment) object() (key objectKey) {
+	binary.LittleEndian.PutUint64(key[:], uint64(m.id))
+	binary.LittleEndian.PutUint64(key[8:], m.bits)
+	return key
+}
+
 // add counts an object for an entity, and reports whether it is new.
-func (d *distinctObjects) add(actor, number uint32) (isNew bool, err error) {
-	if d.keys, err = scan.Grow(d.keys, number, 16, d.reserve); err != nil {
-		return false, err
-	}
-	if d.keys[number] == (objectKey{}) {
-		d.keys[number] = d.key(number)
-	}
-	o := countedObject{actor, d.keys[number]}
+func (d *distinctObjects) add(actor uint32, object objectKey) (isNew bool, err error) {
+	o := countedObject{actor, object}
 	if _, ok := d.seen[o]; ok {
 		return false, nil
 	}

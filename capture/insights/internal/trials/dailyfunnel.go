@@ -24,8 +24,7 @@ type dailyFunnel struct {
 	// before and earlier are like in funnelMeasurer.
 	before  int64
 	earlier []bool
-	// merged is memory for the events of a day with the exposures.
-	merged []moment
+	sorted  actorOrder
 	funnelState
 }
 
@@ -44,27 +43,32 @@ func (w *dailyFunnel) bind(f *experimentRun) []*filter.Matcher {
 	if w.isMixed && f.exposure.activation == nil {
 		w.begins, w.variant = f.exposure.Bind(f.b), f.bindVariant()
 	}
-	switch {
-	case w.order == strictOrder: // any event may reset the funnel
-		return []*filter.Matcher{{}}
-	case w.begins != nil:
-		return append([]*filter.Matcher{w.begins}, w.steps...)
+	out := slices.Clone(w.steps)
+	if w.begins != nil {
+		out = append(out, w.begins)
 	}
-	return w.steps
+	if w.order == strictOrder { // any event may reset the funnel
+		out = append(out, &filter.Matcher{})
+	}
+	return out
 }
 
-func (w *dailyFunnel) see(r *scan.Row, actor uint32, e *exposedEntity) error {
+// see records exposures and steps, and for a strict funnel all events. The matchers are the steps, then
+// the exposures.
+func (w *dailyFunnel) see(r *scan.Row, actor uint32, matchers []int) error {
 	at := r.Batch.Time[r.Index]
-	if at < e.first || at > w.f.to+w.window {
+	if at > w.f.to+w.window {
 		return nil
 	}
 	a := moment{at: at, id: r.Batch.ID[r.Index], actor: actor}
-	if w.begins != nil && at <= w.f.to && w.begins.Matches(r) && w.variant(r) >= 0 {
-		a.what = 1
-	}
-	for i, step := range w.steps {
-		if step.Matches(r) {
-			a.what |= 2 << i
+	for _, i := range matchers {
+		switch {
+		case i < len(w.steps):
+			if w.steps[i].MatchesConditions(r) {
+				a.what |= 2 << i
+			}
+		case i == len(w.steps) && w.begins != nil && at <= w.f.to && w.begins.MatchesConditions(r) && w.variant(r) >= 0:
+			a.what |= 1
 		}
 	}
 	if a.what == 0 && w.order != strictOrder {
@@ -72,6 +76,10 @@ func (w *dailyFunnel) see(r *scan.Row, actor uint32, e *exposedEntity) error {
 	}
 	return w.moments.add(a, w.f.Reserve)
 }
+
+func (w *dailyFunnel) recorded() *moments { return &w.moments }
+
+func (w *dailyFunnel) admits(*exposedEntity, *moment) bool { return true }
 
 func (w *dailyFunnel) lookback() int64 { return w.before }
 
@@ -85,18 +93,13 @@ func (w *dailyFunnel) seeEarly(r *scan.Row, actor uint32, e *exposedEntity) (err
 	return err
 }
 
-func (w *dailyFunnel) fold(end int64, exposures []moment) (err error) {
-	list := w.moments.take(end, true)
-	if w.order != anyOrder && w.begins == nil && len(exposures) > 0 {
-		if more := len(list) + len(exposures) - cap(w.merged); more > 0 {
-			if err := w.f.Reserve(momentSize * int64(more)); err != nil {
-				return err
-			}
-			w.merged = make([]moment, 0, len(list)+len(exposures))
-		}
-		w.merged = append(append(w.merged[:0], list...), exposures...)
-		list = w.merged
-		slices.SortFunc(list, compareMoments)
+func (w *dailyFunnel) fold(end int64, exposures []moment) error {
+	if w.order == anyOrder || w.begins != nil {
+		exposures = nil
+	}
+	list, err := w.sorted.sort(w.f.Reserve, w.moments.take(end), exposures)
+	if err != nil {
+		return err
 	}
 	length := len(w.steps) + 1
 	for i := range list {

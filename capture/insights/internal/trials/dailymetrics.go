@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
@@ -26,28 +27,35 @@ func (c *dailySums) bind(f *experimentRun) []*filter.Matcher {
 }
 
 // see records an event for each side that it matches.
-func (c *dailySums) see(r *scan.Row, actor uint32, e *exposedEntity) error {
+func (c *dailySums) see(r *scan.Row, actor uint32, sides []int) error {
 	at := r.Batch.Time[r.Index]
-	if at < e.first || at >= c.f.to+c.window || c.window > 0 && at >= e.first+c.window {
+	if at >= c.f.to+c.window {
 		return nil
 	}
-	for i, s := range c.sides {
-		if !s.m.Matches(r) {
+	for _, i := range sides {
+		s := c.sides[i]
+		if !s.m.MatchesConditions(r) {
 			continue
 		}
-		a := moment{at: at, value: s.valueOf(r), actor: actor, what: uint32(i)}
-		if s.number != nil {
-			object, ok := s.number(r)
-			if !ok {
-				continue
-			}
-			a.id = int64(object)
+		a := moment{at: at, actor: actor, what: uint32(i)}
+		if d := c.distinct[i]; d == nil {
+			a.bits = math.Float64bits(s.valueOf(r))
+		} else if object, ok := d.object(r); ok {
+			a.setObject(object)
+		} else {
+			continue
 		}
 		if err := c.moments.add(a, c.f.Reserve); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *dailySums) recorded() *moments { return &c.moments }
+
+func (c *dailySums) admits(e *exposedEntity, a *moment) bool {
+	return c.window == 0 || a.at < e.first+c.window
 }
 
 func (c *dailySums) lookback() int64 { return c.before }
@@ -68,17 +76,18 @@ func (c *dailySums) seeEarly(r *scan.Row, actor uint32, e *exposedEntity) error 
 }
 
 func (c *dailySums) fold(end int64, _ []moment) error {
-	for _, m := range c.moments.take(end, false) {
-		s := c.sides[m.what]
-		if d := c.distinct[m.what]; d != nil {
-			if isNew, err := d.add(m.actor, uint32(m.id)); !isNew || err != nil {
-				if err != nil {
-					return err
-				}
-				continue
-			}
+	list := c.moments.take(end)
+	for i := range list {
+		m := &list[i]
+		s, value := c.sides[m.what], 1.0
+		if d := c.distinct[m.what]; d == nil {
+			value = math.Float64frombits(m.bits)
+		} else if isNew, err := d.add(m.actor, m.object()); err != nil {
+			return err
+		} else if !isNew {
+			continue
 		}
-		if err := s.after.add(s.math, m.actor, m.value, c.f.Reserve); err != nil {
+		if err := s.after.add(s.math, m.actor, value, c.f.Reserve); err != nil {
 			return err
 		}
 	}
@@ -128,6 +137,7 @@ func (c *dailySums) isIntegral() bool {
 type dailyReturns struct {
 	returnMeasurer
 	moments moments
+	order   actorOrder
 	returnState
 }
 
@@ -141,36 +151,62 @@ type returnState struct {
 // startEvent is the time and id of an event.
 type startEvent struct{ at, id int64 }
 
-func (c *dailyReturns) see(r *scan.Row, actor uint32, e *exposedEntity) error {
-	at := r.Batch.Time[r.Index]
-	if what := c.whatIs(r, e); what != 0 {
-		return c.moments.add(moment{at: at, id: r.Batch.ID[r.Index], actor: actor, what: what}, c.f.Reserve)
+// see records start and completion events. The matcher of completions is the last one.
+func (c *dailyReturns) see(r *scan.Row, actor uint32, matchers []int) error {
+	at, what := r.Batch.Time[r.Index], uint32(0)
+	for _, i := range matchers {
+		switch {
+		case c.begins != nil && i == 0:
+			if at <= c.f.to+c.window && c.begins.MatchesConditions(r) {
+				what |= 1
+			}
+		case c.completes.MatchesConditions(r):
+			what |= 2
+		}
 	}
-	return nil
+	if what == 0 {
+		return nil
+	}
+	return c.moments.add(moment{at: at, id: r.Batch.ID[r.Index], actor: actor, what: what}, c.f.Reserve)
+}
+
+func (c *dailyReturns) recorded() *moments { return &c.moments }
+
+func (c *dailyReturns) admits(e *exposedEntity, a *moment) bool {
+	if c.window > 0 && a.at > e.first+c.window {
+		a.what &^= 1
+	}
+	return a.what != 0
 }
 
 func (c *dailyReturns) lookback() int64 { return 0 }
 
 func (c *dailyReturns) seeEarly(*scan.Row, uint32, *exposedEntity) error { return nil }
 
-func (c *dailyReturns) fold(end int64, _ []moment) (err error) {
-	list := c.moments.take(end, true)
+func (c *dailyReturns) fold(end int64, _ []moment) error {
+	list, err := c.order.sort(c.f.Reserve, c.moments.take(end))
+	if err != nil {
+		return err
+	}
 	for len(list) > 0 {
-		// Events at the same time: the starts first, since completions may be at the time of the start.
-		n := 1
-		for n < len(list) && list[n].at == list[0].at {
+		// Events of an entity at the same time: the starts first, since completions may be at the time of
+		// the start.
+		n, actor := 1, list[0].actor
+		for n < len(list) && list[n].actor == actor && list[n].at == list[0].at {
 			n++
 		}
-		for i := range list[:n] {
-			a := &list[i]
-			if c.done, err = scan.Grow(c.done, a.actor, 1, c.f.Reserve); err != nil {
+		if c.done, err = scan.Grow(c.done, actor, 1, c.f.Reserve); err != nil {
+			return err
+		}
+		if !c.fromExposure {
+			if c.starts, err = scan.Grow(c.starts, actor, 16, c.f.Reserve); err != nil {
 				return err
 			}
-			if c.starts, err = scan.Grow(c.starts, a.actor, 16, c.f.Reserve); err != nil {
-				return err
-			}
-			if begin := &c.starts[a.actor]; a.what&1 != 0 && c.startsAt(begin, a) {
-				*begin, c.done[a.actor] = startEvent{a.at, a.id}, false
+			for i := range list[:n] {
+				a := &list[i]
+				if begin := &c.starts[actor]; a.what&1 != 0 && c.startsAt(begin, a) {
+					*begin, c.done[actor] = startEvent{a.at, a.id}, false
+				}
 			}
 		}
 		for i := range list[:n] {
@@ -196,10 +232,12 @@ func (c *dailyReturns) startsAt(begin *startEvent, a *moment) bool {
 
 // complete marks the entity of a completion event as returned if the event is in its window.
 func (c *dailyReturns) complete(a *moment) {
-	begin := c.starts[a.actor]
+	var begin startEvent
 	if c.fromExposure {
 		e := &c.f.entities[a.actor]
 		begin = startEvent{e.first, e.id}
+	} else {
+		begin = c.starts[a.actor]
 	}
 	if a.what&2 == 0 || c.done[a.actor] || begin.at == 0 {
 		return

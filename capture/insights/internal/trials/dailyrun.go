@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
-	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -27,6 +25,11 @@ func (d *daily) foldUntilNow(days []day) error {
 			}
 			d.save(i, last)
 		} else if err := d.readDay(past[i:]); err != nil {
+			return err
+		}
+	}
+	if len(past) < len(days) {
+		if err := d.readDay(days[len(past):]); err != nil {
 			return err
 		}
 	}
@@ -112,10 +115,7 @@ func isCheckpoint(day, last int) bool {
 	return day >= last-1 || day == last&^3 || day == last&^15
 }
 
-// chunkEvents is the number of events that are read together, unless a single day has more.
-const chunkEvents = 250_000
-
-// begin loads the newest checkpoint that is not after an instant, and reads the exposures after it.
+// begin loads the newest checkpoint that is not after an instant, and reads what covariates need.
 func (d *daily) begin(before int64) error {
 	d.end = d.from
 	list := d.history.checkpoints
@@ -135,59 +135,15 @@ func (d *daily) begin(before int64) error {
 				return err
 			}
 		}
-		d.end, d.activated = c.end, c.activated
+		d.end, d.activated = c.end, slices.Clone(c.activated)
 	}
-	d.read = d.end
-	if err := d.readExposures(d.end); err != nil {
+	if d.read = d.end; d.lookback() == 0 {
+		return nil
+	}
+	if err := d.readAhead(d.end); err != nil {
 		return err
 	}
-	for _, g := range d.groups {
-		if err := g.readEarly(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readEarly reads the events before the exposures for the covariates of metrics.
-func (g *dailyGroup) readEarly() error {
-	latest, lookback := int64(0), int64(0)
-	for i := range g.entities {
-		if g.entities[i].active {
-			latest = max(latest, g.entities[i].first)
-		}
-	}
-	var early []*dailyMetric
-	var matchers []*filter.Matcher
-	for _, m := range g.metrics {
-		if m.lookback() > 0 {
-			lookback = max(lookback, m.lookback())
-			early, matchers = append(early, m), append(matchers, m.matchers...)
-		}
-	}
-	if len(early) == 0 || latest == 0 {
-		return nil
-	}
-	return g.b.ScanBound(port.Scan{From: g.from - lookback, To: latest - 1, Names: filter.EventNames(matchers...)}, func(r *scan.Row) error {
-		actor, ok := g.number(r)
-		if !ok || !g.entities[actor].active || r.Batch.Time[r.Index] >= g.entities[actor].first {
-			return nil
-		}
-		for _, m := range early {
-			if err := m.seeEarly(r, actor, &g.entities[actor]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// setDay sets the time as of which entities and results are determined.
-func (d *daily) setDay(v day) {
-	v.at(d.experimentRun, d.Trial)
-	for _, g := range d.groups {
-		v.at(g.experimentRun, d.Trial)
-	}
+	return d.readEarly()
 }
 
 // foldDay folds the events until the end of the first of some days. It may read the events of the
@@ -196,111 +152,99 @@ func (d *daily) foldDay(days []day) error {
 	if err := d.readDay(days); err != nil {
 		return err
 	}
-	d.setDay(days[0])
+	days[0].at(d.experimentRun, d.Trial)
 	return d.fold(days[0].last() + 1)
 }
 
 // foldNow folds all events that count now, including events after the end of the experiment or in the
 // future.
 func (d *daily) foldNow() error {
-	now := d.Run.Now
-	for _, f := range append([]*dailyGroup{{experimentRun: d.experimentRun}}, d.groups...) {
-		f.to, f.now, f.last = d.Trial.end(now).UnixMicro(), now.UnixMicro(), never
-		f.asOf = f.to
-	}
+	d.to, d.now, d.last = d.Trial.end(d.Run.Now).UnixMicro(), d.Run.Now.UnixMicro(), never
+	d.asOf = d.to
 	if err := d.scan(never); err != nil {
 		return err
 	}
 	return d.fold(never)
 }
 
-// scan reads the events of all metrics from read until an instant.
-func (d *daily) scan(to int64) error {
-	for _, g := range d.groups {
-		if err := g.scan(d.read, to, d.exposure.firstSeen); err != nil {
+// readDay reads the events of the first of some days, and of the days after it if there are few
+// events, unless they have been read. It reads a day with many events in parts.
+func (d *daily) readDay(days []day) error {
+	for d.read <= days[0].last() {
+		if d.end < d.read { // releases memory for the next events
+			if err := d.fold(d.read); err != nil {
+				return err
+			}
+		}
+		last := days[len(days)-1]
+		events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: last.last(), Names: d.names})
+		if err != nil {
+			return err
+		}
+		if events > d.most {
+			to := d.read + int64(float64(last.end-d.read)*float64(d.most)/float64(events))
+			n, _ := slices.BinarySearchFunc(days, to, func(v day, to int64) int { return cmp.Compare(v.end, to) })
+			if last = days[max(n-1, 0)]; last.end > to { // one of the equal parts of the day
+				rest, part := last.end-d.read, max(to-d.read, 1)
+				last.end, last.isComplete = d.read+rest/((rest+part-1)/part), true
+			}
+		}
+		last.at(d.experimentRun, d.Trial)
+		if err := d.scan(last.last()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readDay reads the events of the first of some days, and of the days after it if there are few
-// events, unless they have been read.
-func (d *daily) readDay(days []day) error {
-	if days[0].last() < d.read {
-		return nil
-	}
-	if d.end < d.read { // releases memory for the next events
-		if err := d.fold(d.read); err != nil {
-			return err
+// scan reads the events from read until an instant.
+func (d *daily) scan(to int64) error {
+	until := d.to
+	for _, m := range d.metrics {
+		if m != nil {
+			until = max(until, (&experimentAnswer{experimentQuery: m.query, f: d.experimentRun}).until())
 		}
 	}
-	n := len(days)
-	if n > 1 {
-		events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: days[n-1].end, Names: d.names()})
-		if err != nil {
-			return err
-		}
-		n = min(n, int(chunkEvents*int64(n)/max(events, 1))+1)
+	from := d.read
+	if err := d.b.ScanBound(port.Scan{From: from, To: min(to, until), Names: d.names, Detailed: d.detailed}, d.see); err != nil {
+		return err
 	}
-	d.setDay(days[n-1])
-	err := d.scan(d.last)
-	d.read = d.last + 1
-	return err
-}
-
-// scan reads the events of a group of metrics in a range.
-func (g *dailyGroup) scan(from, to int64, firstSeen bool) error {
-	until := int64(0)
-	for _, m := range g.metrics {
-		until = max(until, (&experimentAnswer{experimentQuery: m.query, f: g.experimentRun}).until())
+	if err := d.join(from); err != nil {
+		return err
 	}
-	return g.b.ScanBound(port.Scan{From: from, To: min(to, until), Names: filter.EventNames(g.matchers...)}, func(r *scan.Row) error {
-		actor, ok := g.number(r)
-		if !ok {
-			return nil
-		}
-		e := &g.entities[actor]
-		if r.Batch.Time[r.Index] < e.first || !firstSeen && e.second < from {
-			return nil
-		}
-		for _, m := range g.metrics {
-			if err := m.see(r, actor, e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	d.read = to
+	if to < never {
+		d.read++
+	}
+	return nil
 }
 
 // fold adds the events before an instant to the states of the metrics.
 func (d *daily) fold(end int64) error {
-	if err := d.Context.Err(); err != nil {
-		return err
-	}
-	find := func(at int64) int {
-		i, _ := slices.BinarySearchFunc(d.exposures, at, func(m moment, at int64) int { return cmp.Compare(m.at, at) })
-		return i
-	}
-	exposures := d.exposures[find(d.end):find(min(end, d.to+1))]
+	exposures := d.exposures.take(end)
 	for _, m := range d.metrics {
-		if m == nil {
-			continue
-		}
-		if err := m.fold(end, exposures); err != nil {
+		if err := d.Context.Err(); err != nil {
 			return err
 		}
+		if m != nil {
+			if err := m.fold(end, exposures); err != nil {
+				return err
+			}
+		}
 	}
-	d.end = end
-	d.count()
+	d.end, d.isCounted = end, false
 	return nil
 }
 
 // count finds the entities that count now.
 func (d *daily) count() {
-	d.counted, d.countedByNumber = d.counted[:0], d.countedByNumber[:0]
+	if d.isCounted {
+		return
+	}
+	d.history.sort()
+	d.counted, d.countedByNumber, d.isCounted = d.counted[:0], d.countedByNumber[:0], true
 	for _, i := range d.history.order {
-		if d.counts(&d.entities[i]) {
+		if int(i) < len(d.entities) && d.counts(&d.entities[i]) {
 			d.counted = append(d.counted, i)
 		}
 	}
@@ -335,29 +279,38 @@ func (d *daily) save(day, last int) {
 
 // answer returns the answer about a metric from its state, which is valid until the next call.
 func (d *daily) answer(m *dailyMetric) (*experimentAnswer, error) {
-	f := m.group.experimentRun
-	a := &experimentAnswer{experimentQuery: m.query, f: f, measure: m.continuous, measured: d.measured, entities: d.counted}
+	if more := len(d.entities) - cap(d.measured); more > 0 {
+		if err := d.Reserve((figuresSize + 8) * int64(more)); err != nil {
+			return nil, err
+		}
+		d.measured = make([]figures, len(d.entities))
+	}
+	d.measured = d.measured[:len(d.entities)]
 	clear(d.measured)
-	if err := m.finish(f, d.measured); err != nil {
+	if err := m.finish(d.experimentRun, d.measured); err != nil {
 		return nil, err
 	}
+	d.count()
+	a := &experimentAnswer{experimentQuery: m.query, f: d.experimentRun, measured: d.measured, entities: d.counted}
+	isSmall, excludes := d.inspect()
 	// The sums of whole numbers are exact in any order, and this order is faster.
-	if m.isIntegral() && areSmall(d.measured) {
+	if m.isIntegral() && isSmall {
 		a.entities = d.countedByNumber
 	}
-	excluded := func(actor uint32) bool { return d.measured[actor].excluded }
-	if slices.ContainsFunc(a.entities, excluded) {
-		a.entities = slices.DeleteFunc(slices.Clone(a.entities), excluded)
+	if excludes {
+		a.entities = slices.DeleteFunc(slices.Clone(a.entities), func(actor uint32) bool { return d.measured[actor].excluded })
 	}
-	return a, f.ReleaseAfter(a.cutOutliers)
+	return a, d.ReleaseAfter(a.cutOutliers)
 }
 
-// areSmall reports whether the sums of squares and products of figures, which are whole numbers, are
-// less than 2^53.
-func areSmall(list []figures) bool {
+// inspect reports whether the sums of squares and products of the figures would be less than 2^53 if they are
+// whole numbers, and whether entities are excluded.
+func (d *daily) inspect() (isSmall, excludes bool) {
 	most := 0.0
-	for i := range list {
-		most = max(most, list[i].value, list[i].below, list[i].before)
+	for i := range d.measured {
+		m := &d.measured[i]
+		most = max(most, m.value, m.below, m.before)
+		excludes = excludes || m.excluded
 	}
-	return most*most*float64(len(list)) < 1<<53
+	return most*most*float64(len(d.measured)) < 1<<53, excludes
 }

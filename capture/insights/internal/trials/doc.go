@@ -6,7 +6,8 @@
 //	experiment.go, result.go      one metric, compared by variant
 //	results.go, timeseries.go     all metrics of an experiment, and by day
 //	daily.go                      the state of an experiment that is stored between runs
-//	dailyentities.go, dailyrun.go, days.go   continues from the stored state, day by day
+//	dailyrun.go, days.go          continues from the stored state, day by day
+//	dailyentities.go              one scan of the events of some days for all metrics
 //	moments.go, dailymetrics.go, dailyfunnel.go, dailydistinct.go   metrics whose state can be continued
 //	exposures.go                  the numbers of exposures
 //	rollout.go                    one step of a guarded rollout

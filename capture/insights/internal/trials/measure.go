@@ -2,6 +2,7 @@ package trials
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -62,7 +63,7 @@ type side struct {
 // does not need are nil.
 type amounts struct {
 	// events are the numbers of events, sums the sums of their values, and extremes the least or
-	// greatest values.
+	// greatest values. The math sum does not need events.
 	events   []uint32
 	sums     []exactSum
 	extremes []float64
@@ -161,10 +162,12 @@ func (s *side) valueOf(r *scan.Row) float64 {
 
 // add adds a value of an entity; kind is the math.
 func (a *amounts) add(kind string, actor uint32, v float64, reserve func(int64) error) (err error) {
-	if a.events, err = scan.Grow(a.events, actor, 4, reserve); err != nil {
-		return err
+	if kind != "sum" {
+		if a.events, err = scan.Grow(a.events, actor, 4, reserve); err != nil {
+			return err
+		}
+		a.events[actor]++
 	}
-	a.events[actor]++
 	switch kind {
 	case "sum", "avg":
 		if a.sums, err = scan.Grow(a.sums, actor, 16, reserve); err == nil {
@@ -183,12 +186,13 @@ func (a *amounts) add(kind string, actor uint32, v float64, reserve func(int64) 
 
 // result returns the value of an entity by the math of the side, 0 if it has no events.
 func (s *side) result(a *amounts, actor int) float64 {
+	if s.math == "sum" && actor < len(a.sums) {
+		return a.sums[actor].total()
+	}
 	if actor >= len(a.events) || a.events[actor] == 0 {
 		return 0
 	}
 	switch n := float64(a.events[actor]); s.math {
-	case "sum":
-		return a.sums[actor].total()
 	case "avg":
 		return a.sums[actor].total() / n
 	case "min", "max":
@@ -225,10 +229,9 @@ func (c *sideSums) finish(f *experimentRun, out []figures) error {
 // §1.8).
 type bounds struct{ lower, upper float64 }
 
-// bounds returns the bounds for some values, which it sorts. A missing bound is infinite.
+// bounds returns the bounds for some values, whose order it changes. A missing bound is infinite.
 func (c *cut) bounds(values []float64) bounds {
 	b := bounds{math.Inf(-1), math.Inf(1)}
-	slices.Sort(values)
 	if c.lower != nil && len(values) > 0 {
 		b.lower = atQuantile(values, *c.lower)
 	}
@@ -241,9 +244,42 @@ func (c *cut) bounds(values []float64) bounds {
 	return b
 }
 
-// atQuantile returns the element at a quantile of sorted values, without interpolation.
-func atQuantile(sorted []float64, q float64) float64 {
-	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+// atQuantile returns the element at a quantile of the sorted values, without interpolation. It changes
+// the order of the values.
+func atQuantile(values []float64, q float64) float64 {
+	return nth(values, min(int(q*float64(len(values))), len(values)-1))
+}
+
+// nth returns the element with an index of the sorted values. It divides them at a pivot like quicksort, but
+// continues only with the part that has the index.
+func nth(values []float64, n int) float64 {
+	for rounds := 2 * bits.Len(uint(len(values))); rounds > 0 && len(values) > 16; rounds-- {
+		three := []float64{values[0], values[len(values)/2], values[len(values)-1]}
+		slices.Sort(three)
+		pivot, i, j := three[1], 0, len(values)-1
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			values = values[:j+1]
+		case n >= i:
+			values, n = values[i:], n-i
+		default:
+			return pivot
+		}
+	}
+	slices.Sort(values) // a few values, or an order that is bad for the pivots
+	return values[n]
 }
 
 // cut returns v limited to the bounds.

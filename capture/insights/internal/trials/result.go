@@ -130,13 +130,14 @@ func (a *experimentAnswer) cutOutliers() error {
 		if err := a.f.Reserve(8 * int64(len(a.entities))); err != nil {
 			return err
 		}
-		// values are by the number of the breakdown value.
-		values := map[uint32][]float64{}
+		// values are by the number of the breakdown value, which is 0 without a breakdown.
+		values := make([][]float64, max(len(a.f.tuples.All), 1))
+		values[0] = make([]float64, 0, len(a.entities)/len(values))
 		for _, actor := range a.entities {
 			tuple := a.f.entities[actor].tuple
 			values[tuple] = append(values[tuple], *field(&a.measured[actor]))
 		}
-		found := map[uint32]bounds{}
+		found := make([]bounds, len(values))
 		for tuple, list := range values {
 			found[tuple] = side.cut.bounds(list)
 		}
@@ -164,16 +165,23 @@ type arm struct {
 	sums [8]exactSum
 }
 
-// add adds the figures of an entity.
+// add adds the figures of an entity. Adding 0 to a sum changes nothing.
 func (m *arm) add(v *figures) {
 	m.sample.N++
 	if v.value != 0 {
 		m.valued++
+		m.sums[0].add(v.value)
+		m.sums[1].add(v.value * v.value)
 	}
-	for i, x := range [8]float64{v.value, v.value * v.value, v.below, v.below * v.below, v.value * v.below, v.before, v.before * v.before, v.value * v.before} {
-		if x != 0 { // adding 0 changes nothing
-			m.sums[i].add(x)
-		}
+	if v.below != 0 {
+		m.sums[2].add(v.below)
+		m.sums[3].add(v.below * v.below)
+		m.sums[4].add(v.value * v.below)
+	}
+	if v.before != 0 {
+		m.sums[5].add(v.before)
+		m.sums[6].add(v.before * v.before)
+		m.sums[7].add(v.value * v.before)
 	}
 	for i := range int(v.reached) {
 		m.steps[i]++

@@ -2,6 +2,7 @@ package block
 
 import (
 	"encoding/binary"
+	"unsafe"
 )
 
 // ChunkBytes is the maximum size of a chunk before compression, in bytes, unless it has only one
@@ -84,6 +85,7 @@ type Chunk struct {
 	Elements, Properties []string
 	States               []string
 	StateOf              []uint16
+	memory               []byte // of DecodeReused
 }
 
 // Decode decodes a chunk and reuses the memory of c. data must not be modified later.
@@ -93,6 +95,19 @@ func (c *Chunk) Decode(data []byte) error {
 		return err
 	}
 	return c.read(content)
+}
+
+// DecodeReused is like Decode, but the strings of c are valid only until the next call: most of the time
+// of decoding many chunks is for new memory.
+func (c *Chunk) DecodeReused(data []byte) error {
+	content, err := openInto(c.memory, kindChunk, data, MaxContent)
+	if err != nil {
+		return err
+	}
+	if data[1]&1 != 0 && len(content) <= 2*ChunkBytes { // large events do not keep their memory
+		c.memory = content
+	}
+	return c.read(unsafe.String(unsafe.SliceData(content), len(content)))
 }
 
 // read decodes a content.

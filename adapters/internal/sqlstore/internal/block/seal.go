@@ -104,22 +104,31 @@ func checksum(data []byte) uint32 {
 // open returns the content of a stored string of the given kind, which has at most limit bytes. It
 // may share the memory of data, which must not be modified any more.
 func open(kind byte, data []byte, limit int) (string, error) {
+	content, err := openInto(nil, kind, data, limit)
+	return unsafe.String(unsafe.SliceData(content), len(content)), err
+}
+
+// openInto is like open, but uses the memory of a buffer for a compressed content if it has room.
+func openInto(buffer []byte, kind byte, data []byte, limit int) ([]byte, error) {
 	if len(data) < headerSize || data[0] != version || data[1]>>1 != kind || binary.LittleEndian.Uint32(data[2:]) != checksum(data) {
-		return "", ErrDamaged
+		return nil, ErrDamaged
 	}
 	length, n := binary.Uvarint(data[headerSize:])
 	if n <= 0 || length > uint64(limit) {
-		return "", ErrDamaged
+		return nil, ErrDamaged
 	}
 	content := data[headerSize+n:]
 	if data[1]&1 != 0 {
+		if uint64(cap(buffer)) < length {
+			buffer = make([]byte, 0, length)
+		}
 		var err error
-		if content, err = decoder().DecodeAll(content, make([]byte, 0, length)); err != nil {
-			return "", ErrDamaged
+		if content, err = decoder().DecodeAll(content, buffer[:0]); err != nil {
+			return nil, ErrDamaged
 		}
 	}
 	if uint64(len(content)) != length {
-		return "", ErrDamaged
+		return nil, ErrDamaged
 	}
-	return unsafe.String(unsafe.SliceData(content), len(content)), nil
+	return content, nil
 }

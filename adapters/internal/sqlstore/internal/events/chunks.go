@@ -25,11 +25,14 @@ type storedChunk struct {
 	sealed *sealedChunk
 }
 
-// decode decodes the long columns and reuses the memory of c.
-func (s *storedChunk) decode(c *block.Chunk) (err error) {
-	if s.sealed != nil {
+// decode decodes the long columns and reuses the memory of c, if isReused is true also that of strings.
+func (s *storedChunk) decode(c *block.Chunk, isReused bool) (err error) {
+	switch {
+	case s.sealed != nil:
 		err = s.sealed.read(func(r *segment.Rows) error { return r.Long(s.sealed.first, s.sealed.len, c) })
-	} else {
+	case isReused:
+		err = c.DecodeReused(s.data)
+	default:
 		err = c.Decode(s.data)
 	}
 	if err != nil {
@@ -301,7 +304,7 @@ func (d *chunkDecoder) decode(c *storedChunk) error {
 	if err := c.decodeShort(&d.short); err != nil {
 		return err
 	}
-	if err := c.decode(&d.chunk); err != nil {
+	if err := c.decode(&d.chunk, false); err != nil {
 		return err
 	}
 	if !slices.Equal(d.short.IDs, d.chunk.IDs) {

@@ -15,6 +15,8 @@ type insightScan struct {
 	from, to int64
 	// want are the columns to read.
 	want port.Columns
+	// batch is the batch that is delivered.
+	batch port.Batch
 }
 
 // newInsightScan returns a scan over all times if s has no bounds.
@@ -32,9 +34,26 @@ func newInsightScan(r *insightReader, s port.Scan) *insightScan {
 	return p
 }
 
-// blocks returns the blocks that may contain events of the scan.
+// blocks returns the blocks that may contain events of the scan. SQLite reads the filters of blocks to
+// list them, so the last list of a reader serves all scans of a part of its range. Blocks that are
+// merged meanwhile are found by their ids.
 func (p *insightScan) blocks(ctx context.Context) ([]storedBlock, error) {
-	return p.store.log.findBlocks(ctx, p.store.log.Source(), &blockSearch{
+	s := &blockSearch{
 		project: p.project, after: p.scan.After, upTo: p.last, from: p.from, to: p.to, names: p.scan.Names, distinctIDs: p.scan.DistinctIDs,
-	})
+	}
+	q := p.store.log.Source()
+	if p.search == nil || !p.search.covers(s) {
+		all, err := searchBlocks(ctx, q, s)
+		if err != nil {
+			return nil, err
+		}
+		p.search, p.listed = s, all
+	}
+	var blocks []storedBlock
+	for i := range p.listed {
+		if s.mayHave(&p.listed[i]) {
+			blocks = append(blocks, p.listed[i])
+		}
+	}
+	return p.store.log.narrow(ctx, q, blocks, s)
 }

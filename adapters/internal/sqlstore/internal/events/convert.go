@@ -142,7 +142,7 @@ func (c *converter) chunks(mark int64) (done bool, err error) {
 // chunk converts a chunk of schema 16.
 func (c *converter) chunk(s *storedChunk, mark int64) (err error) {
 	var long block.Chunk
-	if err := s.decode(&long); err != nil {
+	if err := s.decode(&long, false); err != nil {
 		return err
 	}
 	short := map[int64]block.Event{}

@@ -13,59 +13,75 @@ import (
 const (
 	// noPerson is the number for distinct ids that belong to no person.
 	noPerson = ^uint32(0)
-	// pendingPerson is the number for distinct ids whose lookup is in progress.
-	pendingPerson = noPerson - 1
+	// unresolved is the number for distinct ids and persons that have not been looked up.
+	unresolved = noPerson - 1
 	// ownerEntrySize and personEntrySize are the approximate sizes in memory of the
 	// entry for a distinct id, without its string, and for a person, in bytes.
-	ownerEntrySize, personEntrySize = 64, 96
+	ownerEntrySize, personEntrySize = 32, 72
 )
 
 // attribute sets the persons of some events. An event whose distinct id belongs to no
 // person gets the person that it was stored with.
 func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.Scan) error {
-	r.owners.filling = true
 	if err := r.resolve(ctx, e, s); err != nil {
 		return err
 	}
-	r.owners.filling = false
-	for i, n := range e.person {
+	e.storedNumbers = e.storedNumbers[:0]
+	e.person = slices.Grow(e.person[:0], len(e.idOf))
+	for i, id := range e.idOf {
+		n := e.owners[id]
 		if n == noPerson {
-			e.person[i] = r.owners.number(port.Person{UUID: e.stored[i]})
+			if len(e.storedNumbers) == 0 {
+				e.storedNumbers = append(e.storedNumbers, slices.Repeat([]uint32{unresolved}, len(e.stored))...)
+			}
+			at := e.storedOf[i]
+			if e.storedNumbers[at] == unresolved {
+				e.storedNumbers[at] = r.owners.number(port.Person{UUID: e.stored[at]})
+			}
+			n = e.storedNumbers[at]
 		}
+		e.person = append(e.person, n)
 	}
 	return nil
 }
 
-// resolve looks up the current owners of the events' distinct ids, and sets the persons
-// of the events, or noPerson.
+// lookUp sets the owners of the distinct ids of a buffer that are known. Also the goroutine that reads
+// ahead does so, since it takes a good part of the time of a scan.
+func (r *insightReader) lookUp(e *columnBuffer) {
+	r.lock.RLock()
+	defer r.lock.RUnlock()
+	e.owners = slices.Grow(e.owners[:0], len(e.ids))
+	for _, id := range e.ids {
+		e.owners = append(e.owners, r.table.person(id))
+	}
+}
+
+// resolve sets the current owners of the distinct ids of a buffer that are unresolved, or noPerson. They
+// are looked up in their order, since the rows of neighbours are on the same pages.
 func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *port.Scan) error {
 	var unknown []string
-	var pending []int // the events with a distinct id in unknown
-	e.person = e.person[:0]
-	previous, n := "", uint32(0)
-	for i, id := range e.ids {
-		if i == 0 || id != previous {
-			var ok bool
-			if n, ok = r.numbers[id]; !ok {
-				n = pendingPerson
-				r.numbers[id] = n
-				unknown = append(unknown, id)
-			}
-			previous = id
+	for i, n := range e.owners {
+		if n != unresolved {
+			continue
 		}
-		if n == pendingPerson {
-			pending = append(pending, i)
+		if e.owners[i] = r.table.person(e.ids[i]); e.owners[i] == unresolved {
+			unknown = append(unknown, e.ids[i])
 		}
-		e.person = append(e.person, n)
 	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
 	for chunk := range slices.Chunk(unknown, ownersStep) {
 		if err := r.resolveIDs(ctx, chunk, s.Reserve); err != nil {
 			return err
 		}
 		s.Pause(ctx)
 	}
-	for _, i := range pending {
-		e.person[i] = r.numbers[e.ids[i]]
+	for i, n := range e.owners {
+		if n == unresolved {
+			e.owners[i] = r.table.person(e.ids[i])
+		}
 	}
 	return nil
 }
@@ -81,7 +97,7 @@ func OwnersQuery(d *database.Dialect, created bool) string {
 	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM ` + d.JSONRows + ` j CROSS JOIN distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id = j.value`
 }
 
-// resolveIDs looks up the owners of distinct ids that are not in numbers, and reserves
+// resolveIDs looks up the owners of distinct ids that are not resolved, and reserves
 // memory for the entries.
 func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve func(int64) error) error {
 	list, err := json.Marshal(ids)
@@ -93,8 +109,9 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 		size += int64(len(id)) + ownerEntrySize
 	}
 	before := len(r.owners.people)
+	found := make(map[string]uint32, len(ids))
 	err = plainRows(ctx, r.store.db.Read, func(row []driver.Value) (err error) {
-		n := uint32(noPerson)
+		n := noPerson
 		if owner, _ := row[1].([]byte); owner != nil {
 			var p port.Person
 			p.UUID, err = database.UUIDOf(owner)
@@ -103,23 +120,27 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 			}
 			n = r.owners.number(p)
 		}
-		r.numbers[row[0].(string)] = n
+		found[row[0].(string)] = n
 		return err
 	}, OwnersQuery(&r.store.db.Dialect, r.created), r.project, string(list))
 	if err != nil {
 		return err
 	}
-	// Distinct ids that the query did not return have no row.
+	var unknown []uint32 // distinct ids that the query did not return have no row
+	r.lock.Lock()
 	for _, id := range ids {
-		if r.numbers[id] == pendingPerson {
-			r.numbers[id] = noPerson
-			r.owners.unknown = append(r.owners.unknown, id)
+		if n, ok := found[id]; ok {
+			r.table.set(id, n)
+		} else {
+			unknown = append(unknown, r.table.set(id, noPerson))
 		}
 	}
+	r.lock.Unlock()
 	size += int64(len(r.owners.people)-before) * personEntrySize
-	// Numbers with creation times belong to this reader and are not cached.
+	// A table with creation times belongs to this reader and is not cached.
 	if !r.created {
 		r.owners.size += size
+		r.owners.unknown = append(r.owners.unknown, unknown...)
 	}
 	return reserve(size)
 }

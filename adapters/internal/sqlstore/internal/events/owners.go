@@ -1,6 +1,7 @@
 package events
 
 import (
+	"hash/maphash"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -11,7 +12,7 @@ import (
 
 const (
 	// ownersBytes limits the cache of owners of distinct ids, for all projects
-	// together, to 32 MiB, which is about 200,000 distinct ids. The owners of a project
+	// together, to 32 MiB, which is about 250,000 distinct ids. The owners of a project
 	// with more are not cached, and are looked up for every query.
 	ownersBytes = 32 << 20
 	// ownersProjects is the maximum number of projects in the cache.
@@ -29,16 +30,96 @@ type owners struct {
 	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
 	people    []port.Person
-	numbers   map[string]uint32 // by distinct id; noPerson if it belongs to no person
+	table     *ownerTable
 	byUUID    map[capture.UUID]uint32
 	// size is the approximate size in memory, in bytes.
 	size int64
-	// unknown are distinct ids without a row. They may get a row later without a change
-	// of the counter, so they are not cached.
-	unknown []string
-	// filling is true while some values of numbers are pendingPerson. If a query fails
-	// then, the owners are not cached.
-	filling bool
+	// unknown are the numbers in the table of distinct ids without a row. They may get a row later
+	// without a change of the counter, so they are looked up again by the next query.
+	unknown []uint32
+}
+
+// ownerTable has the persons of distinct ids, which are numbered from 0. It is a hash table with linear
+// probing, and has all texts in one piece of memory: a map of strings needs twice the memory and time.
+type ownerTable struct {
+	seed maphash.Seed
+	// The length of slots is zero or a power of two. A slot has the number plus 1 and the upper half of
+	// the hash; 0 is a free slot.
+	slots   []uint64
+	entries []ownerEntry
+	text    []byte
+}
+
+// ownerEntry is a distinct id, which is a part of a text, and its person: a number, noPerson or
+// unresolved.
+type ownerEntry struct {
+	from   int64
+	length uint32
+	person uint32
+}
+
+// newOwnerTable returns an empty table.
+func newOwnerTable() *ownerTable { return &ownerTable{seed: maphash.MakeSeed()} }
+
+// at returns the distinct id with a number.
+func (t *ownerTable) at(n uint32) []byte {
+	e := &t.entries[n]
+	return t.text[e.from : e.from+int64(e.length)]
+}
+
+// find returns the index of the slot of a distinct id, or of the free slot for it. There must be a
+// free slot.
+func (t *ownerTable) find(id string, hash uint64) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		slot := t.slots[i]
+		if slot == 0 || slot>>32 == hash>>32 && string(t.at(uint32(slot)-1)) == id {
+			return i
+		}
+	}
+}
+
+// person returns the number of the person of a distinct id, noPerson or unresolved.
+func (t *ownerTable) person(id string) uint32 {
+	if len(t.slots) == 0 {
+		return unresolved
+	}
+	slot := t.slots[t.find(id, maphash.String(t.seed, id))]
+	if slot == 0 {
+		return unresolved
+	}
+	return t.entries[uint32(slot)-1].person
+}
+
+// set sets the person of a distinct id, and returns the number of the distinct id.
+func (t *ownerTable) set(id string, person uint32) uint32 {
+	if 4*(len(t.entries)+1) > 3*len(t.slots) {
+		t.grow()
+	}
+	hash := maphash.String(t.seed, id)
+	i := t.find(id, hash)
+	if slot := t.slots[i]; slot != 0 {
+		t.entries[uint32(slot)-1].person = person
+		return uint32(slot) - 1
+	}
+	t.entries = append(t.entries, ownerEntry{int64(len(t.text)), uint32(len(id)), person})
+	t.text = append(t.text, id...)
+	t.slots[i] = hash>>32<<32 | uint64(len(t.entries))
+	return uint32(len(t.entries)) - 1
+}
+
+// grow doubles the slots.
+func (t *ownerTable) grow() {
+	t.slots = make([]uint64, max(1024, 2*len(t.slots)))
+	mask := uint64(len(t.slots) - 1)
+	for n := range uint32(len(t.entries)) {
+		hash := maphash.Bytes(t.seed, t.at(n))
+		i := hash & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = hash>>32<<32 | uint64(n+1)
+	}
 }
 
 // number returns the number of a person, and assigns one if the person is new.
@@ -76,19 +157,18 @@ func (c *ownersCache) take(project, rewritten int64) *owners {
 	c.lru.Remove(project)
 	c.mu.Unlock()
 	if !ok || o.rewritten != rewritten {
-		o = &owners{rewritten: rewritten, numbers: map[string]uint32{}, byUUID: map[capture.UUID]uint32{}}
+		o = &owners{rewritten: rewritten, table: newOwnerTable(), byUUID: map[capture.UUID]uint32{}}
 	}
 	return o
 }
 
-// put returns owners to the cache after a query, unless they are incomplete or too
-// large. If another query has added owners of the project meanwhile, they are replaced.
+// put returns owners to the cache after a query, unless they are too large. If another query has added owners of the project meanwhile, they are replaced.
 func (c *ownersCache) put(project int64, o *owners) {
-	if o.filling || o.size > ownersBytes {
+	if o.size > ownersBytes {
 		return
 	}
-	for _, id := range o.unknown {
-		delete(o.numbers, id)
+	for _, n := range o.unknown {
+		o.table.entries[n].person = unresolved
 	}
 	o.unknown = nil
 	c.mu.Lock()

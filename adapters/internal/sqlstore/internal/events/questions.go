@@ -35,7 +35,7 @@ func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error)
 		return nil, s.db.ReadError("the ledger's last id", err)
 	}
 	r.owners = s.owners.take(projectID, rewritten)
-	r.numbers = r.owners.numbers
+	r.table = r.owners.table
 	return r, nil
 }
 

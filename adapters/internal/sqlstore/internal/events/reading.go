@@ -47,8 +47,10 @@ type Chunks struct {
 	shortAt, longAt int
 	// erased are events of the chunks that are erased and still in a segment.
 	erased map[int64]bool
-	// bytes is the total size of the long columns that were decoded.
-	bytes int
+	// bytes is the total size of the long columns that were decoded. If isReused is true, the strings of a
+	// chunk are valid only until the next one is decoded.
+	bytes    int
+	isReused bool
 }
 
 // chunksAhead is the number of chunks that one statement reads if all of them are needed.
@@ -59,18 +61,27 @@ const chunksAhead = 256
 // chunk. ok is false if the event is not stored any more. It is an error if it is in a block, but
 // in no chunk.
 func (r *Chunks) Long(ctx context.Context, q Source, project, id, upTo int64) (c LongColumns, ok bool, err error) {
+	i, err := r.findLong(ctx, q, project, id, upTo)
+	if i < 0 || err != nil {
+		return c, false, err
+	}
+	return r.longOf(i), true, nil
+}
+
+// findLong is like Long, but returns the index of the event in the decoded chunk, or -1.
+func (r *Chunks) findLong(ctx context.Context, q Source, project, id, upTo int64) (int, error) {
 	at, err := r.find(ctx, q, project, id, upTo, withLong)
 	if at >= 0 && err == nil {
 		if err = r.decodeLong(at); err == nil {
 			if i, ok := slices.BinarySearch(r.long.IDs, id); ok && !r.erased[id] {
-				return r.longOf(i), true, nil
+				return i, nil
 			}
 		}
 	}
 	if err == nil {
 		err = checkErased(ctx, q, project, id)
 	}
-	return c, false, err
+	return -1, err
 }
 
 // Record returns an event like Long. It does not share the memory of a chunk.
@@ -199,7 +210,7 @@ func (r *Chunks) decodeLong(at int) error {
 		return nil
 	}
 	r.longAt = -1
-	if err := r.chunks[at].decode(&r.long); err != nil {
+	if err := r.chunks[at].decode(&r.long, r.isReused); err != nil {
 		return err
 	}
 	r.longAt = at

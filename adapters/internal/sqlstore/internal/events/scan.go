@@ -20,7 +20,7 @@ const (
 // Scan implements port.Reader.
 func (r *insightReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Batch) error) error {
 	if s.Columns&port.PeopleCreated != 0 && !r.created { // look up distinct ids with creation times
-		r.created, r.numbers = true, map[string]uint32{}
+		r.created, r.table = true, newOwnerTable()
 	}
 	if s.Reserve == nil {
 		s.Reserve = func(int64) error { return nil }
@@ -108,8 +108,8 @@ func (p *insightScan) deliver(ctx context.Context, e *columnBuffer, yield func(*
 		e.names = append(e.names, slices.Repeat([]string{database.CleanText(p.scan.Names[0])}, len(e.time))...)
 	}
 	for from := 0; from < len(e.time); from += yieldBatch {
-		b := e.batch(p.scan.Columns, from, min(from+yieldBatch, len(e.time)))
-		if err := yield(&b); err != nil {
+		e.batch(&p.batch, p.scan.Columns, from, min(from+yieldBatch, len(e.time)))
+		if err := yield(&p.batch); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

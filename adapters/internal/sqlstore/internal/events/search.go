@@ -48,14 +48,39 @@ const (
 // findBlocks returns the blocks that may contain the events of a search, in the order of ids, and
 // the ranges of ids of new chunks. Their ranges are cut to the ids of the search.
 func (l *Log) findBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
+	blocks, err := searchBlocks(ctx, q, s)
+	if err != nil {
+		return nil, err
+	}
+	return l.narrow(ctx, q, blocks, s)
+}
+
+// searchBlocks returns the blocks in the range of ids and times of a search, and one range of ids of
+// all new chunks.
+func searchBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
 	const times = ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5`
-	blocks, err := listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+times+`
+	return listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+times+`
 		UNION ALL SELECT `+newFields+` FROM event_new_chunks WHERE project_id = $1 AND `+fromNewChunk+times+` GROUP BY project_id`,
 		s.project, s.after+1, s.upTo, s.from, s.to)
-	if err == nil && (s.names != nil || s.distinctIDs != nil) {
+}
+
+// narrow removes the blocks that cannot contain the names and distinct ids of a search from a list,
+// and prepares the others for reading.
+func (l *Log) narrow(ctx context.Context, q Source, blocks []storedBlock, s *blockSearch) (_ []storedBlock, err error) {
+	if s.names != nil || s.distinctIDs != nil {
 		blocks, err = l.filterBlocks(ctx, q, blocks, s)
 	}
 	return splitNew(cutBlocks(blocks, s)), err
+}
+
+// covers reports whether the range of ids and times of another search is within that of s.
+func (s *blockSearch) covers(o *blockSearch) bool {
+	return s.project == o.project && s.after <= o.after && s.upTo >= o.upTo && s.from <= o.from && s.to >= o.to
+}
+
+// mayHave reports whether a block may have events in the range of ids and times of the search.
+func (s *blockSearch) mayHave(b *storedBlock) bool {
+	return b.last > s.after && b.first <= s.upTo && b.lastTime >= s.from && b.firstTime <= s.to
 }
 
 // newRange is the number of ids of a range of new chunks that is read at a time if there are more

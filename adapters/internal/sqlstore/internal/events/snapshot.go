@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -18,11 +19,15 @@ type insightReader struct {
 	project int64
 	// last is the id of the last event of the snapshot.
 	last int64
+	// listed are the blocks that were found by the last search for blocks.
+	listed []storedBlock
+	search *blockSearch
 
 	// owners is taken from the store's cache and returned by Close.
 	owners  *owners
-	numbers map[string]uint32 // by distinct id; the map of owners unless created is true
-	created bool              // the creation times of persons are needed, so numbers starts empty
+	table   *ownerTable  // of owners unless created is true
+	lock    sync.RWMutex // of the entries of the table
+	created bool         // the creation times of persons are needed, so the table starts empty
 }
 
 // Close implements port.Reader. It returns the owners to the cache.

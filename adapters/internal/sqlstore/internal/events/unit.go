@@ -20,8 +20,6 @@ type unitScan struct {
 }
 
 const (
-	// longColumns are the columns that only chunks have.
-	longColumns = port.Properties | port.PersonProperties | port.Elements
 	// peopleColumns and originColumns are the columns in the strings people and origins of
 	// a block.
 	peopleColumns = port.DistinctIDs | port.People | port.PeopleCreated | port.PeopleAtEvent
@@ -31,7 +29,7 @@ const (
 // run reads the unit from its block or its new chunks. Long columns are in chunks.
 func (u *unitScan) run(ctx context.Context) error {
 	return u.eachBlock(ctx, func(keep []int32) error {
-		if u.want&longColumns != 0 {
+		if u.want&anyLong != 0 {
 			return u.readLong(ctx, keep)
 		}
 		u.fill(keep)
@@ -131,18 +129,19 @@ func (m *matcher) matches(i int) bool {
 // fill copies the requested columns of some events from the block to the buffer.
 func (u *unitScan) fill(keep []int32) {
 	e, c := u.e, u.e.block
+	e.id, e.time = slices.Grow(e.id, len(keep)), slices.Grow(e.time, len(keep))
 	for _, i := range keep {
 		e.id, e.time = append(e.id, c.IDs[i]), append(e.time, c.Times[i])
 	}
 	if u.want&port.Names != 0 {
+		e.names = slices.Grow(e.names, len(keep))
 		for _, i := range keep {
 			e.names = append(e.names, c.Names[c.NameOf[i]])
 		}
 	}
 	if u.want&peopleColumns != 0 {
-		for _, i := range keep {
-			e.ids, e.stored = append(e.ids, c.DistinctIDs[c.DistinctIDOf[i]]), append(e.stored, c.Persons[c.PersonOf[i]])
-		}
+		e.ids, e.idOf = pick(e.ids, e.idOf, c.DistinctIDs, c.DistinctIDOf, keep, &e.numbers)
+		e.stored, e.storedOf = pick(e.stored, e.storedOf, c.Persons, c.PersonOf, keep, &e.numbers)
 	}
 	if u.want&originColumns != 0 {
 		u.fillOrigins(keep)
@@ -169,16 +168,22 @@ func (u *unitScan) fillOrigins(keep []int32) {
 // readLong delivers events of the decoded block with their long columns, in parts of about
 // database.PieceBytes. Events that are erased meanwhile are left out.
 func (u *unitScan) readLong(ctx context.Context, keep []int32) error {
-	e, ids := u.e, u.e.block.IDs
-	last := ids[keep[len(keep)-1]]
-	if last-ids[keep[0]] > fewEvents*int64(len(keep)) {
-		last = 0
-	}
+	e := u.e
+	detailed, last := u.detailed(keep)
 	n := 0 // the number of events in the buffer, which are the first of keep
 	for _, at := range keep {
-		ok, err := u.addLong(ctx, ids[at], last)
-		if err != nil {
-			return err
+		ok := true
+		if detailed != nil && !detailed[e.block.NameOf[at]] {
+			for i, column := range longColumns {
+				if u.want&column != 0 {
+					e.long[i] = append(e.long[i], span{})
+				}
+			}
+		} else {
+			var err error
+			if ok, err = u.addLong(ctx, e.block.IDs[at], last); err != nil {
+				return err
+			}
 		}
 		if !ok {
 			continue
@@ -197,27 +202,58 @@ func (u *unitScan) readLong(ctx context.Context, keep []int32) error {
 	return u.flush()
 }
 
+// detailed reports which names of the block have events whose long columns are needed, nil for all.
+// last is the id of the last such event of a list, or 0 if there are few of them.
+func (u *unitScan) detailed(keep []int32) (names []bool, last int64) {
+	c := u.e.block
+	if u.scan.Detailed != nil {
+		m := matcher{c: c, any: true}
+		names = m.mark(c.Names, u.scan.Detailed, database.CleanText)
+	}
+	first, count := int64(0), int64(0)
+	for _, at := range keep {
+		if names == nil || names[c.NameOf[at]] {
+			if last = c.IDs[at]; count == 0 {
+				first = last
+			}
+			count++
+		}
+	}
+	if last-first > fewEvents*count {
+		last = 0
+	}
+	return names, last
+}
+
 // addLong adds the requested long columns of an event to the buffer. upTo is that of
 // Chunks.Long. ok is false if the event is not stored any more.
 func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err error) {
 	e := u.e
-	before := e.long.bytes
-	c, ok, err := e.long.Long(ctx, u.store.log.Source(), u.project, id, upTo)
-	if err != nil || !ok {
+	before := e.chunks.bytes
+	i, err := e.chunks.findLong(ctx, u.store.log.Source(), u.project, id, upTo)
+	if i < 0 || err != nil {
 		return false, err
 	}
-	if decoded := e.long.bytes - before; decoded > 0 { // the strings share the memory of the whole chunk
-		e.bytes += decoded
+	if e.chunks.bytes > before {
+		e.states = e.states[:0]
 		u.scan.Pause(ctx)
 	}
+	c := &e.chunks.long
 	if u.want&port.Elements != 0 {
-		e.elements = append(e.elements, c.Elements)
+		e.long[0] = append(e.long[0], e.addText(c.Elements[i]))
 	}
 	if u.want&port.Properties != 0 {
-		e.properties = append(e.properties, c.Properties)
+		e.long[1] = append(e.long[1], e.addText(c.Properties[i]))
 	}
-	if u.want&port.PersonProperties != 0 {
-		e.personProperty = append(e.personProperty, c.Person)
+	if u.want&port.PersonProperties != 0 { // many events have the same
+		if len(e.states) == 0 {
+			e.states = append(e.states, make([]span, len(c.States))...)
+		}
+		state := &e.states[c.StateOf[i]]
+		if state.to == 0 {
+			*state = e.addText(c.States[c.StateOf[i]])
+		}
+		e.long[2] = append(e.long[2], *state)
 	}
 	return true, nil
 }
@@ -226,6 +262,9 @@ func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err er
 func (u *unitScan) flush() error {
 	if len(u.e.time) == 0 {
 		return nil
+	}
+	if u.scan.Columns&port.People != 0 {
+		u.lookUp(u.e)
 	}
 	return u.give(u.e)
 }
