@@ -29,6 +29,9 @@ type Folder struct {
 	*remover
 	dir string
 
+	// days is locked while the folder of a day is created or removed.
+	days sync.Mutex
+
 	mu     sync.Mutex
 	files  *simplelru.LRU[string, *File]
 	closed bool
@@ -127,10 +130,7 @@ func (f *Folder) Create(name string, write func(io.Writer) error) (bytes int64, 
 	}
 	day := filepath.Dir(target)
 	aside := filepath.Join(day, "."+filepath.Base(target)+unfinished)
-	if err := os.MkdirAll(day, 0o700); err != nil {
-		return 0, 0, err
-	}
-	file, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := f.createIn(day, aside)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -151,6 +151,23 @@ func (f *Folder) Create(name string, write func(io.Writer) error) (bytes int64, 
 		}
 	}
 	return s.size, s.sum, nil
+}
+
+// createIn creates a file in the folder of a day, which is created if it is missing.
+func (f *Folder) createIn(day, path string) (*os.File, error) {
+	f.days.Lock()
+	defer f.days.Unlock()
+	if err := os.MkdirAll(day, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// removeDay removes the folder of a day if it is empty.
+func (f *Folder) removeDay(day string) {
+	f.days.Lock()
+	defer f.days.Unlock()
+	_ = os.Remove(day) // fails if it is not empty
 }
 
 // forget removes a file from the cache.
@@ -247,6 +264,7 @@ func (f *Folder) removeNow(name string) error {
 		return err
 	}
 	f.forget(name) // again, because it may have been opened before it was removed
+	f.removeDay(filepath.Dir(target))
 	return nil
 }
 
