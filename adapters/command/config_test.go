@@ -72,6 +72,7 @@ func TestConfig_PrintConfigGolden(t *testing.T) {
   "data": {"value": "bunting-data", "source": "default"},
   "database": {"value": "", "source": "default"},
   "segments": {"value": "", "source": "default"},
+  "segments_after": {"value": "24h", "source": "default"},
   "fixtures": {"value": "", "source": "default"},
   "owner_email": {"value": "owner@localhost", "source": "default"},
   "owner_key_file": {"value": "", "source": "default"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -46,7 +47,8 @@ func TestDroppedMessage(t *testing.T) {
 	}
 }
 
-// The states of a certificate at the limits of 21 and 3 days, and of a clock at 5 seconds.
+// The states of a certificate at the limits of 21 and 3 days, of a clock at 5 seconds, and of the disk of
+// segments at 2 GiB and 200 MiB.
 func TestHealth_Thresholds(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -70,6 +72,25 @@ func TestHealth_Thresholds(t *testing.T) {
 		v := &healthView{now: totals{recorder: capture.RecorderStats{Commits: 1, CommitTime: took}}}
 		if f := commitHealth(t.Context(), v); f.state != want {
 			t.Errorf("a commit in %s: %q, want %q", took, f.state, want)
+		}
+	}
+	segments := func(free int64) metrics.Storage {
+		return metrics.Storage{Segments: 3 << 19, SegmentFiles: 2, Unsealed: 7, SegmentsFree: free}
+	}
+	for _, c := range []struct {
+		free                 int64
+		err                  error
+		state, advice, about string
+	}{
+		{-1, nil, "", "", "2 files with 1.5 MiB; events that are to be written into files: 7"},
+		{2 << 30, nil, "", "", "2 files with 1.5 MiB; events that are to be written into files: 7; 2.0 GiB free on their disk"},
+		{2<<30 - 1<<20, nil, healthWarn, "segments_low", "2 files with 1.5 MiB; events that are to be written into files: 7; 2.0 GiB free on their disk"},
+		{-1, errors.New("x"), healthWarn, "segments_retry", "No file could be written since 2026-03-01 12:00:00 UTC: x; 2 files with 1.5 MiB; events that are to be written into files: 7"},
+		{200 << 20, errors.New("x"), healthWarn, "segments_retry", "No file could be written since 2026-03-01 12:00:00 UTC: x; 2 files with 1.5 MiB; events that are to be written into files: 7; 200.0 MiB free on their disk"},
+		{0, errors.New("x"), healthWarn, "segments_full", "No file could be written since 2026-03-01 12:00:00 UTC: x; 2 files with 1.5 MiB; events that are to be written into files: 7; 0 KiB free on their disk"},
+	} {
+		if f := segmentsFinding(segments(c.free), now, c.err); f.state != c.state || f.advice != c.advice || f.detail() != c.about {
+			t.Errorf("segments, %d bytes free, %v: %+v %s", c.free, c.err, f, f.detail())
 		}
 	}
 	timedOut := &healthView{now: totals{recorder: capture.RecorderStats{Commits: 5, TimedOut: 3, Rejected: 4}}, recent: totals{recorder: capture.RecorderStats{Rejected: 1}}}

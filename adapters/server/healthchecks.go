@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/metrics"
 )
 
 // healthView is the input of checks: the counters now, some minutes ago, and an hour ago.
@@ -35,6 +37,7 @@ var healthChecks = []struct {
 	check func(context.Context, *healthView) finding
 }{
 	{"storage", (*parts).hasStore, storageHealth},
+	{"segments", func(p *parts) bool { return p.store != nil && p.Segments != "" }, segmentsHealth},
 	{"commits", (*parts).hasRecorder, commitHealth},
 	{"intake", (*parts).hasRecorder, intakeHealth},
 	{"definitions", func(*parts) bool { return true }, definitionsHealth},
@@ -82,6 +85,33 @@ func storageHealth(ctx context.Context, v *healthView) finding {
 		f.state, f.advice = healthBad, "storage_full"
 	case now.Free < littleDisk:
 		f.state, f.advice = healthWarn, "storage_low"
+	}
+	return f
+}
+
+// segmentsHealth checks that events can be written into segment files, and that their disk has space if
+// it is another one than that of the database.
+func segmentsHealth(ctx context.Context, v *healthView) finding {
+	since, err := v.store.SealFailure()
+	return segmentsFinding(metrics.Storage(v.store.Size(ctx)), since, err)
+}
+
+// segmentsFinding implements segmentsHealth. No file could be written since a time if err is not nil.
+func segmentsFinding(now metrics.Storage, since time.Time, err error) finding {
+	f := good("segments_files", values{"files": now.SegmentFiles, "used_bytes": size(now.Segments)})
+	f.details = append(f.details, say("segments_waiting", values{"waiting": now.Unsealed}))
+	if now.SegmentsFree >= 0 {
+		f.details = append(f.details, say("segments_free", values{"free_bytes": size(now.SegmentsFree)}))
+	}
+	switch {
+	case err != nil:
+		f.details = append([]message{say("segments_failing", values{"since": since, "error": err.Error()})}, f.details...)
+		f.state, f.advice = healthWarn, "segments_retry"
+		if now.SegmentsFree >= 0 && now.SegmentsFree < noDisk {
+			f.advice = "segments_full"
+		}
+	case now.SegmentsFree >= 0 && now.SegmentsFree < littleDisk:
+		f.state, f.advice = healthWarn, "segments_low"
 	}
 	return f
 }

@@ -107,6 +107,14 @@ var healthTexts = map[string]string{
 	"storage_full":    "Free space on the disk of the data folder now: without it no more events are accepted.",
 	"storage_low":     "Free space on the disk of the data folder, or keep events for fewer days.",
 
+	"segments_files":   "{files} files with {used_bytes}",
+	"segments_waiting": "events that are to be written into files: {waiting}",
+	"segments_free":    "{free_bytes} free on their disk",
+	"segments_failing": "No file could be written since {since}: {error}",
+	"segments_retry":   "Nothing is lost, and it is tried again: events stay in the database until then. Check the folder of the segments.",
+	"segments_full":    "Free space on the disk of the segments. Nothing is lost: events stay in the database until then.",
+	"segments_low":     "Free space on the disk of the segments, or keep events for fewer days.",
+
 	"commits_none": "Nothing was stored in the last minutes.",
 	"commits_mean": "{mean} ms on average in the last minutes",
 	"commits_slow": "The disk or the database is slow: check what else uses it.",

@@ -60,7 +60,7 @@ func TestHealth_TextsOfTheConsole(t *testing.T) {
 }
 
 // checkCode matches the code of a text in the sources of the checks.
-var checkCode = regexp.MustCompile(`"((?:store|storage|commits|intake|definitions|stream|mail|exports|changes|see|rollouts?|webhooks|backup|certificate|clock)_\w+)"`)
+var checkCode = regexp.MustCompile(`"((?:store|storage|segments|commits|intake|definitions|stream|mail|exports|changes|see|rollouts?|webhooks|backup|certificate|clock)_\w+)"`)
 
 // The checks use all texts, and no code without a text.
 func TestHealth_EveryCodeHasAText(t *testing.T) {

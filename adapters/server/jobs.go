@@ -21,9 +21,10 @@ const (
 	jobRollouts  = "rollouts" // evaluations of due guarded rollouts
 	jobWebhooks  = "webhooks"
 	jobBackups   = "backups"
+	jobSegments  = "segments" // writes of events into files
 )
 
-var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts, jobWebhooks, jobBackups}
+var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts, jobWebhooks, jobBackups, jobSegments}
 
 // jobs counts and logs the results of background work. It is safe for concurrent use.
 type jobs struct {

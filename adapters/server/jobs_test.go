@@ -53,7 +53,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if want := "schedules 2 1, exports 1 0, deletions 2 0, mails 0 1, issues 0 0, alerts 0 1, rollouts 0 0, webhooks 0 1, backups 0 0"; strings.Join(got, ", ") != want {
+	if want := "schedules 2 1, exports 1 0, deletions 2 0, mails 0 1, issues 0 0, alerts 0 1, rollouts 0 0, webhooks 0 1, backups 0 0, segments 0 0"; strings.Join(got, ", ") != want {
 		t.Errorf("%q, want %s", got, want)
 	}
 }

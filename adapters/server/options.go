@@ -26,6 +26,8 @@ const (
 	DefaultOwnerEmail = "owner@localhost"
 	// defaultGrace is the default of Options.Grace.
 	defaultGrace = 10 * time.Second
+	// defaultSegmentsAfter is the default of Options.SegmentsAfter.
+	defaultSegmentsAfter = 24 * time.Hour
 )
 
 // Options configure a server. The zero value is a server that has all parts, stores all data in
@@ -41,6 +43,9 @@ type Options struct {
 	// then no longer in the database, a SQLite file. If empty, all events stay in the database. A database with
 	// events in such files must be opened with their folder.
 	Segments string
+	// SegmentsAfter is the age of an event from which it is in such a file at the latest, by default a
+	// day. Events are written into files earlier when there are tens of thousands of a project.
+	SegmentsAfter time.Duration
 	// Logger receives messages for operators. If nil, nothing is logged.
 	Logger *slog.Logger
 	// Version is the version of the program, for metrics.

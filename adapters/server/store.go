@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,10 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.Segments != "" && p.DatabaseURL() == "sqlite::memory:" {
 		return errors.New("Options.Segments is for a database that is stored, and this one is in memory: set Options.Data, or leave out Options.Segments")
 	}
-	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew, Segments: p.Segments}); err != nil {
+	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{
+		Logger: p.log, Changed: p.renew, Segments: p.Segments, SealAfter: cmp.Or(p.SegmentsAfter, defaultSegmentsAfter),
+		Sealed: func(err error) { p.jobs.count(jobSegments, err) },
+	}); err != nil {
 		return err
 	}
 	if p.Without.has(Capture) {

@@ -61,7 +61,9 @@ var config = Config{
 	Jobs: func() []Job {
 		return []Job{{Name: "exports", Done: 99, Failed: 100, LastDone: time.Unix(1767225604, 0)}, {Name: "mails", Done: 0, Failed: 101}}
 	},
-	Storage:            func() Storage { return Storage{Database: 102, WAL: 103, Segments: 106, Free: 104} },
+	Storage: func() Storage {
+		return Storage{Database: 102, WAL: 103, Segments: 106, SegmentFiles: 112, Unsealed: 113, SegmentsFree: 114, Free: 104}
+	},
 	CertificateExpires: func() time.Time { return time.Unix(109, 0) },
 	Backups:            func() Backups { return Backups{Age: 106 * time.Second, Interval: 107 * time.Second, Bytes: 108} },
 	Rollouts: func() Rollouts {
@@ -83,7 +85,9 @@ func TestHandler_RolloutsWithoutStore(t *testing.T) {
 
 // A metric of the storage with an unknown value is omitted, not 0.
 func TestHandler_StorageUnknown(t *testing.T) {
-	got := scrape(t, Handler(Config{Storage: func() Storage { return Storage{Database: 105, WAL: -1, Segments: -1, Free: -1} }}))
+	got := scrape(t, Handler(Config{Storage: func() Storage {
+		return Storage{Database: 105, WAL: -1, Segments: -1, SegmentFiles: -1, Unsealed: -1, SegmentsFree: -1, Free: -1}
+	}}))
 	if !strings.Contains(got, "\nbunting_storage_database_bytes 105\n") || strings.Contains(got, "bunting_storage_wal") || strings.Contains(got, "bunting_storage_free") {
 		t.Errorf("scrape:\n%s", got)
 	}

@@ -28,8 +28,12 @@ type Latency struct {
 type Storage struct {
 	// Database is the size of the database, WAL that of its write-ahead log.
 	Database, WAL int64
-	// Segments is the size of the segment files.
-	Segments int64
+	// Segments is the size of the segment files, SegmentFiles their number.
+	Segments, SegmentFiles int64
+	// Unsealed is the number of events that are to be written into segment files.
+	Unsealed int64
+	// SegmentsFree is the free space on the disk of the segment files if that is another disk.
+	SegmentsFree int64
 	// Free is the free space on the disk of the data folder.
 	Free int64
 }
@@ -45,7 +49,7 @@ type Backups struct {
 
 var (
 	latency            = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
-	jobResults         = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks, backups and grouping of captured exceptions.", []string{"job", "result"}, nil)
+	jobResults         = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails, webhooks, backups, segment files and grouping of captured exceptions.", []string{"job", "result"}, nil)
 	jobSucceeded       = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
 	certificateExpires = prometheus.NewDesc("bunting_certificate_expires_timestamp_seconds", "When the certificate of HTTPS expires.", nil, nil)
 
@@ -53,6 +57,9 @@ var (
 		row(gauge, "storage_database_bytes", "Size of the database.", func(s *Storage) float64 { return float64(s.Database) }),
 		row(gauge, "storage_wal_bytes", "Size of the write-ahead log of SQLite.", func(s *Storage) float64 { return float64(s.WAL) }),
 		row(gauge, "storage_segments_bytes", "Size of the Parquet files with events, which are not in the database.", func(s *Storage) float64 { return float64(s.Segments) }),
+		row(gauge, "storage_segment_files", "Number of the Parquet files with events.", func(s *Storage) float64 { return float64(s.SegmentFiles) }),
+		row(gauge, "storage_segments_waiting_events", "Events in the database that are to be written into Parquet files, because there are enough of them.", func(s *Storage) float64 { return float64(s.Unsealed) }),
+		row(gauge, "storage_segments_free_bytes", "Free space on the disk of the Parquet files with events, if it is not that of the data folder.", func(s *Storage) float64 { return float64(s.SegmentsFree) }),
 		row(gauge, "storage_free_bytes", "Free space on the disk of the data folder.", func(s *Storage) float64 { return float64(s.Free) }),
 	}
 	backupMetrics = []metric[Backups]{

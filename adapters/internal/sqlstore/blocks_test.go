@@ -136,22 +136,27 @@ func indexAll(t *testing.T, s *Store) {
 	}
 }
 
-// plainPage returns what History.Events promises: the newest events of a list that match.
-func plainPage(list []capture.Record, project int64, q *capture.EventQuery) (ids []int64) {
-	var found []capture.Record
+// newestFirst returns a list in the order of pages.
+func newestFirst(list []capture.Record) []*capture.Record {
+	newest := make([]*capture.Record, len(list))
 	for i := range list {
-		e := &list[i]
-		after := q.After == nil || e.Timestamp.Before(q.After.Timestamp) || e.Timestamp.Equal(q.After.Timestamp) && e.ID < q.After.ID
-		if e.ProjectID == project && after && (q.Name == "" || e.Name == q.Name) && (q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, e.DistinctID)) &&
-			(q.From.IsZero() || !e.Timestamp.Before(q.From)) && (q.To.IsZero() || e.Timestamp.Before(q.To)) {
-			found = append(found, *e)
-		}
+		newest[i] = &list[i]
 	}
-	slices.SortFunc(found, func(a, b capture.Record) int {
+	slices.SortFunc(newest, func(a, b *capture.Record) int {
 		return gocmp.Or(b.Timestamp.Compare(a.Timestamp), gocmp.Compare(b.ID, a.ID))
 	})
-	for i := range found[:min(len(found), q.Limit)] {
-		ids = append(ids, found[i].ID)
+	return newest
+}
+
+// plainPage returns what History.Events promises: the newest events of a list, which is in the order
+// of pages, that match.
+func plainPage(newest []*capture.Record, project int64, q *capture.EventQuery) (ids []int64) {
+	for _, e := range newest {
+		after := q.After == nil || e.Timestamp.Before(q.After.Timestamp) || e.Timestamp.Equal(q.After.Timestamp) && e.ID < q.After.ID
+		if len(ids) < q.Limit && e.ProjectID == project && after && (q.Name == "" || e.Name == q.Name) && (q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, e.DistinctID)) &&
+			(q.From.IsZero() || !e.Timestamp.Before(q.From)) && (q.To.IsZero() || e.Timestamp.Before(q.To)) {
+			ids = append(ids, e.ID)
+		}
 	}
 	return ids
 }
@@ -163,6 +168,7 @@ type eventModel struct {
 	random *rand.Rand
 	list   []capture.Record
 	change func(i int, e *capture.Record) // changes random events, nil for none
+	checks int
 }
 
 // commit records n random events.
@@ -218,18 +224,15 @@ func (m *eventModel) check(when string) {
 	m.Helper()
 	ctx, s, random := m.Context(), m.store, m.random
 	slices.SortFunc(m.list, func(a, b capture.Record) int { return gocmp.Compare(a.ID, b.ID) })
+	newest := newestFirst(m.list)
 	for project := int64(1); project <= 2; project++ {
-		var named []int64
 		var all []longEvent
 		for i := range m.list {
 			if m.list[i].ProjectID == project {
 				all = append(all, longOf(&m.list[i]))
 			}
-			if m.list[i].Name == "name 3" {
-				named = append(named, m.list[i].ID)
-			}
 		}
-		for range 12 {
+		for range 6 {
 			q := capture.EventQuery{Limit: 1 + random.IntN(150)}
 			if random.IntN(2) == 0 {
 				q.Name = fmt.Sprint("name ", random.IntN(6))
@@ -250,7 +253,7 @@ func (m *eventModel) check(when string) {
 			for i := range found {
 				got = append(got, found[i].ID)
 			}
-			if diff := cmp.Diff(plainPage(m.list, project, &q), got); diff != "" || err != nil {
+			if diff := cmp.Diff(plainPage(newest, project, &q), got); diff != "" || err != nil {
 				m.Fatalf("%s: page %+v of project %d: %v (-want +got)\n%s", when, q, project, err, diff)
 			}
 		}
@@ -271,18 +274,32 @@ func (m *eventModel) check(when string) {
 		if !slices.Equal(all, ledger) { // cmp.Diff would need most of the time
 			m.Fatalf("%s: ledger of project %d (-want +got)\n%s", when, project, cmp.Diff(all, ledger, cmp.AllowUnexported(longEvent{})))
 		}
-		followed, _ := followLog(m, managementStore{Store: s}, "name 3", 0, 5000)
-		if diff := cmp.Diff(named, followed); diff != "" {
-			m.Fatalf("%s: events with a name (-want +got)\n%s", when, diff)
-		}
 		m.compareScans(when, project)
 		m.compareEvents(when, project)
+	}
+	if m.checks++; m.checks%4 == 1 { // it reads one event after the other
+		m.compareNamed(when)
 	}
 	if n := countEvents(m, s); n != len(m.list) {
 		m.Fatalf("%s: %d events are counted, want %d", when, n, len(m.list))
 	}
 	if faults, err := events.CheckBlocks(ctx, s.events.Source(), 10); err != nil || len(faults) > 0 {
 		m.Fatalf("%s: %q, %v", when, faults, err)
+	}
+}
+
+// compareNamed compares the events of all projects with a name with the list.
+func (m *eventModel) compareNamed(when string) {
+	m.Helper()
+	var named []int64
+	for i := range m.list {
+		if m.list[i].Name == "name 3" {
+			named = append(named, m.list[i].ID)
+		}
+	}
+	followed, _ := followLog(m, managementStore{Store: m.store}, "name 3", 0, 5000)
+	if diff := cmp.Diff(named, followed); diff != "" {
+		m.Fatalf("%s: events with a name (-want +got)\n%s", when, diff)
 	}
 }
 
@@ -297,34 +314,55 @@ func longOf(e *capture.Record) longEvent {
 }
 
 // plainScan returns what port.Reader.Scan promises: the requested columns of the events of a list
-// that match. Nobody but the person whom an event was stored with has its distinct id.
+// that match.
 func plainScan(list []capture.Record, project int64, s port.Scan) (found scanResult) {
-	has := func(column port.Columns) bool { return s.Columns&column != 0 }
 	for i := range list {
 		r := &list[i]
-		e := scannedEvent{
-			columns: [9]bool{has(port.IDs), has(port.Names), has(port.DistinctIDs), has(port.UUIDs), has(port.PeopleAtEvent), has(port.People),
-				has(port.Elements), has(port.Properties), has(port.PersonProperties)},
-			time: database.Micros(r.Timestamp),
-		}
-		if r.ProjectID != project || r.ID <= s.After || (s.From != 0 || s.To != 0) && (e.time < s.From || e.time > s.To) ||
+		at := database.Micros(r.Timestamp)
+		if r.ProjectID != project || r.ID <= s.After || (s.From != 0 || s.To != 0) && (at < s.From || at > s.To) ||
 			s.Names != nil && !slices.Contains(s.Names, r.Name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, r.DistinctID) {
 			continue
 		}
-		for column, set := range map[port.Columns]func(){
-			port.IDs: func() { e.id = r.ID }, port.Names: func() { e.name = r.Name }, port.DistinctIDs: func() { e.distinctID = r.DistinctID },
-			port.UUIDs: func() { e.uuid = r.UUID }, port.PeopleAtEvent: func() { e.personAtEvent = r.PersonID },
-			port.People: func() { e.person = port.Person{UUID: r.PersonID} }, port.Elements: func() { e.elements = r.ElementsChain },
-			port.Properties: func() { e.properties = r.Properties }, port.PersonProperties: func() { e.personProperties = r.PersonProperties },
-		} {
-			if has(column) {
-				set()
-			}
-		}
 		found.events++
-		found.sum += maphash.Comparable(scanSeed, e)
+		found.sum += maphash.Comparable(scanSeed, plainEvent(r, s.Columns))
 	}
 	return found
+}
+
+// plainEvent returns the requested columns of an event. Nobody but the person whom an event was stored
+// with has its distinct id.
+func plainEvent(r *capture.Record, columns port.Columns) scannedEvent {
+	has := func(column port.Columns) bool { return columns&column != 0 }
+	e := scannedEvent{
+		columns: [9]bool{has(port.IDs), has(port.Names), has(port.DistinctIDs), has(port.UUIDs), has(port.PeopleAtEvent), has(port.People),
+			has(port.Elements), has(port.Properties), has(port.PersonProperties)},
+		time: database.Micros(r.Timestamp),
+	}
+	if has(port.IDs) {
+		e.id = r.ID
+	}
+	if has(port.UUIDs) {
+		e.uuid = r.UUID
+	}
+	if has(port.PeopleAtEvent) {
+		e.personAtEvent = r.PersonID
+	}
+	if has(port.People) {
+		e.person = port.Person{UUID: r.PersonID}
+	}
+	for _, text := range [...]struct {
+		column port.Columns
+		to     *string
+		value  string
+	}{
+		{port.Names, &e.name, r.Name}, {port.DistinctIDs, &e.distinctID, r.DistinctID}, {port.Elements, &e.elements, r.ElementsChain},
+		{port.Properties, &e.properties, r.Properties}, {port.PersonProperties, &e.personProperties, r.PersonProperties},
+	} {
+		if has(text.column) {
+			*text.to = text.value
+		}
+	}
+	return e
 }
 
 // compareScans compares scans with the list. Some of all scans are enough: over time every scan is
@@ -396,9 +434,24 @@ func (m *eventModel) compareEvents(when string, project int64) {
 	}
 }
 
+// sealSteps calls Seal several times, and returns how often segments were merged.
+func sealSteps(t *testing.T, s *Store, n int) (merges int) {
+	t.Helper()
+	for range n {
+		before := countRows(t, s, "event_segments")
+		if _, err := s.events.Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if countRows(t, s, "event_segments") < before {
+			merges++
+		}
+	}
+	return merges
+}
+
 // Whatever happens to a store, every way of reading equals a plain list: commits, also of late
-// events, blocks that are built and merged, erasures, retention, and a server that starts
-// again.
+// events, blocks that are built and merged, events that are sealed because they are many or old,
+// segments that are merged, erasures, retention, and a server that starts again.
 func TestBlocks_Model(t *testing.T) {
 	const rounds = 24
 	file := func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }
@@ -406,10 +459,16 @@ func TestBlocks_Model(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, seals := address(t), name == "segments"
 			open := func() *Store { return openStore(t, address) }
+			now, merges := time.Unix(0, 0), 0
 			if folder := t.TempDir(); seals {
-				open = func() *Store { return openSegments(t, address, folder) }
+				open = func() *Store {
+					return openSealing(t, address, folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return now }})
+				}
 			}
 			m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: open()}
+			if seals {
+				m.change = func(_ int, e *capture.Record) { e.CreatedAt = now.UTC() }
+			}
 			m.commit(100)
 			for round := range rounds {
 				what := m.random.IntN(12)
@@ -437,10 +496,9 @@ func TestBlocks_Model(t *testing.T) {
 				if m.random.IntN(4) > 0 {
 					indexAll(t, m.store)
 				}
-				if seals && m.random.IntN(3) == 0 {
-					if _, err := m.store.events.Seal(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+				if seals {
+					now = now.Add(time.Duration(m.random.IntN(20)) * time.Minute)
+					merges += sealSteps(t, m.store, m.random.IntN(4))
 				}
 				m.check(fmt.Sprintf("round %d, step %d", round, what))
 			}
@@ -448,6 +506,20 @@ func TestBlocks_Model(t *testing.T) {
 			if err := m.store.db.Read.QueryRow(`SELECT COUNT(*) FROM event_blocks WHERE level > 0`).Scan(&merged); err != nil || merged == 0 {
 				t.Errorf("%d blocks were merged, %v", merged, err)
 			}
+			if !seals {
+				return
+			}
+			if merges == 0 {
+				t.Error("no segments were merged")
+			}
+			indexAll(t, m.store)
+			now = now.Add(time.Hour)
+			sealAll(t, m.store)
+			if n := countRows(t, m.store, "event_chunks"); n > 0 {
+				t.Errorf("%d chunks of events that are an hour old are in no segment", n)
+			}
+			checkDeleted(t, m.store)
+			m.check("all sealed")
 		})
 	}
 }
@@ -484,7 +556,7 @@ func TestBlocks_SameHash(t *testing.T) {
 					for i := range found {
 						got = append(got, found[i].ID)
 					}
-					if diff := cmp.Diff(plainPage(m.list, 1, &q), got); diff != "" || err != nil {
+					if diff := cmp.Diff(plainPage(newestFirst(m.list), 1, &q), got); diff != "" || err != nil {
 						t.Errorf("%d events of %q: %v (-want +got)\n%s", limit, list, err, diff)
 					}
 				}

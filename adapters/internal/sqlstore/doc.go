@@ -82,9 +82,10 @@
 // merged. With several servers, one of them at a time builds and merges blocks. A block or chunk
 // that is damaged is an error for everything that reads it, and [Examine] names it.
 //
-// With Config.Segments, full blocks are sealed: the events of eight or more of a project are written
-// into a Parquet file (internal/segment), and their columns and chunks are deleted from the database.
-// The rows of the blocks with bounds, filters and hashes remain, and the table event_segments lists
-// the files. Readers find events in the same blocks, and read the columns of sealed blocks from the files.
-// Erased events are in the table event_erased until their files are rewritten.
+// With Config.Segments, full blocks are sealed: the events of eight or more of a project, or all events of
+// a project of which one is old, are written into a Parquet file (internal/segment), and their columns
+// and chunks are deleted from the database in short transactions. Small files are merged. The rows of
+// the blocks with bounds, filters and hashes remain, and the table event_segments lists the files.
+// Readers find events in the same blocks, and read the columns of sealed blocks from the files. Erased
+// events are in the table event_erased until their files are rewritten.
 package sqlstore

@@ -22,11 +22,20 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// openSegments opens a store that seals its events in a folder, however few blocks there are, when
-// the test calls Seal. Replaced files are removed by the next call.
+// never is a time after which events of tests are not old.
+const never = 100 * 365 * 24 * time.Hour
+
+// openSegments opens a store that seals its events in a folder when Seal is called, however few blocks
+// there are. Replaced files are removed by the next call.
 func openSegments(t testing.TB, url, folder string) *Store {
+	return openSealing(t, url, folder, events.Sealing{MinBlocks: 1, Any: true, After: never})
+}
+
+// openSealing is openSegments with another configuration.
+func openSealing(t testing.TB, url, folder string, sealing events.Sealing) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: events.Sealing{MinBlocks: 1, Any: true, RemoveAfter: 1}, sealEvery: time.Hour})
+	sealing.RemoveAfter = 1
+	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: sealing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +189,22 @@ func TestSegments_ErasedMeanwhile(t *testing.T) {
 	m.check("sealed")
 	if n := countRows(t, m.store, "event_erased"); n != 0 {
 		t.Errorf("%d erased events are left", n)
+	}
+	checkDeleted(t, m.store)
+}
+
+// checkDeleted checks that the chunks and the columns of events in segments are deleted.
+func checkDeleted(t testing.TB, s *Store) {
+	t.Helper()
+	for what, text := range map[string]string{
+		"chunks":  `SELECT COUNT(*) FROM event_chunks c WHERE EXISTS (SELECT 1 FROM event_segments s WHERE s.project_id = c.project_id AND s.last_id >= c.first_id)`,
+		"columns": `SELECT COUNT(*) FROM event_columns WHERE first_id NOT IN (SELECT first_id FROM event_blocks WHERE level < 16)`,
+		"hashes":  `SELECT COUNT(*) FROM event_hashes WHERE first_id NOT IN (SELECT first_id FROM event_blocks)`,
+	} {
+		var n int
+		if err := s.db.Read.QueryRow(text).Scan(&n); err != nil || n > 0 {
+			t.Errorf("%d %s of sealed events are left, %v", n, what, err)
+		}
 	}
 }
 

@@ -34,6 +34,12 @@ func killBatch(first, n int) (keys []capture.EventKey, list []capture.Record) {
 	return keys, list
 }
 
+// openMerging opens the store of TestSegments_Kill, which seals all blocks, deletes the chunks one by one,
+// and merges three segments.
+func openMerging(t testing.TB, folder string) *Store {
+	return openSealing(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"), events.Sealing{MinBlocks: 1, Any: true, After: never, MergeFrom: 3, DeleteBytes: 1})
+}
+
 // TestSegmentsKill_Child is the process that TestSegments_Kill kills: it commits, seals and erases
 // events, and prints a line after each step that is durable.
 func TestSegmentsKill_Child(t *testing.T) {
@@ -44,7 +50,7 @@ func TestSegmentsKill_Child(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv("SEGMENTS_FIRST"), &first); err != nil {
 		t.Fatal(err)
 	}
-	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	s := openMerging(t, folder)
 	random := rand.New(rand.NewPCG(uint64(first), 1))
 	for {
 		n := 1 + random.IntN(300)
@@ -61,8 +67,10 @@ func TestSegmentsKill_Child(t *testing.T) {
 		fmt.Printf("batch %d %d\n", first, n)
 		first += n
 		indexAll(t, s)
-		if random.IntN(3) == 0 {
-			sealAll(t, s)
+		for range random.IntN(6) {
+			if _, err := s.events.Seal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if random.IntN(6) == 0 {
 			id := random.IntN(killIDs)
@@ -122,7 +130,7 @@ func runChild(t *testing.T, folder string, first int, after time.Duration) (line
 	return lines
 }
 
-// A process that commits, seals and erases events is killed at any moment: no acknowledged event is
+// A process that commits, seals and erases events, and merges segments, is killed at any moment: no acknowledged event is
 // lost or stored twice, no erased event is stored, and no file is left that is not listed.
 func TestSegments_Kill(t *testing.T) {
 	folder := t.TempDir()
@@ -154,12 +162,18 @@ func TestSegments_Kill(t *testing.T) {
 	if !sealed {
 		t.Error("no event was sealed")
 	}
+	s := openMerging(t, folder)
+	sealAll(t, s)
+	checkDeleted(t, s)
+	if names := sealedNames(t, s); len(names) > 2 {
+		t.Errorf("they were not merged: %q", names)
+	}
 }
 
 // killedStore opens the store of a killed process and returns its events.
 func killedStore(t *testing.T, folder string, sealed *bool) killModel {
 	t.Helper()
-	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	s := openMerging(t, folder)
 	defer func() { _ = s.Close() }()
 	found := killModel{}
 	for _, e := range storedEvents(t, s, 1) {

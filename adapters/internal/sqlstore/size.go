@@ -13,8 +13,13 @@ import (
 type diskSpace struct {
 	// Database is the size of the database, WAL the size of SQLite's write-ahead log.
 	Database, WAL int64
-	// Segments is the size of the segment files.
-	Segments int64
+	// Segments is the size of the segment files, SegmentFiles their number.
+	Segments, SegmentFiles int64
+	// Unsealed is the number of events in the database that are to be written into segment files because
+	// there are enough of them. It is unknown if events are not sealed.
+	Unsealed int64
+	// SegmentsFree is the free space on the disk of the segment files if that is another disk.
+	SegmentsFree int64
 	// Free is the free space on the disk of a SQLite file.
 	Free int64
 }
@@ -22,9 +27,17 @@ type diskSpace struct {
 // Size returns the sizes of the files, or of the PostgreSQL database, whose log and disk
 // are unknown.
 func (s *Store) Size(ctx context.Context) diskSpace {
-	out := diskSpace{-1, -1, -1, -1}
-	if err := s.db.Quick.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM event_segments`).Scan(&out.Segments); err != nil {
-		out.Segments = -1
+	out := diskSpace{-1, -1, -1, -1, -1, -1, -1}
+	if err := s.db.Quick.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT), COUNT(*) FROM event_segments`).Scan(&out.Segments, &out.SegmentFiles); err != nil {
+		out.Segments, out.SegmentFiles = -1, -1
+	}
+	if s.files != nil {
+		if n, err := s.events.Unsealed(ctx); err == nil {
+			out.Unsealed = n
+		}
+		if free, ok := database.FreeDisk(s.segments); ok && !database.SameDisk(s.segments, filepath.Dir(s.db.File)) {
+			out.SegmentsFree = free
+		}
 	}
 	switch {
 	case s.db.File != "":

@@ -33,12 +33,17 @@ type Config struct {
 	// Segments is the folder of the files with sealed events (internal/segment). If empty, events
 	// are not sealed. A store whose catalogue lists segments must be opened with their folder.
 	Segments string
+	// SealAfter is the age of an event from which it is sealed at the latest. If zero, segments are read,
+	// and no events are sealed.
+	SealAfter time.Duration
+	// Sealed is called after each attempt to seal events that has done something or failed. If nil, it
+	// is not called.
+	Sealed func(err error)
 	// MaxCacheBytes limits the cache of persons and groups for flags, in bytes. Zero
 	// means 24 MiB.
 	MaxCacheBytes int
 
-	sealing   events.Sealing
-	sealEvery time.Duration // zero means sealEvery
+	sealing events.Sealing
 }
 
 // The parts of a Store that are embedded, without names that users see.
@@ -67,11 +72,11 @@ type Store struct {
 
 	name     string               // unique for this server, identifies its notifications
 	listener *database.Background // nil if there are no other servers
-	sealer   *database.Background // nil if events are not sealed
-	managing chan struct{}        // contains a token while this server writes for management
-	segments string               // the folder of segment files, empty if there is none
-
-	sealEvery time.Duration // between two attempts to seal events
+	sealer   *database.Background // nil if events are not sealed in the background
+	sealed   func(err error)
+	failure  sealFailure
+	managing chan struct{} // contains a token while this server writes for management
+	segments string        // the folder of segment files, empty if there is none
 }
 
 // Open opens a database and migrates its schema to the newest version. The url has one
@@ -94,6 +99,13 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if c.Changed == nil {
 		c.Changed = func(int64) {}
 	}
+	if c.Sealed == nil {
+		c.Sealed = func(error) {}
+	}
+	c.sealing.After = cmp.Or(c.sealing.After, c.SealAfter)
+	if c.sealing.Now == nil {
+		c.sealing.Now = c.Now
+	}
 	db, err := database.Open(ctx, url)
 	if err != nil {
 		return nil, err
@@ -114,7 +126,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if db.Listen != nil {
 		s.listener = database.RunInBackground((&listener{config: db.Listen, store: s}).run)
 	}
-	if s.files != nil {
+	if s.files != nil && c.SealAfter > 0 {
 		s.sealer = database.RunInBackground(s.seal)
 	}
 	return s, nil
@@ -128,8 +140,7 @@ func newStore(db *database.DB, c Config) *Store {
 	return &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
-		name: serverName(), managing: make(chan struct{}, 1), segments: c.Segments,
-		sealEvery: cmp.Or(c.sealEvery, sealEvery),
+		name: serverName(), managing: make(chan struct{}, 1), segments: c.Segments, sealed: c.Sealed,
 	}
 }
 

@@ -13,3 +13,10 @@ func FreeDisk(folder string) (int64, bool) {
 	}
 	return int64(s.Bavail) * int64(s.Bsize), true
 }
+
+// SameDisk reports whether two folders are on the same file system, and true if that cannot be
+// determined.
+func SameDisk(one, other string) bool {
+	var a, b syscall.Stat_t
+	return syscall.Stat(one, &a) != nil || syscall.Stat(other, &b) != nil || a.Dev == b.Dev
+}

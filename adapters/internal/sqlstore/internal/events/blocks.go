@@ -34,8 +34,11 @@ func (b *storedBlock) wrap(err error) error {
 // newLevel is the level of new chunks in a list of blocks: their events are in no block yet.
 const newLevel = -1
 
-// sealedLevel is the level of blocks in segments.
-const sealedLevel = 16
+// sealedLevel is the level of blocks in segments, erasedLevel that of their erased events in readBlocks.
+const (
+	sealedLevel = 16
+	erasedLevel = -2
+)
 
 // encodedBlock is a block with its encoded columns. All but the names are nil if they were not
 // requested. The names of a new chunk are all its short columns.
@@ -60,7 +63,8 @@ var partColumns = [...]string{"c.people", "c.origins", "h.hashes"}
 
 // readBlocks reads the columns of the blocks and new chunks of a project that overlap a range of
 // ids, in their order. Of a block it is usually one, unless the blocks of the range were merged
-// meanwhile. All are of one moment, so that they have each event once.
+// meanwhile. All are of one moment, so that they have each event once. The files of that moment can be
+// read for some time after they were replaced.
 func readBlocks(ctx context.Context, q Source, project int64, u unit, parts blockParts) (blocks []encodedBlock, err error) {
 	columns := ""
 	for i, column := range partColumns {
@@ -69,21 +73,44 @@ func readBlocks(ctx context.Context, q Source, project int64, u unit, parts bloc
 		}
 		columns += ", " + column
 	}
+	if parts&withHashes != 0 { // of sealed blocks, the database has only these
+		parts |= withPeople
+	}
+	erased := map[int64]bool{}
 	err = eachRow(ctx, q.Querier, func(row []driver.Value) error {
 		b := encodedBlock{storedBlock: storedBlock{project: project, unit: unit{row[0].(int64), row[1].(int64)}, level: int(row[2].(int64))}}
+		if b.level == erasedLevel {
+			erased[b.first] = true
+			return nil
+		}
 		for i, to := range [...]*[]byte{&b.names, &b.people, &b.origins, &b.hashes} {
 			*to, _ = row[3+i].([]byte)
 		}
+		if b.level == sealedLevel {
+			name, _ := row[7].(string)
+			b.sealed = &sealedBlock{q.Files, name, parts, erased}
+		}
 		blocks = append(blocks, b)
 		return nil
-	}, `SELECT b.first_id, b.last_id, b.level, c.names`+columns+` FROM event_blocks b
-		LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id
+	}, `SELECT b.first_id, b.last_id, b.level, c.names`+columns+`, s.name FROM event_blocks b
+		LEFT JOIN event_columns c ON c.first_id = b.first_id AND b.level < 16 LEFT JOIN event_hashes h ON h.first_id = b.first_id
+		LEFT JOIN event_segments s ON b.level = 16 AND s.project_id = b.project_id AND s.last_id >= b.last_id
+			AND s.first_id = (SELECT MAX(first_id) FROM event_segments WHERE project_id = b.project_id AND first_id <= b.first_id)
 		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3
-		UNION ALL SELECT n.first_id, n.last_id, -1, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id), NULL, NULL, NULL FROM event_new_chunks n
-		WHERE n.project_id = $1 AND n.`+fromNewChunk+` AND n.last_id >= $2 AND n.first_id <= $3`, project, u.first, u.last)
+		UNION ALL SELECT n.first_id, n.last_id, -1, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id), NULL, NULL, NULL, NULL FROM event_new_chunks n
+		WHERE n.project_id = $1 AND n.`+fromNewChunk+` AND n.last_id >= $2 AND n.first_id <= $3
+		UNION ALL SELECT id, id, -2, NULL, NULL, NULL, NULL, NULL FROM event_erased
+		WHERE project_id = $1 AND id >= COALESCE((SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2), 0)
+			AND id <= COALESCE((SELECT last_id FROM event_blocks WHERE project_id = $1 AND first_id <= $3 ORDER BY first_id DESC LIMIT 1), 0)`, project, u.first, u.last)
 	slices.SortFunc(blocks, func(a, b encodedBlock) int { return cmp.Compare(a.first, b.first) })
-	if err == nil {
-		err = q.locate(ctx, project, blocks, parts)
+	for i := range blocks {
+		switch s := blocks[i].sealed; {
+		case err != nil || s == nil:
+		case s.files == nil:
+			err = ErrNoFolder
+		case s.name == "":
+			err = blocks[i].wrap(fmt.Errorf("it is in no segment: %w", block.ErrDamaged))
+		}
 	}
 	return blocks, err
 }
@@ -167,14 +194,20 @@ func insertBlock(t *database.Tx, project int64, level int, w *block.Writer) erro
 	if bounds.Events >= block.MaxEvents/2 {
 		level = fullLevel
 	}
-	if _, err := t.Exec(`INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		project, bounds.FirstID, bounds.LastID, level, bounds.Events, bounds.FirstTime, bounds.LastTime, w.Filter()); err != nil {
+	if err := insertBounds(t, project, level, &bounds, w.Filter(), w.Hashes(names)); err != nil {
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, bounds.FirstID, names, w.People(names), w.Origins(names))
-	if err == nil {
-		_, err = t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, bounds.FirstID, w.Hashes(names))
+	return err
+}
+
+// insertBounds stores a block without its columns.
+func insertBounds(t *database.Tx, project int64, level int, b *block.Bounds, filter, hashes []byte) error {
+	if _, err := t.Exec(`INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		project, b.FirstID, b.LastID, level, b.Events, b.FirstTime, b.LastTime, filter); err != nil {
+		return err
 	}
+	_, err := t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, b.FirstID, hashes)
 	return err
 }
 

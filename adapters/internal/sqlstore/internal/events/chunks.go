@@ -228,7 +228,7 @@ func mergeChunks(t *database.Tx, project, after, upTo int64) error {
 			run, size = append(run, c), size+c.size
 		}
 		return nil
-	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 ORDER BY first_id DESC`, project, upTo)
+	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND first_id > `+sealedEnd+` ORDER BY first_id DESC`, project, upTo)
 	if err != nil && !errors.Is(err, database.ErrPageFull) {
 		return err
 	}
@@ -355,7 +355,7 @@ func deleteFromChunks(t *database.Tx, project, last int64, ids map[int64]bool) e
 	found, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
 		c.project = project
 		return []any{&c.first, &c.last, &c.size}
-	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 ORDER BY first_id`, project, last)
+	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND first_id > `+sealedEnd+` ORDER BY first_id`, project, last)
 	if err != nil {
 		return err
 	}

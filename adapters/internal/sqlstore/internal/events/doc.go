@@ -14,7 +14,8 @@
 // with a second goroutine, and owner.go attributes events to persons. [Chunks] reads complete
 // events (reading.go).
 //
-// [Log.Seal] writes the events of full blocks into the files of package segment (seal.go), of which
-// source.go reads blocks, sealedchunks.go complete events and sealedsearch.go the events of a
-// distinct id. convert.go converts stores of earlier schemas.
+// [Log.Seal] writes the events of full blocks, and of old ones, into the files of package segment
+// (seal.go, segmentwriter.go), deletes their columns and chunks (sealedrest.go) and merges small files
+// (mergesegments.go). source.go reads blocks of files, sealedchunks.go complete events and
+// sealedsearch.go the events of a distinct id. convert.go converts stores of earlier schemas.
 package events

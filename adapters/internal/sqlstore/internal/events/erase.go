@@ -49,6 +49,7 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (int64, error) {
 	var found []erasedEvent
 	erased := map[int64]bool{}
+	s.byHash = b.level == sealedLevel // such a search is exact, and decodes only few events
 	err := l.eachMatch(t.Ctx, l.in(t), s, b.unit, withOrigins, func(c *block.Columns, i int) {
 		e := c.Event(i)
 		erased[e.ID] = true
@@ -61,7 +62,7 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 		return 0, nil
 	}
 	if b.level == sealedLevel {
-		return int64(len(found)), eraseSealed(t, b.project, found)
+		return int64(len(found)), eraseSealed(t, b, found)
 	}
 	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, erased); err != nil {
 		return 0, err
@@ -69,17 +70,17 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 	return int64(len(found)), eraseEvents(t, b.project, found)
 }
 
-// eraseSealed marks events of a segment as erased, and deletes their duplicate keys. Seal rewrites the
-// segment without them.
-func eraseSealed(t *database.Tx, project int64, events []erasedEvent) error {
-	for i := range events {
-		if _, err := t.Exec(`INSERT INTO event_erased (project_id, id) VALUES ($1, $2)`, project, events[i].id); err != nil {
-			return err
-		}
-		if _, err := t.Exec(`UPDATE event_blocks SET events = events - 1 WHERE project_id = $1
-			AND first_id = (SELECT MAX(first_id) FROM event_blocks WHERE project_id = $1 AND first_id <= $2)`, project, events[i].id); err != nil {
-			return err
-		}
+var insertErased = database.NewInsert(`INSERT INTO event_erased (project_id, id)`, 2, "")
+
+// eraseSealed marks events of a block in a segment as erased, and deletes their duplicate keys. Seal
+// rewrites the segment without them.
+func eraseSealed(t *database.Tx, b *storedBlock, events []erasedEvent) error {
+	err := t.Insert(&insertErased, len(events), func(args []any, i int) []any { return append(args, b.project, events[i].id) })
+	if err == nil {
+		_, err = t.Exec(`UPDATE event_blocks SET events = events - $3 WHERE project_id = $1 AND first_id = $2`, b.project, b.first, len(events))
+	}
+	if err != nil {
+		return err
 	}
 	return deleteKeys(t, events)
 }

@@ -1,11 +1,13 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -32,15 +34,25 @@ type Log struct {
 	// removed are files of segments to remove, which removing guards.
 	removing sync.Mutex
 	removed  []removedFile
-	// sealing is locked while a segment is written.
+	// sealing is locked during Seal, which uses the following fields.
 	sealing sync.Mutex
-	seal    Sealing
+	// listed are the projects whose sealed chunks may not be deleted yet; nil means all.
+	listed []int64
+	// isMerged is true if there are no segments to merge.
+	isMerged bool
+	// searched is when the last search for old events ended.
+	searched time.Time
+	seal     Sealing
 	// filters caches the filters of blocks.
 	filters *lru.Cache[filterKey, block.Filter]
 }
 
 // NewLog returns the log of a database, before start.
 func NewLog(db *database.DB, s Sealing) *Log {
+	s.After = cmp.Or(s.After, sealedAfter)
+	if s.Now == nil {
+		s.Now = time.Now
+	}
 	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
 	return &Log{db: db, files: s.Files, seal: s, filters: filters}
 }

@@ -67,7 +67,7 @@ func (p *recentPage) read(ctx context.Context, q Source, below int64, n int) (ne
 			next = c.first
 		}
 		return p.add(below, nil)
-	}, fmt.Sprintf(`SELECT first_id, last_id, short, data FROM event_chunks WHERE project_id = $1 AND %s AND first_id < $3 ORDER BY first_id DESC LIMIT %d`, fromChunk, n), p.project, p.after, below)
+	}, fmt.Sprintf(`SELECT first_id, last_id, short, data FROM event_chunks WHERE project_id = $1 AND %s AND first_id > %s AND first_id < $3 ORDER BY first_id DESC LIMIT %d`, fromChunk, sealedEnd, n), p.project, p.after, below)
 	if err == nil && found < n {
 		err = p.readSealed(ctx, q, min(below, lowest))
 	}

@@ -85,7 +85,7 @@ func oldest(ctx context.Context, q database.Querier, limit int) (list []oldEvent
 			after = c.first
 			found++
 			return nil
-		}, `SELECT first_id, project_id, last_id, short FROM event_chunks WHERE first_id > $1 ORDER BY first_id LIMIT $2`, after, chunksAtOnce)
+		}, `SELECT first_id, project_id, last_id, short FROM event_chunks c WHERE first_id > $1 AND `+unsealedChunk+` ORDER BY first_id LIMIT $2`, after, chunksAtOnce)
 		if err != nil && !errors.Is(err, database.ErrPageFull) {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (l *Log) deleteSealed(ctx context.Context, before, limit int64) (n int64, e
 			return n, err
 		}
 		if isLast {
-			l.remove(segments[0].name)
+			l.remove(segments[0].name, false)
 		}
 		if n += deleted; deleted == 0 && !isLast { // another server does it
 			return n, nil
@@ -235,6 +235,9 @@ func (l *Log) deleteSealedBlock(t *database.Tx, s *storedSegment) (n int64, isLa
 		n = int64(len(old))
 	}
 	if err := t.Count(s.project, database.CounterRewritten, 1); err != nil {
+		return 0, false, err
+	}
+	if err := deleteSealedChunks(t, s.project, last); err != nil {
 		return 0, false, err
 	}
 	if _, err := t.Exec(`DELETE FROM event_erased WHERE project_id = $1 AND id <= $2`, s.project, last); err != nil {

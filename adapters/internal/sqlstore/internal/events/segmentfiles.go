@@ -7,17 +7,32 @@ import (
 	"time"
 )
 
-// removedFile is the file of a segment that was replaced or deleted.
+// removedFile is the file of a segment that was replaced or deleted. It is removed after a time.
 type removedFile struct {
-	name string
-	at   time.Time
+	name  string
+	after time.Time
 }
 
-// remove removes a file later.
-func (l *Log) remove(name string) {
+// keepMerged is the factor by which files that were merged remain longer than files with erased events,
+// for readers that wait for others, such as exports.
+const keepMerged = 15
+
+// remove removes a file later. isMerged is true if all its events are in another file. Otherwise files
+// that were merged before do not remain longer than this one, because they may have the same events.
+func (l *Log) remove(name string, isMerged bool) {
+	now := time.Now()
+	f := removedFile{name, now.Add(l.seal.RemoveAfter)}
 	l.removing.Lock()
 	defer l.removing.Unlock()
-	l.removed = append(l.removed, removedFile{name, time.Now()})
+	for i := range l.removed {
+		if !isMerged && l.removed[i].after.After(f.after) {
+			l.removed[i].after = f.after
+		}
+	}
+	if isMerged {
+		f.after = now.Add(keepMerged * l.seal.RemoveAfter)
+	}
+	l.removed = append(l.removed, f)
 }
 
 // removeFiles removes files that were replaced long enough ago. Files that cannot be removed are
@@ -27,7 +42,7 @@ func (l *Log) removeFiles() {
 	defer l.removing.Unlock()
 	rest := l.removed[:0]
 	for _, f := range l.removed {
-		if time.Since(f.at) < l.seal.RemoveAfter || l.files.Remove(f.name) != nil {
+		if time.Now().Before(f.after) || l.files.Remove(f.name) != nil {
 			rest = append(rest, f)
 		}
 	}

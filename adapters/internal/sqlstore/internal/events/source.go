@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -35,11 +33,20 @@ type storedSegment struct {
 	project int64
 	unit
 	generation, events, bytes int64
-	checksum                  uint32
-	name                      string
+	// lastArrived is the latest time of arrival of an event.
+	lastArrived int64
+	checksum    uint32
+	name        string
 	// erased are events of the file that were erased.
 	erased map[int64]bool
 }
+
+// sealedEnd is an expression for the last id of the segments of the project $1, or 0: all events of
+// the project up to it are in segments. Chunks up to it are to be deleted.
+const sealedEnd = `COALESCE((SELECT last_id FROM event_segments WHERE project_id = $1 ORDER BY first_id DESC LIMIT 1), 0)`
+
+// unsealedChunk is the condition that the events of a chunk c are in no segment.
+const unsealedChunk = `c.first_id > COALESCE((SELECT s.last_id FROM event_segments s WHERE s.project_id = c.project_id ORDER BY s.first_id DESC LIMIT 1), 0)`
 
 // fromSegment is the condition that a segment is not before the one that contains the id $2.
 const fromSegment = `s.first_id >= COALESCE((SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2), 0)`
@@ -49,7 +56,7 @@ func listSegments(ctx context.Context, q database.Querier, condition string, arg
 	err = database.Query(ctx, q, func(rows *sql.Rows) error {
 		var s storedSegment
 		var erased sql.NullInt64
-		if err := rows.Scan(&s.project, &s.first, &s.last, &s.generation, &s.events, &s.bytes, &s.checksum, &s.name, &erased); err != nil {
+		if err := rows.Scan(&s.project, &s.first, &s.last, &s.generation, &s.events, &s.bytes, &s.lastArrived, &s.checksum, &s.name, &erased); err != nil {
 			return err
 		}
 		if n := len(list); n == 0 || list[n-1].name != s.name {
@@ -62,10 +69,17 @@ func listSegments(ctx context.Context, q database.Querier, condition string, arg
 			last.erased[erased.Int64] = true
 		}
 		return nil
-	}, `SELECT s.project_id, s.first_id, s.last_id, s.generation, s.events, s.bytes, s.checksum, s.name, e.id FROM event_segments s
+	}, `SELECT s.project_id, s.first_id, s.last_id, s.generation, s.events, s.bytes, s.last_arrived, s.checksum, s.name, e.id FROM event_segments s
 		LEFT JOIN event_erased e ON e.project_id = s.project_id AND e.id >= s.first_id AND e.id <= s.last_id
 		WHERE `+condition+` ORDER BY s.project_id, s.first_id`, args...)
 	return list, err
+}
+
+// isListed reports whether the segment is listed.
+func (s *storedSegment) isListed(ctx context.Context, q database.Querier) (bool, error) {
+	var n int
+	err := q.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_segments WHERE project_id = $1 AND first_id = $2 AND name = $3`, s.project, s.first, s.name).Scan(&n)
+	return n > 0, err
 }
 
 // segments returns the segments of a project that overlap a range of ids, in order.
@@ -82,38 +96,6 @@ type sealedBlock struct {
 	name   string // of the file
 	parts  blockParts
 	erased map[int64]bool
-}
-
-// locate sets where the columns of the sealed blocks of a list are, which are all of one project and
-// sorted.
-func (q Source) locate(ctx context.Context, project int64, blocks []encodedBlock, parts blockParts) error {
-	sealed := slices.IndexFunc(blocks, func(b encodedBlock) bool { return b.level == sealedLevel })
-	if sealed < 0 {
-		return nil
-	}
-	if q.Files == nil {
-		return ErrNoFolder
-	}
-	all := unit{blocks[sealed].first, blocks[len(blocks)-1].last}
-	segments, err := q.segments(ctx, project, all)
-	if err != nil {
-		return err
-	}
-	if parts&withHashes != 0 { // they are in the database only
-		parts |= withPeople
-	}
-	for i := range blocks {
-		b := &blocks[i]
-		if b.level != sealedLevel {
-			continue
-		}
-		at := slices.IndexFunc(segments, func(s storedSegment) bool { return s.first <= b.first && b.last <= s.last })
-		if at < 0 {
-			return b.wrap(fmt.Errorf("it is in no segment: %w", block.ErrDamaged))
-		}
-		b.sealed = &sealedBlock{q.Files, segments[at].name, parts, segments[at].erased}
-	}
-	return nil
 }
 
 // decode decodes the columns of a block from its file, and reuses the memory of c. The id of an

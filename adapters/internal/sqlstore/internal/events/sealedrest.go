@@ -1,0 +1,108 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+)
+
+// deletedChunks is the maximum number of chunks that one transaction deletes.
+const deletedChunks = 256
+
+// deleteListed deletes a part of the columns and chunks of one project whose events are in segments, and
+// reports whether it has found any. They are deleted in the order of the ids, the columns of a block
+// with its last chunk, so that they are all gone when there is no such chunk any more.
+func (l *Log) deleteListed(ctx context.Context) (found bool, err error) {
+	if l.listed == nil { // the first call
+		list, err := database.Column[int64](ctx, l.db.Read, `SELECT DISTINCT project_id FROM event_segments`)
+		if err != nil {
+			return false, err
+		}
+		l.listed = append([]int64{}, list...)
+	}
+	for n := len(l.listed); n > 0; n = len(l.listed) {
+		isDone := false
+		err := l.inBlocks(ctx, func(t *database.Tx) (err error) {
+			found, err = l.deletePart(t, l.listed[n-1])
+			isDone = !found
+			return err
+		})
+		if err != nil || !isDone {
+			return found, err
+		}
+		l.listed = l.listed[:n-1]
+	}
+	return false, nil
+}
+
+// deletePart implements deleteListed for a project in a transaction.
+func (l *Log) deletePart(t *database.Tx, project int64) (found bool, err error) {
+	if err := l.db.LockProjects(t.Ctx, t.SQL, []int64{project}); err != nil {
+		return false, err
+	}
+	var end int64
+	if err := t.SQL.QueryRowContext(t.Ctx, `SELECT `+sealedEnd, project).Scan(&end); err != nil {
+		return false, err
+	}
+	chunks, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any { return []any{&c.first, &c.last, &c.size} },
+		`SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND last_id <= $2 ORDER BY first_id LIMIT $3`, project, end, deletedChunks)
+	if err != nil || len(chunks) == 0 {
+		return false, err
+	}
+	n, size, limit := 0, 0, cmp.Or(l.seal.DeleteBytes, deleteBytes)
+	for ; n < len(chunks) && (n == 0 || size+chunks[n].size <= limit); n++ {
+		size += chunks[n].size
+	}
+	last := chunks[n-1].last
+	if n == len(chunks) && n < deletedChunks {
+		last = end
+	}
+	_, err = t.Exec(`DELETE FROM event_columns WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND last_id <= $3 AND level = 16
+		AND first_id >= (SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2))`, project, chunks[0].first, last)
+	if err == nil {
+		err = deleteSealedChunks(t, project, last)
+	}
+	return true, err
+}
+
+// deleteSealedChunks deletes the chunks of a project up to an id whose events are in segments.
+func deleteSealedChunks(t *database.Tx, project, last int64) error {
+	_, err := t.Exec(`DELETE FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND last_id <= $2`, project, last)
+	return err
+}
+
+// splitChunk divides the chunk of a project with events up to an id and after it.
+func splitChunk(t *database.Tx, project, at int64) (err error) {
+	list, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
+		c.project = project
+		return []any{&c.first, &c.last, &c.short, &c.data}
+	}, `SELECT first_id, last_id, short, data FROM event_chunks WHERE project_id = $1 AND `+fromChunk+` AND first_id <= $2 AND last_id > $2`, project, at)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM event_chunks WHERE first_id = $1`, list[0].first); err != nil {
+		return err
+	}
+	for _, half := range [...]unit{{list[0].first, at}, {at + 1, list[0].last}} {
+		if err := copyEvents(t, &list[0], half); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyEvents stores the events of a chunk in a range of ids as chunks.
+func copyEvents(t *database.Tx, c *storedChunk, u unit) error {
+	s := newChunkSaver(t, false)
+	var d chunkDecoder
+	err := d.decode(c)
+	for i, id := range d.short.IDs {
+		if err == nil && id >= u.first && id <= u.last {
+			e := d.short.Event(i)
+			err = s.add(c.project, &e, d.long(i))
+		}
+	}
+	return errors.Join(err, s.close())
+}
