@@ -146,8 +146,9 @@ var steps = []step{
 		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./capture/guarded", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
 	}},
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
-	{name: "kills", about: "the real program killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
+	{name: "kills", about: "the real program, and a program that seals events, killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./adapters/command/faulttest", "-kills=1000", "-bodies=32")
+		r.goTest("", "-timeout=1h", "-run=^TestSegments_Kill$", "./adapters/internal/sqlstore", "-segment-kills=1000")
 	}},
 	{name: "replicas", about: "Litestream's own program, with the configuration on its page, beside the server under load", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program", "litestream"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/backups/litestreamtest", "-timeout=1h", "-run=TestProgram", "./...", "-long=true")

@@ -2,10 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -73,7 +75,15 @@ func Examine(ctx context.Context, url, segments string, quick bool) (Examination
 }
 
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
-// database or a transaction with the newest schema, and it is only read.
-func EachEvent(ctx context.Context, q database.Querier, projectID, after int64, visit func(*capture.Record) error) error {
-	return events.EachEvent(ctx, events.Source{Querier: q}, projectID, after, visit)
+// database or a transaction with the newest schema, and it is only read. segments is the folder of its
+// segment files, which may be empty if it lists no such files.
+func EachEvent(ctx context.Context, q database.Querier, segments string, projectID, after int64, visit func(*capture.Record) error) (err error) {
+	source := events.Source{Querier: q}
+	if segments != "" {
+		if source.Files, err = segment.OpenFolder(segments); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, source.Files.Close()) }()
+	}
+	return events.EachEvent(ctx, source, projectID, after, visit)
 }
