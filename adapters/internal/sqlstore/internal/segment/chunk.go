@@ -18,13 +18,14 @@ type chunkIndex struct {
 // chunkWriter has the pages of a column in the current group.
 type chunkWriter struct {
 	*column
-	dictionary []byte // the page of the dictionary, empty if there is no dictionary
-	pages      spool
-	locations  []format.PageLocation
-	rows       int
-	size       int64 // of all pages before compression, with their headers
-	bounds     format.ColumnIndex
-	// strings and offsets are the values of the next page of a long column.
+	pageEncoding format.Encoding // of the data pages
+	dictionary   []byte          // the page of the dictionary, empty if there is no dictionary
+	pages        spool
+	locations    []format.PageLocation
+	rows, nulls  int
+	size         int64 // of all pages before compression, with their headers
+	bounds       format.ColumnIndex
+	// strings and offsets are the values of the next page of strings without a dictionary.
 	strings []byte
 	offsets []uint32
 }
@@ -64,16 +65,17 @@ func (c *chunkWriter) addStringBounds(page []int32, of []uint16, count int, text
 // unknown.
 func (c *chunkWriter) meta(offset int64) format.ColumnMetaData {
 	meta := format.ColumnMetaData{
-		Type: c.physical, Encoding: []format.Encoding{c.encoding}, PathInSchema: []string{c.name}, Codec: format.Zstd,
+		Type: c.physical, Encoding: []format.Encoding{c.pageEncoding}, PathInSchema: []string{c.name}, Codec: format.Zstd,
 		NumValues: int64(c.rows), TotalUncompressedSize: c.size, DataPageOffset: offset + int64(len(c.dictionary)),
 	}
 	if len(c.dictionary) > 0 {
 		meta.DictionaryPageOffset = offset
-		meta.Encoding = []format.Encoding{format.Plain, c.encoding}
+		meta.Encoding = []format.Encoding{format.Plain, c.pageEncoding}
 		meta.EncodingStats = append(meta.EncodingStats, format.PageEncodingStats{PageType: format.DictionaryPage, Encoding: format.Plain, Count: 1})
 	}
-	meta.EncodingStats = append(meta.EncodingStats, format.PageEncodingStats{PageType: format.DataPageV2, Encoding: c.encoding, Count: int32(len(c.locations))})
+	meta.EncodingStats = append(meta.EncodingStats, format.PageEncodingStats{PageType: format.DataPageV2, Encoding: c.pageEncoding, Count: int32(len(c.locations))})
 	s := &meta.Statistics
+	s.NullCount = int64(c.nulls)
 	for i := range c.bounds.MinValues {
 		if least := c.bounds.MinValues[i]; s.MinValue == nil || c.less(least, s.MinValue) {
 			s.MinValue = least
@@ -99,7 +101,7 @@ func (c *chunkWriter) reset() {
 	if cap(c.strings) > largeMemory { // release the memory of large events
 		c.strings = nil
 	}
-	*c = chunkWriter{column: c.column, locations: c.locations[:0], pages: spool{memory: c.pages.memory}, strings: c.strings[:0], offsets: append(c.offsets[:0], 0)}
+	*c = chunkWriter{column: c.column, pageEncoding: c.encoding, locations: c.locations[:0], pages: spool{memory: c.pages.memory}, strings: c.strings[:0], offsets: append(c.offsets[:0], 0)}
 	c.bounds.BoundaryOrder = format.Unordered
 	if c.column == &columns[idColumn] {
 		c.bounds.BoundaryOrder = format.Ascending

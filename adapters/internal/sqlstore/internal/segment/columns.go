@@ -59,41 +59,33 @@ func (r *reader) people(first, n int, c *block.Columns) (err error) {
 	if c.DistinctIDs, c.DistinctIDOf, err = r.entryStrings(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0]); err != nil {
 		return err
 	}
-	people, err := r.dictionary(personColumn)
-	if err != nil {
+	if err := r.persons.read(r, personColumn, first, n); err != nil {
 		return err
 	}
-	dates, err := r.dictionary(createdColumn)
-	if err != nil {
+	if err := r.dates.read(r, createdColumn, first, n); err != nil {
 		return err
 	}
-	if r.indexes, err = r.indexesOf(personColumn, first, n, people.count, r.indexes[:0]); err != nil {
-		return err
-	}
-	if r.others, err = r.indexesOf(createdColumn, first, n, dates.count, r.others[:0]); err != nil {
-		return err
-	}
-	r.pair(people, dates, c)
+	r.pair(&r.persons, &r.dates, c)
 	return nil
 }
 
 // pair sets the list of persons of a range of rows, with their creation times, which are in a
 // column of their own. A person with several creation times has an entry for each.
-func (r *reader) pair(people, dates *dictionary, c *block.Columns) {
-	c.Persons, c.PersonCreated, c.PersonOf = c.Persons[:0], c.PersonCreated[:0], slices.Grow(c.PersonOf[:0], len(r.indexes))
+func (r *reader) pair(people, dates *valueList, c *block.Columns) {
+	c.Persons, c.PersonCreated, c.PersonOf = c.Persons[:0], c.PersonCreated[:0], slices.Grow(c.PersonOf[:0], len(people.of))
 	r.numbers = append(r.numbers[:0], make([]uint16, people.count)...) // the indexes in the list, plus 1
-	r.dates = slices.Grow(r.dates[:0], people.count)[:people.count]    // of the entries with these numbers
+	r.second = slices.Grow(r.second[:0], people.count)[:people.count]  // the dates of the entries with these numbers
 	var more map[[2]uint16]uint16                                      // further entries, by person and creation time
-	for i, person := range r.indexes {
-		created, number := r.others[i], r.numbers[person]
-		if number != 0 && r.dates[person] != created {
+	for i, person := range people.of {
+		created, number := dates.of[i], r.numbers[person]
+		if number != 0 && r.second[person] != created {
 			number = more[[2]uint16{person, created}]
 		}
 		if number == 0 {
 			c.Persons, c.PersonCreated = append(c.Persons, people.uuid(person)), append(c.PersonCreated, dates.number(created))
 			number = uint16(len(c.Persons))
 			if r.numbers[person] == 0 {
-				r.numbers[person], r.dates[person] = number, created
+				r.numbers[person], r.second[person] = number, created
 			} else {
 				if more == nil {
 					more = map[[2]uint16]uint16{}
@@ -110,16 +102,14 @@ func (r *reader) origins(first, n int, c *block.Columns) (err error) {
 	if c.Arrived, err = r.numbersOf(arrivedColumn, first, n, c.Arrived[:0]); err != nil {
 		return err
 	}
-	c.UUIDs = slices.Grow(c.UUIDs[:0], n)
-	err = r.rows(uuidColumn, first, n, func(p *page, from, to int) { c.UUIDs = append(c.UUIDs, p.uuids[from:to]...) })
+	if c.UUIDs, err = r.uuidsOf(uuidColumn, first, n, c.UUIDs[:0]); err != nil {
+		return err
+	}
+	names, of, err := r.entryStrings(modeColumn, first, n, nil, r.modes[:0])
 	if err != nil {
 		return err
 	}
-	names, of, err := r.entryStrings(modeColumn, first, n, nil, r.others[:0])
-	if err != nil {
-		return err
-	}
-	r.others = of
+	r.modes = of
 	list, err := r.parseModes(names)
 	if err != nil {
 		return err

@@ -127,15 +127,19 @@ func TestFile_Footer(t *testing.T) {
 		change func(m *format.FileMetaData)
 		want   string
 	}{
-		"later version":       {func(m *format.FileMetaData) { m.KeyValueMetadata[0].Value = "2" }, "its format has the version 2, and this program reads up to 1: a newer version of bunting has written it; use that version or a later one"},
+		"later version":       {func(m *format.FileMetaData) { m.KeyValueMetadata[0].Value = "3" }, "its format has the version 3, and this program reads up to 2: a newer version of bunting has written it; use that version or a later one"},
 		"no version":          {func(m *format.FileMetaData) { m.KeyValueMetadata[0].Key = "x" }, "no bunting.version"},
 		"version zero":        {func(m *format.FileMetaData) { m.KeyValueMetadata[0].Value = "0" }, `version "0"`},
 		"no checksum":         {func(m *format.FileMetaData) { m.KeyValueMetadata = m.KeyValueMetadata[:1] }, "no checksum"},
-		"checksum not a hex":  {func(m *format.FileMetaData) { m.KeyValueMetadata[1].Value = checksumMark + "00000000:zzzzzzzzzzzzzzzz" }, "invalid syntax"},
-		"place beyond end":    {func(m *format.FileMetaData) { m.KeyValueMetadata[1].Value = fmt.Sprintf(checksumForm, 0, 1<<40) }, "a page index at"},
+		"checksum not a hex":  {func(m *format.FileMetaData) { m.KeyValueMetadata[2].Value = checksumMark + "00000000:zzzzzzzzzzzzzzzz" }, "invalid syntax"},
+		"place beyond end":    {func(m *format.FileMetaData) { m.KeyValueMetadata[2].Value = fmt.Sprintf(checksumForm, 0, 1<<40) }, "a page index at"},
+		"names not a list":    {func(m *format.FileMetaData) { m.KeyValueMetadata[1].Value = "plan" }, "invalid character"},
 		"another column":      {func(m *format.FileMetaData) { m.Schema[3].Name = "time" }, "other columns"},
 		"another type":        {func(m *format.FileMetaData) { m.Schema[3].Type.V = format.Int32 }, "other columns"},
 		"a column less":       {func(m *format.FileMetaData) { m.RowGroups[1].Columns = m.RowGroups[1].Columns[:12] }, "12 columns"},
+		"a property twice":    {func(m *format.FileMetaData) { m.Schema[15].Name = m.Schema[14].Name }, "other columns"},
+		"a required property": {func(m *format.FileMetaData) { m.Schema[15].RepetitionType.V = format.Required }, "other columns"},
+		"a property too many": {func(m *format.FileMetaData) { m.Schema, m.Schema[0].NumChildren.V = append(m.Schema, m.Schema[15]), 16 }, "other columns"},
 		"no rows":             {func(m *format.FileMetaData) { m.RowGroups[1].NumRows = 0 }, "0 rows"},
 		"too many rows":       {func(m *format.FileMetaData) { m.RowGroups[1].NumRows = block.MaxEvents + 1 }, "16385 rows"},
 		"other rows":          {func(m *format.FileMetaData) { m.RowGroups[0].NumRows = 39 }, "40 rows"},
@@ -172,18 +176,22 @@ func FuzzPage(f *testing.F) {
 			if p.size == 0 {
 				continue
 			}
-			_, values, err := openPage(data[p.offset:p.offset+int64(p.size)], nil)
+			_, _, values, err := openPage(data[p.offset:p.offset+int64(p.size)], nil)
 			if err != nil {
 				f.Fatal(err)
 			}
-			f.Add(values, byte(at), i == 1, uint16(p.rows))
+			f.Add(values, byte(at), i == 1, c.hasDictionary(), uint16(p.rows))
 		}
 	}
-	f.Add([]byte("\xff\xff\xff\xff\x7f"), byte(distinctColumn), true, uint16(1))
-	f.Fuzz(func(t *testing.T, values []byte, at byte, isDictionary bool, rows uint16) {
+	f.Add([]byte("\xff\xff\xff\xff\x7f"), byte(distinctColumn), true, true, uint16(1))
+	f.Fuzz(func(t *testing.T, values []byte, at byte, isDictionary, hasDictionary bool, rows uint16) {
 		at, rows = at%columnCount, rows%block.MaxEvents+1
 		var e pageEncoder
-		header, body, err := e.data(&columns[at], int(rows), values)
+		encoding := columns[at].encoding
+		if !hasDictionary {
+			encoding = columns[at].plain()
+		}
+		header, body, err := e.data(encoding, int(rows), nil, 0, values)
 		if isDictionary {
 			header, body, err = e.dictionary(int(rows), values)
 		}
@@ -193,7 +201,10 @@ func FuzzPage(f *testing.F) {
 		page := slices.Concat(header, body)
 		g := group{Group: Group{Events: int(rows)}}
 		only := place{size: int32(len(page)), rows: int32(rows)}
-		g.chunks[at] = chunk{dictionary: only, pages: []place{only}}
+		g.chunks[at] = chunk{pages: []place{only}}
+		if isDictionary || hasDictionary {
+			g.chunks[at].dictionary = only
+		}
 		r := &reader{file: &File{name: "fuzz", data: bytes.NewReader(page), size: int64(len(page))}, group: &g}
 		if isDictionary {
 			if d, err := r.dictionary(int(at)); err == nil && (d.count < 1 || d.count > int(rows)) {

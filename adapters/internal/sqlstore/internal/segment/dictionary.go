@@ -56,13 +56,26 @@ func (r *reader) dictionary(at int) (*dictionary, error) {
 		return d, nil
 	}
 	p := r.group.chunks[at].dictionary
-	values, h, err := r.read(p, d.values[:0], format.DictionaryPage)
+	err := r.readDictionary(d, p, columns[at].physical)
+	if err == nil && d.count == 0 {
+		err = damagedf("a dictionary without values")
+	}
 	if err != nil {
 		return nil, r.wrap(at, p, err)
 	}
+	return d, nil
+}
+
+// readDictionary reads a dictionary of values of a type, and reuses the memory of d.
+func (r *reader) readDictionary(d *dictionary, p place, physical format.Type) error {
+	d.count = 0
+	_, values, h, err := r.read(p, d.values[:0], format.DictionaryPage)
+	if err != nil {
+		return err
+	}
 	d.values = values
 	count, ok := 0, true
-	switch columns[at].physical {
+	switch physical {
 	case format.ByteArray:
 		count, ok = d.findStrings()
 	case format.Int64:
@@ -70,11 +83,11 @@ func (r *reader) dictionary(at int) (*dictionary, error) {
 	default:
 		count, ok = len(values)/uuidSize, len(values)%uuidSize == 0
 	}
-	if head := &h.DictionaryPageHeader.V; !ok || count == 0 || count > r.group.Events || count != int(head.NumValues) || head.Encoding != format.Plain {
-		return nil, r.wrap(at, p, damagedf("a dictionary of %d values and %d bytes", head.NumValues, len(values)))
+	if head := &h.DictionaryPageHeader.V; !ok || count > r.group.Events || count != int(head.NumValues) || head.Encoding != format.Plain {
+		return damagedf("a dictionary of %d values and %d bytes", head.NumValues, len(values))
 	}
 	d.count = count
-	return d, nil
+	return nil
 }
 
 // indexesOf appends the indexes in the dictionary of a range of rows to dst. The dictionary has
@@ -90,9 +103,14 @@ func (r *reader) indexesOf(at, first, n, count int, dst []uint16) ([]uint16, err
 	return dst, err
 }
 
-// entryStrings appends the values of a column with a dictionary to list, in the order of their first use
-// in a range of rows, and the index in list of each row to of.
+// entryStrings sets list to the values of a column with a dictionary, in the order of their first use in
+// a range of rows, and of to the index in list of each row. Without a dictionary, each row has an
+// entry of its own.
 func (r *reader) entryStrings(at, first, n int, list []string, of []uint16) ([]string, []uint16, error) {
+	if !r.group.chunks[at].hasDictionary() {
+		list, err := r.stringsOf(at, first, n, list)
+		return list, ownEntries(of, n), err
+	}
 	d, err := r.dictionary(at)
 	if err == nil {
 		r.indexes, err = r.indexesOf(at, first, n, d.count, r.indexes[:0])
@@ -119,4 +137,55 @@ func (r *reader) entryStrings(at, first, n int, list []string, of []uint16) ([]s
 		of = append(of, r.numbers[i]-1)
 	}
 	return list, of, nil
+}
+
+// valueList is a list of UUIDs or numbers, with the index of an entry for each row of a range.
+type valueList struct {
+	of    []uint16
+	count int // of entries
+	// dictionary has the entries. If it is nil, they are in uuids or numbers, one for each row.
+	dictionary *dictionary
+	uuids      []capture.UUID
+	numbers    []int64
+}
+
+// read reads a column of a range of rows.
+func (v *valueList) read(r *reader, at, first, n int) (err error) {
+	if r.group.chunks[at].hasDictionary() {
+		if v.dictionary, err = r.dictionary(at); err == nil {
+			v.count = v.dictionary.count
+			v.of, err = r.indexesOf(at, first, n, v.count, v.of[:0])
+		}
+		return err
+	}
+	v.dictionary, v.count, v.of = nil, n, ownEntries(v.of[:0], n)
+	if columns[at].physical == format.Int64 {
+		v.numbers, err = r.numbersOf(at, first, n, v.numbers[:0])
+	} else {
+		v.uuids, err = r.uuidsOf(at, first, n, v.uuids[:0])
+	}
+	return err
+}
+
+// ownEntries appends the indexes of n rows that have an entry each to dst.
+func ownEntries(dst []uint16, n int) []uint16 {
+	dst = slices.Grow(dst, n)
+	for i := range n {
+		dst = append(dst, uint16(i))
+	}
+	return dst
+}
+
+func (v *valueList) uuid(i uint16) capture.UUID {
+	if v.dictionary == nil {
+		return v.uuids[i]
+	}
+	return v.dictionary.uuid(i)
+}
+
+func (v *valueList) number(i uint16) int64 {
+	if v.dictionary == nil {
+		return v.numbers[i]
+	}
+	return v.dictionary.number(i)
 }

@@ -19,7 +19,7 @@
 //
 // # Columns
 //
-// All columns are required, and the rows are in the order of their ids.
+// These columns are in all files and required. The rows are in the order of their ids.
 //
 //	id                 INT64, ascending: the order in which the events of all projects were stored
 //	uuid               UUID of the event
@@ -37,19 +37,32 @@
 //	properties         a JSON object
 //	person_properties  a JSON object: the properties of the person after the event
 //
+// Up to 32 further columns have the values of frequent properties, such as properties.$browser, as
+// they are in the column properties: as JSON, and NULL if an event does not have the property.
+// Queries read them instead of the whole properties. The properties are chosen by the first 2,048
+// events of a file, so files have different ones: those that most events have, with values that
+// are numbers, booleans or strings of at most 128 bytes, as long as their different values
+// have at most 16 bytes for each event with the property, and those of all columns 48 for each event.
+// properties.go has the details.
+//
 // A row group has at most 16,384 events. Ids, times and names have statistics and a page index.
 // Pages have checksums, short columns have pages of some thousand events, and pages of the last
 // three columns at most 120 KiB before compression, so that one event is read without decoding
 // thousands.
 //
-// The metadata of a file has bunting.version, which this package writes as 1: a file of a later
-// version is refused. bunting.checksum has a checksum of footer and page index, so that any damage is
+// Distinct ids, persons and the times of their creation have a dictionary in groups where each of them
+// occurs twice or more on average, and plain pages in other groups: to read one event, the whole
+// dictionary is decompressed.
+//
+// The metadata of a file has bunting.version, which this package writes as 2: a file of a later
+// version is refused. Version 1 had these dictionaries in all groups, and no columns of properties.
+// bunting.checksum has a checksum of footer and page index, so that any damage is
 // found at reading. layout.go has the details.
 //
 // # Use
 //
-// A [Writer] writes a file. [Folder.Open] opens one: [File.Names], [File.People] and [File.Origins]
-// decode short columns of a group, and [Rows] reads some of its events. The files are written and
+// A [Writer] writes a file. [Folder.Open] opens one: [File.Names], [File.People], [File.Origins] and
+// [File.Property] decode columns of a group, and [Rows] reads some of its events. The files are written and
 // read with the encodings of parquet-go, but not with its readers and writers of rows: these decode
 // whole groups row by row, do not limit their memory when a file is damaged, and do not know where
 // pages should end.

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -85,7 +87,7 @@ func TestDuckDB(t *testing.T) {
 	results := duckDB(t,
 		`SELECT id::VARCHAR, uuid::VARCHAR, epoch_us(timestamp)::VARCHAR, epoch_us(received_at)::VARCHAR, event, distinct_id, person_id::VARCHAR,
 			epoch_us(person_created_at)::VARCHAR, person_mode, historical::VARCHAR, elements_chain, properties::VARCHAR, person_properties::VARCHAR FROM `+files+` ORDER BY id`,
-		`SELECT column_name, column_type FROM (DESCRIBE SELECT * EXCLUDE (project, received) FROM `+files+`)`,
+		`SELECT column_name, column_type FROM (DESCRIBE SELECT * EXCLUDE (project, received) FROM `+files+`) WHERE column_name NOT LIKE 'properties.%'`,
 		`SELECT project::VARCHAR, received::VARCHAR, count(*)::VARCHAR FROM `+files+` GROUP BY ALL ORDER BY ALL`,
 		fmt.Sprintf(`SELECT count(*)::VARCHAR FROM %s WHERE event = '%s'`, files, name),
 		fmt.Sprintf(`SELECT count(*)::VARCHAR FROM %s WHERE epoch_us(timestamp) >= %d`, files, after),
@@ -109,7 +111,53 @@ func TestDuckDB(t *testing.T) {
 			t.Errorf("statement %d (-want +DuckDB)\n%s", i+1, diff)
 		}
 	}
+	compareProperties(t, f, groups[:2])
 	if late == 0 || named == 0 || len(want) != 9000+700+1+300 {
 		t.Error("nothing was looked for")
+	}
+}
+
+// compareProperties compares the columns of properties of the first file as DuckDB reads them with the
+// properties.
+func compareProperties(t *testing.T, f *Folder, groups [][]event) {
+	t.Helper()
+	names, err := f.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := f.Open(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Release()
+	columns, list := slices.Sorted(maps.Keys(file.properties)), "'1'"
+	for _, name := range columns {
+		list += fmt.Sprintf(`, "properties.%s"::VARCHAR`, name)
+	}
+	from := " FROM '" + filepath.ToSlash(filepath.Join(f.dir, names[0])) + "'"
+	results := duckDB(t, `SELECT `+list+from+` ORDER BY id`, `SELECT count(*)::VARCHAR`+from+` WHERE "properties.$browser"->>'$' = 'Chrome'`)
+	var want [][]string
+	chrome := 0
+	for _, events := range groups {
+		for i := range events {
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(events[i].properties), &members); err != nil {
+				t.Fatal(err)
+			}
+			row := []string{"1"}
+			for _, name := range columns {
+				row = append(row, string(members[name]))
+			}
+			if string(members["$browser"]) == `"Chrome"` {
+				chrome++
+			}
+			want = append(want, row)
+		}
+	}
+	if diff := cmp.Diff(want, results[0]); diff != "" {
+		t.Errorf("columns of properties (-want +DuckDB)\n%.3000s", diff)
+	}
+	if results[1][0][0] != fmt.Sprint(chrome) || chrome == 0 || len(columns) < 20 {
+		t.Errorf("DuckDB finds %s events of Chrome, want %d; %d columns", results[1][0][0], chrome, len(columns))
 	}
 }

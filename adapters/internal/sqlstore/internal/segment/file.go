@@ -2,6 +2,7 @@ package segment
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -22,6 +24,10 @@ type File struct {
 	data   io.ReaderAt
 	size   int64
 	groups []group
+	// properties has the index of the column of a property, after the columns that all files have.
+	properties map[string]int
+	// others are the properties that occur in the file, but have no column; nil if that is unknown.
+	others map[string]bool
 
 	// folder, file, users and cached belong to the folder, which locks them.
 	folder *Folder
@@ -42,6 +48,8 @@ type Group struct {
 type group struct {
 	Group
 	chunks [columnCount]chunk
+	// properties are the columns of properties.
+	properties []chunk
 	// firstIDs has the first id of each page of the ids.
 	firstIDs []int64
 }
@@ -50,7 +58,11 @@ type group struct {
 type chunk struct {
 	dictionary place // zero if there is no dictionary
 	pages      []place
+	bytes      int64 // before compression
 }
+
+// hasDictionary reports whether the pages have the indexes of values in a dictionary.
+func (c *chunk) hasDictionary() bool { return c.dictionary.size > 0 }
 
 // place is the place of a page.
 type place struct {
@@ -90,11 +102,14 @@ func (f *File) open() error {
 	if err != nil {
 		return err
 	}
-	if !sameSchema(meta.Schema) {
-		return damagedf("other columns than those of version %d", formatVersion)
+	if f.properties, err = propertiesOf(meta.Schema); err != nil {
+		return err
+	}
+	if f.others, err = othersOf(meta.KeyValueMetadata); err != nil {
+		return err
 	}
 	for i := range meta.RowGroups {
-		g := group{Group: Group{Index: i}}
+		g := group{Group: Group{Index: i}, properties: make([]chunk, len(f.properties))}
 		if err := g.open(&meta.RowGroups[i], tail, start); err != nil {
 			return fmt.Errorf("group %d: %w", i, err)
 		}
@@ -149,17 +164,45 @@ func (f *File) footer() (tail []byte, start int64, meta *format.FileMetaData, er
 	return tail, start, meta, err
 }
 
-// sameSchema reports whether a file has the columns of this version.
-func sameSchema(elements []format.SchemaElement) bool {
-	return slices.EqualFunc(elements, schema(), func(a, b format.SchemaElement) bool {
+// propertiesOf returns the indexes of the columns of properties. It fails unless the columns before
+// them are those that all files have.
+func propertiesOf(elements []format.SchemaElement) (map[string]int, error) {
+	list, properties := fixedColumns(), map[string]int{}
+	for i := 1 + len(list); i < len(elements); i++ {
+		name := strings.TrimPrefix(elements[i].Name, propertyPrefix)
+		list = append(list, propertyColumn(name))
+		properties[name] = len(properties)
+	}
+	same := slices.EqualFunc(elements, schema(list), func(a, b format.SchemaElement) bool {
 		return a.Name == b.Name && a.Type == b.Type && a.TypeLength == b.TypeLength && a.NumChildren == b.NumChildren && a.RepetitionType.V == b.RepetitionType.V
 	})
+	if !same || len(properties) != len(list)-columnCount {
+		return nil, damagedf("other columns than those of version %d", formatVersion)
+	}
+	return properties, nil
+}
+
+// othersOf returns the names of properties without a column in the metadata of a file, or nil without them.
+func othersOf(metadata []format.KeyValue) (map[string]bool, error) {
+	at := slices.IndexFunc(metadata, func(e format.KeyValue) bool { return e.Key == othersKey })
+	if at < 0 {
+		return nil, nil
+	}
+	var names []string
+	if err := json.Unmarshal([]byte(metadata[at].Value), &names); err != nil {
+		return nil, damaged(err)
+	}
+	others := make(map[string]bool, len(names))
+	for _, name := range names {
+		others[name] = true
+	}
+	return others, nil
 }
 
 // open fills a group from its metadata. tail are the bytes from start on: page index and footer.
 func (g *group) open(meta *format.RowGroup, tail []byte, start int64) (err error) {
 	defer recovered(&err)
-	if len(meta.Columns) != columnCount || meta.NumRows < 1 || meta.NumRows > block.MaxEvents {
+	if len(meta.Columns) != columnCount+len(g.properties) || meta.NumRows < 1 || meta.NumRows > block.MaxEvents {
 		return damagedf("%d columns and %d rows", len(meta.Columns), meta.NumRows)
 	}
 	g.Events = int(meta.NumRows)
@@ -168,14 +211,20 @@ func (g *group) open(meta *format.RowGroup, tail []byte, start int64) (err error
 	if g.FirstID < 1 || g.LastID-g.FirstID < int64(g.Events)-1 {
 		return damagedf("%d events from %d to %d", g.Events, g.FirstID, g.LastID)
 	}
-	for i := range g.chunks {
+	for i := range meta.Columns {
 		var index format.OffsetIndex
 		c := &meta.Columns[i]
 		if err := indexPart(tail, c.OffsetIndexOffset-start, c.OffsetIndexLength, &index); err != nil {
 			return err
 		}
-		if err := g.chunks[i].open(&c.MetaData, index.PageLocations, g.Events, start); err != nil {
-			return fmt.Errorf("column %s: %w", columns[i].name, err)
+		var to *chunk
+		if i < columnCount {
+			to = &g.chunks[i]
+		} else {
+			to = &g.properties[i-columnCount]
+		}
+		if err := to.open(&c.MetaData, index.PageLocations, g.Events, start); err != nil {
+			return fmt.Errorf("column %s: %w", strings.Join(c.MetaData.PathInSchema, "."), err)
 		}
 	}
 	var bounds format.ColumnIndex
@@ -215,7 +264,7 @@ func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocatio
 		}
 		c.dictionary = place{offset: at, size: int32(size)}
 	}
-	c.pages = make([]place, len(locations))
+	c.pages, c.bytes = make([]place, len(locations)), meta.TotalUncompressedSize
 	for i, l := range locations {
 		next := int64(rows)
 		if i+1 < len(locations) {

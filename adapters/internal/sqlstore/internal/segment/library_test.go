@@ -2,10 +2,14 @@ package segment
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +29,7 @@ func TestFile_LibraryReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version, _ := file.Lookup("bunting.version"); version != "1" {
+	if version, _ := file.Lookup("bunting.version"); version != "2" {
 		t.Errorf("version %q", version)
 	}
 	const schema = `message events {
@@ -42,22 +46,27 @@ func TestFile_LibraryReadsIt(t *testing.T) {
 	required binary elements_chain (STRING);
 	required binary properties (JSON);
 	required binary person_properties (JSON);
-}`
-	if diff := cmp.Diff(schema, file.Schema().String()); diff != "" {
+`
+	fixed, properties, _ := strings.Cut(file.Schema().String(), "	optional")
+	if diff := cmp.Diff(schema, fixed); diff != "" {
 		t.Errorf("schema (-want +got)\n%s", diff)
+	}
+	if !regexp.MustCompile(`^( binary properties\.\S+ \(JSON\);\n(	optional)?){20,32}\}$`).MatchString(properties) {
+		t.Errorf("columns of properties:%s", properties)
 	}
 	for g, want := range groups {
 		group := file.RowGroups()[g]
 		if s := group.SortingColumns(); len(s) != 1 || s[0].Path()[0] != "id" || s[0].Descending() {
 			t.Errorf("sorting columns %v", s)
 		}
-		compare(t, fmt.Sprint("group ", g), want, libraryRows(t, group))
+		compare(t, fmt.Sprint("group ", g), want, libraryRows(t, group, file.Schema().Columns()))
 		checkBounds(t, group, want)
 	}
 }
 
-// libraryRows reads a group with the reader of the library.
-func libraryRows(t *testing.T, group parquet.RowGroup) (out []event) {
+// libraryRows reads a group with the reader of the library, and compares the columns of properties
+// with the properties.
+func libraryRows(t *testing.T, group parquet.RowGroup, columns [][]string) (out []event) {
 	t.Helper()
 	rows := group.Rows()
 	defer func() { _ = rows.Close() }()
@@ -69,6 +78,13 @@ func libraryRows(t *testing.T, group parquet.RowGroup) (out []event) {
 				ID: r[0].Int64(), Time: r[2].Int64(), Arrived: r[3].Int64(), Name: string(r[4].ByteArray()), DistinctID: string(r[5].ByteArray()),
 				UUID: capture.UUID(r[1].ByteArray()), Person: capture.UUID(r[6].ByteArray()), PersonCreated: r[7].Int64(), Historical: r[9].Boolean(),
 			}, elements: string(r[10].ByteArray()), properties: string(r[11].ByteArray()), person: string(r[12].ByteArray())}
+			var members map[string]json.RawMessage
+			_ = json.Unmarshal([]byte(e.properties), &members) // the properties of some events are no object
+			for i := 13; i < len(columns); i++ {
+				if got, want := string(r[i].ByteArray()), string(members[strings.TrimPrefix(columns[i][0], "properties.")]); got != want || r[i].IsNull() != (want == "") {
+					t.Fatalf("%s of event %d: %s, want %s", columns[i][0], e.ID, got, want)
+				}
+			}
 			e.Mode = capture.PersonMode(slices.Index([]string{"full", "propertyless", "force_upgrade"}, string(r[8].ByteArray())))
 			out = append(out, e)
 		}
@@ -132,4 +148,22 @@ func maxValue(compare func(a, b parquet.Value) int, a, b parquet.Value) parquet.
 		return b
 	}
 	return a
+}
+
+// Files of version 1 are read as they were written: they have a dictionary for each column that may
+// have one, and no columns of properties.
+func TestFile_Version1(t *testing.T) {
+	data, err := os.ReadFile("testdata/version1.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMaker(12)
+	want := [][]event{m.events(60), m.strange(20)}
+	got, err := readAll(data)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d groups, %v", len(got), err)
+	}
+	for i := range want {
+		compare(t, fmt.Sprint("group ", i), want[i], got[i])
+	}
 }

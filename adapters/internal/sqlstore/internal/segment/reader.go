@@ -26,9 +26,13 @@ type reader struct {
 	// Reusable memory.
 	data, values    []byte
 	entries         []int32
-	indexes, others []uint16 // of a range, in a dictionary
-	numbers, dates  []uint16 // by entry of a dictionary
+	persons, dates  valueList
+	indexes, modes  []uint16 // of a range, in a dictionary
+	numbers, second []uint16 // by entry of a dictionary
 	strings         []string
+	property        page // the last one of File.Properties
+	levels          []uint8
+	listed          dictionary // of the last property
 }
 
 // page is a decoded page.
@@ -57,8 +61,10 @@ func (r *reader) open(f *File, g int) error {
 			d.values = nil
 		}
 	}
-	if cap(r.data) > largeMemory {
-		r.data = nil
+	for _, memory := range []*[]byte{&r.data, &r.property.bytes, &r.listed.values} {
+		if cap(*memory) > largeMemory {
+			*memory = nil
+		}
 	}
 	if f == nil {
 		return nil
@@ -71,22 +77,25 @@ func (r *reader) open(f *File, g int) error {
 }
 
 // wrap adds the place of a page to an error.
-func (r *reader) wrap(at int, p place, err error) error {
-	return fmt.Errorf("the segment %s, group %d, column %s, row %d: %w", r.file.name, r.group.Index, columns[at].name, p.first, err)
+func (r *reader) wrap(at int, p place, err error) error { return r.wrapIn(columns[at].name, p, err) }
+
+// wrapIn is wrap for a column with a name.
+func (r *reader) wrapIn(column string, p place, err error) error {
+	return fmt.Errorf("the segment %s, group %d, column %s, row %d: %w", r.file.name, r.group.Index, column, p.first, err)
 }
 
-// read reads a page and returns its values, which share the memory of r or replace the content of
-// buffer.
-func (r *reader) read(p place, buffer []byte, kind format.PageType) (values []byte, h format.PageHeader, err error) {
+// read reads a page and returns its levels and values, which share the memory of r, or the values
+// replace the content of buffer.
+func (r *reader) read(p place, buffer []byte, kind format.PageType) (levels, values []byte, h format.PageHeader, err error) {
 	r.data = slices.Grow(r.data[:0], int(p.size))[:p.size]
 	if err := r.file.read(r.data, p.offset); err != nil {
-		return nil, h, err
+		return nil, nil, h, err
 	}
-	h, values, err = openPage(r.data, buffer)
+	h, levels, values, err = openPage(r.data, buffer)
 	if err == nil && h.Type != kind {
 		err = damagedf("a page of the type %s", h.Type)
 	}
-	return values, h, err
+	return levels, values, h, err
 }
 
 // page returns the page of a column that has a row.
@@ -107,35 +116,57 @@ func (r *reader) page(at, row int) (*page, error) {
 
 // decode decodes a page.
 func (r *reader) decode(at int, p *page, from place) (err error) {
-	buffer := &r.values
-	if at >= elementsColumn {
-		buffer = &p.bytes
+	c, rows := &columns[at], int(from.rows)
+	encoding, decode := c.encoding, decoders[at]
+	if encoding == format.RLEDictionary && !r.group.chunks[at].hasDictionary() {
+		encoding, decode = c.plain(), plainDecoders[at]
 	}
-	values, h, err := r.read(from, (*buffer)[:0], format.DataPageV2)
+	levels, values, d, err := r.dataPage(p, from, encoding)
 	if err != nil {
 		return err
 	}
-	d, rows := &h.DataPageHeaderV2.V, int(from.rows)
-	if d.IsCompressed.V {
-		*buffer = values
-	} else if at >= elementsColumn {
-		*buffer = append((*buffer)[:0], values...)
-	}
-	if int(d.NumRows) != rows || int(d.NumValues) != rows || d.NumNulls != 0 || d.Encoding != columns[at].encoding ||
-		d.DefinitionLevelsByteLength != 0 || d.RepetitionLevelsByteLength != 0 {
-		return damagedf("%d rows, %d values, %s", d.NumRows, d.NumValues, d.Encoding)
+	if len(levels) != 0 || d.NumNulls != 0 || decode == nil {
+		return damagedf("%d of %d rows without a value, %s", d.NumNulls, rows, encoding)
 	}
 	defer recovered(&err)
-	return decoders[at](r, p, values, rows)
+	return decode(r, p, values, rows)
 }
 
+// dataPage reads a page and returns its levels and values. Strings are in the memory of p.
+func (r *reader) dataPage(p *page, from place, encoding format.Encoding) (levels, values []byte, d format.DataPageHeaderV2, err error) {
+	buffer, isText := &r.values, encoding == format.DeltaLengthByteArray
+	if isText {
+		buffer = &p.bytes
+	}
+	levels, values, h, err := r.read(from, (*buffer)[:0], format.DataPageV2)
+	if err != nil {
+		return nil, nil, d, err
+	}
+	d = h.DataPageHeaderV2.V
+	if d.IsCompressed.V {
+		*buffer = values
+	} else if isText {
+		*buffer = append((*buffer)[:0], values...)
+	}
+	if d.NumRows != from.rows || d.NumValues != from.rows || d.Encoding != encoding || d.RepetitionLevelsByteLength != 0 {
+		return nil, nil, d, damagedf("%d rows, %d values, %s", d.NumRows, d.NumValues, d.Encoding)
+	}
+	return levels, values, d, nil
+}
+
+// decodeFunc decodes the values of a page.
+type decodeFunc func(r *reader, p *page, values []byte, rows int) error
+
 // decoders decode the values of the columns.
-var decoders = [columnCount]func(r *reader, p *page, values []byte, rows int) error{
+var decoders = [columnCount]decodeFunc{
 	idColumn: decodeNumbers, timeColumn: decodeNumbers, arrivedColumn: decodeNumbers,
 	nameColumn: decodeEntries, distinctColumn: decodeEntries, personColumn: decodeEntries, createdColumn: decodeEntries, modeColumn: decodeEntries,
 	uuidColumn: decodeUUIDs, historicalColumn: decodeBits,
 	elementsColumn: decodeStrings, propertiesColumn: decodeStrings, stateColumn: decodeStrings,
 }
+
+// plainDecoders decode the values of columns with a dictionary in groups without one.
+var plainDecoders = [columnCount]decodeFunc{distinctColumn: decodeStrings, personColumn: decodeUUIDs, createdColumn: decodeNumbers}
 
 func decodeNumbers(_ *reader, p *page, values []byte, rows int) (err error) {
 	if err := sameRows(deltaCount(values), rows); err != nil { // before memory is allocated
@@ -283,8 +314,15 @@ func (r *reader) numbersOf(at, first, n int, dst []int64) ([]int64, error) {
 	return dst, err
 }
 
-// stringsOf appends the values of a long column of a range of rows to dst. They share the memory of
-// some values of the range.
+// uuidsOf appends the UUIDs of a range of rows to dst.
+func (r *reader) uuidsOf(at, first, n int, dst []capture.UUID) ([]capture.UUID, error) {
+	dst = slices.Grow(dst, n)
+	err := r.rows(at, first, n, func(p *page, from, to int) { dst = append(dst, p.uuids[from:to]...) })
+	return dst, err
+}
+
+// stringsOf appends the strings of a range of rows to dst. They share the memory of some values of
+// the range.
 func (r *reader) stringsOf(at, first, n int, dst []string) ([]string, error) {
 	dst = slices.Grow(dst, n)
 	err := r.rows(at, first, n, func(p *page, from, to int) {

@@ -50,7 +50,8 @@ func short(c *block.Columns) (out []event) {
 	return out
 }
 
-// readGroup reads the events of a group, the short columns by column.
+// readGroup reads the events of a group, the short columns by column. It fails if the columns of
+// properties have other values than the properties.
 func readGroup(f *File, g int, c *block.Columns) ([]event, error) {
 	if err := errors.Join(f.Names(g, c), f.People(g, c), f.Origins(g, c)); err != nil {
 		return nil, err
@@ -58,7 +59,10 @@ func readGroup(f *File, g int, c *block.Columns) ([]event, error) {
 	out := short(c)
 	rows := f.Rows(g)
 	defer func() { _ = rows.Close() }()
-	return out, addLong(rows, 0, out)
+	if err := addLong(rows, 0, out); err != nil {
+		return nil, err
+	}
+	return out, checkProperties(f, g, out)
 }
 
 // addLong reads the long columns of events from a row on.

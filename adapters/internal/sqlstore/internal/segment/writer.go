@@ -3,11 +3,12 @@ package segment
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
+	"maps"
 	"os"
 	"slices"
 
@@ -27,14 +28,15 @@ type Writer struct {
 	temporary func() (*os.File, error)
 	maxMemory int // the constant, unless a test sets another
 	meta      format.FileMetaData
-	indexes   [][columnCount]chunkIndex
+	indexes   [][]chunkIndex
 	err       error // of the first call that failed
 
 	// The current group.
-	encoder pageEncoder
-	chunks  [columnCount]chunkWriter
-	memory  int // bytes of its pages in memory
-	keep    []int32
+	encoder    pageEncoder
+	chunks     [columnCount]chunkWriter
+	properties propertyWriter
+	memory     int // bytes of its pages in memory
+	keep       []int32
 
 	// Reusable memory.
 	values, dictionary []byte
@@ -54,10 +56,8 @@ func NewWriter(w io.Writer) *Writer {
 	if t, ok := w.(interface{ Temporary() (*os.File, error) }); ok {
 		out.temporary = t.Temporary
 	}
-	out.meta = format.FileMetaData{
-		Version: 2, Schema: schema(), CreatedBy: "bunting",
-		ColumnOrders: slices.Repeat([]format.ColumnOrder{{Value: &format.TypeDefinedOrder{}}}, columnCount),
-	}
+	out.meta = format.FileMetaData{Version: 2, CreatedBy: "bunting"}
+	out.properties = newPropertyWriter(out)
 	for i := range out.chunks {
 		out.chunks[i].column = &columns[i]
 	}
@@ -106,7 +106,7 @@ func (w *Writer) add(c *block.Columns, skip map[int64]bool, long func(i int) (el
 	for i := elementsColumn; i <= stateColumn; i++ {
 		err = errors.Join(err, w.endStrings(&w.chunks[i]))
 	}
-	if err != nil {
+	if err = errors.Join(err, w.properties.end()); err != nil {
 		return err
 	}
 	return w.endGroup()
@@ -116,16 +116,33 @@ func (w *Writer) add(c *block.Columns, skip map[int64]bool, long func(i int) (el
 func (w *Writer) addShort(c *block.Columns) error {
 	created, numbers := map[int64]int32{}, map[capture.UUID]int32{}
 	return errors.Join(
-		w.addNumbers(idColumn, c.IDs),
-		w.addNumbers(timeColumn, c.Times),
-		w.addEntries(nameColumn, c.NameOf, len(c.Names), w.addString(c.Names), func(i int) []byte { return []byte(c.Names[i]) }),
-		w.addEntries(distinctColumn, c.DistinctIDOf, len(c.DistinctIDs), w.addString(c.DistinctIDs), nil),
-		w.addEntries(personColumn, c.PersonOf, len(c.Persons), func(i, next int) int {
-			return addOnce(numbers, c.Persons[i], next, func() { w.dictionary = append(w.dictionary, c.Persons[i][:]...) })
-		}, nil),
-		w.addEntries(createdColumn, c.PersonOf, len(c.Persons), func(i, next int) int {
-			return addOnce(created, c.PersonCreated[i], next, func() { w.dictionary = binary.LittleEndian.AppendUint64(w.dictionary, uint64(c.PersonCreated[i])) })
-		}, nil),
+		w.addNumbers(idColumn, func(i int32) int64 { return c.IDs[i] }),
+		w.addNumbers(timeColumn, func(i int32) int64 { return c.Times[i] }),
+		w.addEntries(&entryColumn{
+			at: nameColumn, of: c.NameOf, count: len(c.Names), add: w.addString(c.Names), text: func(i int) []byte { return []byte(c.Names[i]) },
+		}),
+		w.addEntries(&entryColumn{
+			at: distinctColumn, of: c.DistinctIDOf, count: len(c.DistinctIDs), add: w.addString(c.DistinctIDs),
+			plain: func() error {
+				return w.addStrings(distinctColumn, func(i int32) string { return c.DistinctIDs[c.DistinctIDOf[i]] })
+			},
+		}),
+		w.addEntries(&entryColumn{
+			at: personColumn, of: c.PersonOf, count: len(c.Persons), add: func(i, next int) int {
+				return addOnce(numbers, c.Persons[i], next, func() { w.dictionary = append(w.dictionary, c.Persons[i][:]...) })
+			},
+			plain: func() error {
+				return w.addUUIDs(personColumn, func(i int32) *capture.UUID { return &c.Persons[c.PersonOf[i]] })
+			},
+		}),
+		w.addEntries(&entryColumn{
+			at: createdColumn, of: c.PersonOf, count: len(c.Persons), add: func(i, next int) int {
+				return addOnce(created, c.PersonCreated[i], next, func() { w.dictionary = binary.LittleEndian.AppendUint64(w.dictionary, uint64(c.PersonCreated[i])) })
+			},
+			plain: func() error {
+				return w.addNumbers(createdColumn, func(i int32) int64 { return c.PersonCreated[c.PersonOf[i]] })
+			},
+		}),
 	)
 }
 
@@ -140,13 +157,12 @@ func (w *Writer) addOrigins(c *block.Columns) error {
 	for i, mode := range modes {
 		names[i] = mode.String()
 	}
-	err := errors.Join(w.addNumbers(arrivedColumn, c.Arrived), w.addEntries(modeColumn, w.modes, len(names), w.addString(names), nil))
+	err := errors.Join(
+		w.addNumbers(arrivedColumn, func(i int32) int64 { return c.Arrived[i] }),
+		w.addUUIDs(uuidColumn, func(i int32) *capture.UUID { return &c.UUIDs[i] }),
+		w.addEntries(&entryColumn{at: modeColumn, of: w.modes, count: len(names), add: w.addString(names)}),
+	)
 	for part := range slices.Chunk(w.keep, shortRows) {
-		w.values = w.values[:0]
-		for _, i := range part {
-			w.values = append(w.values, c.UUIDs[i][:]...)
-		}
-		err = errors.Join(err, w.addPage(&w.chunks[uuidColumn], len(part), w.values))
 		w.values = append(w.values[:0], make([]byte, (len(part)+7)/8)...)
 		for at, i := range part {
 			if _, historical := c.Mode(int(i)); historical {
@@ -158,83 +174,6 @@ func (w *Writer) addOrigins(c *block.Columns) error {
 	return err
 }
 
-// addNumbers writes a column of numbers.
-func (w *Writer) addNumbers(at int, all []int64) (err error) {
-	for part := range slices.Chunk(w.keep, shortRows) {
-		w.numbers = w.numbers[:0]
-		least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, i := range part {
-			n := all[i]
-			w.numbers = append(w.numbers, n)
-			least, greatest = min(least, n), max(greatest, n)
-		}
-		if w.values, err = deltaNumbers.EncodeInt64(w.values[:0], w.numbers); err != nil {
-			return err
-		}
-		c := &w.chunks[at]
-		c.addBounds(numberBytes(least), numberBytes(greatest))
-		if err := w.addPage(c, len(part), w.values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addString returns a function for addEntries that adds strings of a list to the dictionary.
-func (w *Writer) addString(list []string) func(i, next int) int {
-	return func(i, next int) int {
-		w.dictionary = append(binary.LittleEndian.AppendUint32(w.dictionary, uint32(len(list[i]))), list[i]...)
-		return next
-	}
-}
-
-// addOnce returns the number of a key that is in a dictionary; a new one gets the next number and
-// is added by add.
-func addOnce[K comparable](numbers map[K]int32, key K, next int, add func()) int {
-	n, ok := numbers[key]
-	if !ok {
-		n = int32(next)
-		numbers[key] = n
-		add()
-	}
-	return int(n)
-}
-
-// addEntries writes a column with a dictionary. of has the index in a list of count entries of each
-// event; add is called with each entry that is used, returns its index in the dictionary and
-// adds it there if that is the next one. text returns an entry for the bounds, if the column has them.
-func (w *Writer) addEntries(at int, of []uint16, count int, add func(i, next int) int, text func(i int) []byte) (err error) {
-	c, numbers, used := &w.chunks[at], make([]int32, count), 0 // numbers are the indexes in the dictionary, plus 1
-	w.dictionary = w.dictionary[:0]
-	for part := range slices.Chunk(w.keep, shortRows) {
-		w.entries = w.entries[:0]
-		for _, i := range part {
-			if numbers[of[i]] == 0 {
-				n := add(int(of[i]), used)
-				numbers[of[i]] = int32(n) + 1
-				used = max(used, n+1)
-			}
-			w.entries = append(w.entries, numbers[of[i]]-1)
-		}
-		if text != nil {
-			c.addStringBounds(part, of, count, text)
-		}
-		if w.values, err = rleIndexes.EncodeInt32(w.values[:0], w.entries); err != nil {
-			return err
-		}
-		if err := w.addPage(c, len(part), w.values); err != nil {
-			return err
-		}
-	}
-	header, body, err := w.encoder.dictionary(used, w.dictionary)
-	if err != nil {
-		return err
-	}
-	c.dictionary = slices.Concat(header, body)
-	c.size += int64(len(header) + len(w.dictionary))
-	return nil
-}
-
 // addLong writes the long columns of an event.
 func (w *Writer) addLong(long func(i int) (elements, properties, person string, err error), i int) error {
 	elements, properties, person, err := long(i)
@@ -242,49 +181,50 @@ func (w *Writer) addLong(long func(i int) (elements, properties, person string, 
 		return err
 	}
 	for i, text := range [...]string{elements, properties, person} {
-		at := elementsColumn + i
-		c := &w.chunks[at]
-		if rows := len(c.offsets) - 1; rows == shortRows || rows > 0 && len(c.strings)+len(text) > longBytes[at] {
-			if err := w.endStrings(c); err != nil {
-				return err
-			}
+		if err := w.appendString(elementsColumn+i, text); err != nil {
+			return err
 		}
-		c.strings = append(c.strings, text...)
-		c.offsets = append(c.offsets, uint32(len(c.strings)))
 	}
-	return nil
+	return w.properties.add(properties)
 }
 
-// endStrings writes a page of a long column.
-func (w *Writer) endStrings(c *chunkWriter) (err error) {
-	rows := len(c.offsets) - 1
-	if rows == 0 {
-		return nil
+// allChunks returns the columns of the current group.
+func (w *Writer) allChunks() []*chunkWriter {
+	list := make([]*chunkWriter, 0, columnCount+len(w.properties.list))
+	for i := range w.chunks {
+		list = append(list, &w.chunks[i])
 	}
-	if w.values, err = deltaStrings.EncodeByteArray(w.values[:0], c.strings, c.offsets); err != nil {
-		return err
+	for _, c := range w.properties.list {
+		if c != nil {
+			list = append(list, &c.chunkWriter)
+		}
 	}
-	c.strings, c.offsets = c.strings[:0], c.offsets[:1]
-	return w.addPage(c, rows, w.values)
+	return list
 }
 
-// addPage adds a page to a column.
+// addPage adds a page to a column that all events have.
 func (w *Writer) addPage(c *chunkWriter, rows int, values []byte) error {
-	header, body, err := w.encoder.data(c.column, rows, values)
+	return w.addLevels(c, rows, nil, 0, values)
+}
+
+// addLevels adds a page to a column. levels tell which rows have a value, if not all events have one,
+// and nulls is the number of those that have none.
+func (w *Writer) addLevels(c *chunkWriter, rows int, levels []byte, nulls int, values []byte) error {
+	header, body, err := w.encoder.data(c.pageEncoding, rows, levels, nulls, values)
 	if err != nil {
 		return err
 	}
 	size := len(header) + len(body)
 	c.locations = append(c.locations, format.PageLocation{Offset: c.pages.size, CompressedPageSize: int32(size), FirstRowIndex: int64(c.rows)})
-	c.rows += rows
-	c.size += int64(len(header) + len(values))
+	c.rows, c.nulls = c.rows+rows, c.nulls+nulls
+	c.size += int64(len(header) + len(levels) + len(values))
 	c.pages.add(header, body)
 	if w.memory += size; w.memory <= w.maxMemory || w.temporary == nil {
 		return nil
 	}
 	w.memory = 0
-	for i := range w.chunks {
-		if err := w.chunks[i].pages.spill(w.temporary); err != nil {
+	for _, c := range w.allChunks() {
+		if err := c.pages.spill(w.temporary); err != nil {
 			return err
 		}
 	}
@@ -297,9 +237,8 @@ func (w *Writer) endGroup() error {
 		NumRows: int64(len(w.keep)), FileOffset: w.offset, Ordinal: int16(len(w.meta.RowGroups)),
 		SortingColumns: []format.SortingColumn{{ColumnIdx: idColumn}},
 	}
-	var indexes [columnCount]chunkIndex
-	for i := range w.chunks {
-		c := &w.chunks[i]
+	var indexes []chunkIndex
+	for _, c := range w.allChunks() {
 		meta, err := w.endChunk(c)
 		if err != nil {
 			return err
@@ -307,7 +246,7 @@ func (w *Writer) endGroup() error {
 		g.Columns = append(g.Columns, format.ColumnChunk{MetaData: meta})
 		g.TotalByteSize += meta.TotalUncompressedSize
 		g.TotalCompressedSize += meta.TotalCompressedSize
-		indexes[i] = chunkIndex{format.OffsetIndex{PageLocations: slices.Clone(c.locations)}, c.bounds}
+		indexes = append(indexes, chunkIndex{format.OffsetIndex{PageLocations: slices.Clone(c.locations)}, c.bounds})
 	}
 	w.meta.RowGroups = append(w.meta.RowGroups, g)
 	w.indexes = append(w.indexes, indexes)
@@ -334,9 +273,10 @@ func (w *Writer) endChunk(c *chunkWriter) (format.ColumnMetaData, error) {
 // reset ends the current group.
 func (w *Writer) reset() {
 	w.memory = 0
-	for i := range w.chunks {
-		w.chunks[i].reset()
+	for _, c := range w.allChunks() {
+		c.reset()
 	}
+	w.properties.reset()
 }
 
 // Close writes the page index and the footer.
@@ -363,7 +303,7 @@ func (w *Writer) end() error {
 	var errs []error
 	for g := range w.indexes {
 		for i := range w.indexes[g] {
-			if c := &w.meta.RowGroups[g].Columns[i]; columns[i].hasBounds {
+			if c := &w.meta.RowGroups[g].Columns[i]; len(w.indexes[g][i].bounds.MinValues) > 0 {
 				errs = append(errs, add(&w.indexes[g][i].bounds, &c.ColumnIndexOffset, &c.ColumnIndexLength))
 			}
 		}
@@ -374,10 +314,18 @@ func (w *Writer) end() error {
 			errs = append(errs, add(&w.indexes[g][i].offsets, &c.OffsetIndexOffset, &c.OffsetIndexLength))
 		}
 	}
-	w.meta.KeyValueMetadata = []format.KeyValue{
-		{Key: versionKey, Value: fmt.Sprint(formatVersion)},
-		{Key: checksumKey, Value: fmt.Sprintf(checksumForm, 0, start)},
+	all := w.properties.columns()
+	w.meta.Schema, w.meta.ColumnOrders = schema(all), slices.Repeat([]format.ColumnOrder{{Value: &format.TypeDefinedOrder{}}}, len(all))
+	w.meta.KeyValueMetadata = []format.KeyValue{{Key: versionKey, Value: fmt.Sprint(formatVersion)}}
+	if others := w.properties.others; others != nil {
+		names, err := json.Marshal(slices.Sorted(maps.Keys(others)))
+		if err != nil {
+			return err
+		}
+		w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: othersKey, Value: string(names)})
 	}
+	// The checksum is the last entry, see checksumAt.
+	w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: checksumKey, Value: fmt.Sprintf(checksumForm, 0, start)})
 	footer, err := thrift.Marshal(protocol, &w.meta)
 	if err = errors.Join(append(errs, err)...); err != nil {
 		return err
