@@ -65,7 +65,12 @@ var partColumns = [...]string{"c.people", "c.origins", "h.hashes"}
 // ids, in their order. Of a block it is usually one, unless the blocks of the range were merged
 // meanwhile. All are of one moment, so that they have each event once. The files of that moment can be
 // read for some time after they were replaced.
-func readBlocks(ctx context.Context, q Source, project int64, u unit, parts blockParts) (blocks []encodedBlock, err error) {
+func readBlocks(ctx context.Context, q Source, project int64, u unit, parts blockParts) ([]encodedBlock, error) {
+	return selectBlocks(ctx, q, project, u, parts, `TRUE`)
+}
+
+// selectBlocks is readBlocks for the blocks b that a condition selects.
+func selectBlocks(ctx context.Context, q Source, project int64, u unit, parts blockParts, condition string) (blocks []encodedBlock, err error) {
 	columns := ""
 	for i, column := range partColumns {
 		if parts&(1<<i) == 0 {
@@ -88,7 +93,7 @@ func readBlocks(ctx context.Context, q Source, project int64, u unit, parts bloc
 		}
 		if b.level == sealedLevel {
 			name, _ := row[7].(string)
-			b.sealed = &sealedBlock{q.Files, name, parts, erased}
+			b.sealed = &sealedBlock{b.unit, q.Files, name, parts, erased}
 		}
 		blocks = append(blocks, b)
 		return nil
@@ -96,7 +101,7 @@ func readBlocks(ctx context.Context, q Source, project int64, u unit, parts bloc
 		LEFT JOIN event_columns c ON c.first_id = b.first_id AND b.level < 16 LEFT JOIN event_hashes h ON h.first_id = b.first_id
 		LEFT JOIN event_segments s ON b.level = 16 AND s.project_id = b.project_id AND s.last_id >= b.last_id
 			AND s.first_id = (SELECT MAX(first_id) FROM event_segments WHERE project_id = b.project_id AND first_id <= b.first_id)
-		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3
+		WHERE b.project_id = $1 AND b.`+fromBlock+` AND b.last_id >= $2 AND b.first_id <= $3 AND `+condition+`
 		UNION ALL SELECT n.first_id, n.last_id, -1, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id), NULL, NULL, NULL, NULL FROM event_new_chunks n
 		WHERE n.project_id = $1 AND n.`+fromNewChunk+` AND n.last_id >= $2 AND n.first_id <= $3
 		UNION ALL SELECT id, id, -2, NULL, NULL, NULL, NULL, NULL FROM event_erased
@@ -118,7 +123,7 @@ func readBlocks(ctx context.Context, q Source, project int64, u unit, parts bloc
 // decode decodes the columns that were read, and reuses the memory of c.
 func (b *encodedBlock) decode(c *block.Columns) error {
 	if b.sealed != nil {
-		if err := b.sealed.decode(b.unit, c); err != nil {
+		if err := b.sealed.decode(c); err != nil {
 			return b.wrap(err)
 		}
 		return nil

@@ -12,10 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// eventPosition is the sort key of an event in a page. The timestamp is in
-// microseconds.
-type eventPosition struct{ timestamp, id int64 }
-
 // compareNewest compares positions in the order of pages: newest first.
 func compareNewest(a, b eventPosition) int {
 	return cmp.Or(cmp.Compare(b.timestamp, a.timestamp), cmp.Compare(b.id, a.id))
@@ -57,7 +53,7 @@ type eventPage struct {
 	from, to int64
 	cursor   eventPosition
 	// positions are the newest events found so far, at most a page.
-	positions []eventPosition
+	positions []eventPlace
 }
 
 // newEventPage returns an empty page with the bounds of the query.
@@ -106,6 +102,11 @@ func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 			if oldest, full := p.lowerBound(); full && group[i].lastTime < oldest {
 				return nil
 			}
+			if i%prefetchedBlocks == 0 {
+				if err := p.store.log.prefetch(ctx, p.store.log.Source(), &search, group[i:min(i+prefetchedBlocks, len(group))]); err != nil {
+					return err
+				}
+			}
 			if err := p.search(ctx, &group[i], &search); err != nil {
 				return err
 			}
@@ -125,7 +126,7 @@ func (p *eventPage) lowerBound() (int64, bool) {
 
 // trim removes all positions but those of the newest events, a page.
 func (p *eventPage) trim() {
-	slices.SortFunc(p.positions, compareNewest)
+	slices.SortFunc(p.positions, func(a, b eventPlace) int { return compareNewest(a.eventPosition, b.eventPosition) })
 	p.positions = p.positions[:min(len(p.positions), p.query.Limit)]
 }
 
@@ -135,29 +136,39 @@ const untrimmed = 1000
 // search adds the events of a block to the page.
 func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) error {
 	oldest, _ := p.lowerBound()
-	err := p.store.log.eachMatch(ctx, p.store.log.Source(), s, b.unit, 0, func(c *block.Columns, i int) {
-		e := eventPosition{c.Times[i], c.IDs[i]}
-		if e.timestamp < oldest || e.timestamp > p.to || compareNewest(e, p.cursor) <= 0 {
+	visit := func(c *block.Columns, i int, sealed *sealedBlock, row int) {
+		e := eventPlace{eventPosition{c.Times[i], c.IDs[i]}, sealed, row}
+		if e.timestamp < oldest || e.timestamp > p.to || compareNewest(e.eventPosition, p.cursor) <= 0 {
 			return
 		}
 		if p.positions = append(p.positions, e); len(p.positions) >= p.query.Limit+untrimmed {
 			p.trim()
 			oldest, _ = p.lowerBound()
 		}
-	})
+	}
+	done, err := s.eachPrefetched(b, visit)
+	if !done && err == nil {
+		err = p.store.log.eachFound(ctx, p.store.log.Source(), s, b.unit, 0, visit)
+	}
 	p.trim()
 	return err
 }
 
 // readEvents reads the events of the positions, in their order.
-func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []eventPosition) ([]capture.Record, error) {
-	ids := make([]int64, len(positions))
-	for i, p := range positions {
-		ids[i] = p.id
+func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []eventPlace) ([]capture.Record, error) {
+	byID := make(map[int64]capture.Record, len(positions))
+	sealed := slices.DeleteFunc(slices.Clone(positions), func(p eventPlace) bool { return p.sealed == nil })
+	if err := readSealed(projectID, sealed, byID); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, p := range positions {
+		if _, ok := byID[p.id]; !ok {
+			ids = append(ids, p.id)
+		}
 	}
 	slices.Sort(ids)
-	byID, err := readRecords(ctx, s.log.Source(), projectID, ids)
-	if err != nil {
+	if err := readRecords(ctx, s.log.Source(), projectID, ids, byID); err != nil {
 		return nil, err
 	}
 	out := make([]capture.Record, 0, len(positions))

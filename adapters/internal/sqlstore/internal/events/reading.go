@@ -178,7 +178,7 @@ func (r *Chunks) find(ctx context.Context, q Source, project, id, upTo int64, pa
 func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n int, parts chunkParts) error {
 	clear(r.chunks)
 	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.erased = project, parts, r.chunks[:0], -1, -1, nil
-	if err := r.loadSealed(ctx, q, unit{id, upTo}); err != nil || len(r.chunks) > 0 {
+	if err := r.loadSealed(ctx, q, unit{id, upTo}, parts); err != nil || len(r.chunks) > 0 {
 		return err
 	}
 	columns := [...]string{"NULL, NULL", "short, NULL", "NULL, data", "short, data"}[parts]
@@ -197,7 +197,7 @@ func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n 
 	if err == nil && (len(r.chunks) == 0 || r.chunks[0].first > id) { // they may have been sealed meanwhile
 		found := r.chunks
 		r.chunks = nil
-		if err = r.loadSealed(ctx, q, unit{id, upTo}); len(r.chunks) == 0 {
+		if err = r.loadSealed(ctx, q, unit{id, upTo}, parts); len(r.chunks) == 0 {
 			r.chunks = found
 		}
 	}
@@ -292,11 +292,11 @@ func (r *Chunks) visit(at int, after, upTo int64, visit func(e *block.Event, lon
 // of the chunks of the range contain no such event.
 const fewEvents = 64
 
-// readRecords reads events of a project, whose ids ascend. Events that are erased are left out.
-func readRecords(ctx context.Context, q Source, project int64, ids []int64) (map[int64]capture.Record, error) {
-	found := make(map[int64]capture.Record, len(ids))
+// readRecords reads events of a project, whose ids ascend, into found by id. Events that are erased are left
+// out.
+func readRecords(ctx context.Context, q Source, project int64, ids []int64, found map[int64]capture.Record) error {
 	if len(ids) == 0 {
-		return found, nil
+		return nil
 	}
 	last := ids[len(ids)-1]
 	if last-ids[0] > fewEvents*int64(len(ids)) {
@@ -306,11 +306,11 @@ func readRecords(ctx context.Context, q Source, project int64, ids []int64) (map
 	for _, id := range ids {
 		e, ok, err := c.Record(ctx, q, project, id, last)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if ok {
 			found[id] = e
 		}
 	}
-	return found, nil
+	return nil
 }

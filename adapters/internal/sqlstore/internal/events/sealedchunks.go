@@ -66,7 +66,7 @@ func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedCh
 
 // loadSealed replaces the chunks in memory like load by the chunks of one group of a
 // segment. There are none in memory afterwards if no sealed events are in the range.
-func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit) error {
+func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, parts chunkParts) error {
 	if q.Files == nil {
 		return nil
 	}
@@ -84,12 +84,12 @@ func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit) error {
 		if group < 0 {
 			continue
 		}
+		r.erased, r.parts = s.erased, withShort|withLong
 		if u.first == u.last {
-			r.chunks, err = singleChunk(q, s, group, u.first)
+			err = r.loadSingle(q, s, group, u.first, parts)
 		} else {
 			r.chunks, err = sealedChunks(q, s, group, u)
 		}
-		r.erased, r.parts = s.erased, withShort|withLong
 		if err != nil || len(r.chunks) > 0 {
 			return err
 		}
@@ -97,17 +97,32 @@ func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit) error {
 	return nil
 }
 
-// singleChunk returns a chunk of the event with an id, or none if the group has no such event.
-func singleChunk(q Source, s *storedSegment, group int, id int64) (out []storedChunk, err error) {
-	c := sealedChunk{files: q.Files, name: s.name, group: group, len: 1}
-	err = c.read(func(r *segment.Rows) error {
-		row, ok, err := r.Find(id)
-		if c.first = row; ok {
-			out = []storedChunk{{project: s.project, unit: unit{id, id}, size: block.ChunkBytes, sealed: &c}}
+// loadSingle replaces the chunks in memory by one of the event with an id, of which it decodes the
+// requested parts, or by none if the group has no such event.
+func (r *Chunks) loadSingle(q Source, s *storedSegment, group int, id int64, parts chunkParts) error {
+	c := &sealedChunk{files: q.Files, name: s.name, group: group, len: 1}
+	return c.read(func(rows *segment.Rows) error {
+		row, ok, err := rows.Find(id)
+		if !ok || err != nil {
+			return err
 		}
-		return err
+		c.first = row
+		r.chunks = append(r.chunks[:0], storedChunk{project: s.project, unit: unit{id, id}, size: block.ChunkBytes, sealed: c})
+		if parts&withShort != 0 {
+			if err := rows.Short(row, 1, &r.short); err != nil {
+				return r.chunks[0].wrap(err)
+			}
+			r.shortAt = 0
+		}
+		if parts&withLong != 0 {
+			if err := rows.Long(row, 1, &r.long); err != nil {
+				return r.chunks[0].wrap(err)
+			}
+			r.longAt = 0
+			r.bytes += block.ChunkBytes
+		}
+		return nil
 	})
-	return out, err
 }
 
 // groupsOf returns the groups of a segment.

@@ -23,8 +23,10 @@ type blockSearch struct {
 	names, distinctIDs []string
 	// byHash selects events by the hashes of their distinct ids, which includes a few events
 	// of other distinct ids but takes less time.
-	byHash  bool
-	decoder blockDecoder
+	byHash bool
+	// prefetched are sealed blocks with their hashes, by first id.
+	prefetched map[int64]*encodedBlock
+	decoder    blockDecoder
 }
 
 // anyTime returns a search for the events with after < id <= upTo.
@@ -208,6 +210,12 @@ func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks [
 // requested parts, and calls visit with the index of each event in the range that matches
 // the names and distinct ids of a search, from the last event to the first.
 func (l *Log) eachMatch(ctx context.Context, q Source, s *blockSearch, u unit, parts blockParts, visit func(c *block.Columns, i int)) error {
+	return l.eachFound(ctx, q, s, u, parts, func(c *block.Columns, i int, _ *sealedBlock, _ int) { visit(c, i) })
+}
+
+// eachFound is eachMatch that also calls visit with the place of the event if it is in a segment: its
+// block and its row in it.
+func (l *Log) eachFound(ctx context.Context, q Source, s *blockSearch, u unit, parts blockParts, visit foundEvent) error {
 	byHash := s.byHash && s.distinctIDs != nil
 	switch {
 	case byHash:
@@ -231,15 +239,29 @@ func (l *Log) eachMatch(ctx context.Context, q Source, s *blockSearch, u unit, p
 		m := newMatcher(c, s.names, s.distinctIDs)
 		for i := len(c.IDs) - 1; i >= 0 && m.any; i-- {
 			if c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
-				visit(c, i)
+				visit(c, i, b.sealed, i)
 			}
 		}
 		return nil
 	})
 }
 
+// eventPosition is the sort key of an event in a page. The timestamp is in
+// microseconds.
+type eventPosition struct{ timestamp, id int64 }
+
+// eventPlace is the position of an event, and its place if it is in a segment.
+type eventPlace struct {
+	eventPosition
+	sealed *sealedBlock // nil if it is in no segment
+	row    int
+}
+
+// foundEvent is called with an event: its index in c, and its block and row if it is in a segment.
+type foundEvent func(c *block.Columns, i int, sealed *sealedBlock, row int)
+
 // eachHash implements eachMatch for a decoded block and a search by hash.
-func (s *blockSearch) eachHash(b *encodedBlock, c *block.Columns, u unit, visit func(c *block.Columns, i int)) error {
+func (s *blockSearch) eachHash(b *encodedBlock, c *block.Columns, u unit, visit foundEvent) error {
 	_, values := s.values()
 	found, err := c.FindHashes(b.hashes, values)
 	if err != nil {
@@ -249,7 +271,7 @@ func (s *blockSearch) eachHash(b *encodedBlock, c *block.Columns, u unit, visit 
 	for _, at := range slices.Backward(found) {
 		i := int(at)
 		if m.any && c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
-			visit(c, i)
+			visit(c, i, nil, 0)
 		}
 	}
 	return nil

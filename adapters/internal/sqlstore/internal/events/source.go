@@ -92,6 +92,7 @@ func (q Source) segments(ctx context.Context, project int64, u unit) ([]storedSe
 
 // sealedBlock is where the columns of a block in a segment are.
 type sealedBlock struct {
+	unit
 	files  *segment.Folder
 	name   string // of the file
 	parts  blockParts
@@ -100,16 +101,13 @@ type sealedBlock struct {
 
 // decode decodes the columns of a block from its file, and reuses the memory of c. The id of an
 // event that was erased is 0.
-func (s *sealedBlock) decode(u unit, c *block.Columns) error {
-	file, err := s.files.Open(s.name)
+func (s *sealedBlock) decode(c *block.Columns) error {
+	file, group, err := s.open()
 	if err != nil {
 		return err
 	}
 	defer file.Release()
-	group, err := groupOf(file, u)
-	if err == nil {
-		err = file.Names(group, c)
-	}
+	err = file.Names(group, c)
 	if err == nil && s.parts&withPeople != 0 {
 		err = file.People(group, c)
 	}
@@ -127,12 +125,17 @@ func (s *sealedBlock) decode(u unit, c *block.Columns) error {
 	return nil
 }
 
-// groupOf returns the index of the group of a file that has the events of a block.
-func groupOf(file *segment.File, u unit) (int, error) {
+// open opens the file, which must be released, and returns the index of the group that has the
+// events of the block.
+func (s *sealedBlock) open() (file *segment.File, group int, err error) {
+	if file, err = s.files.Open(s.name); err != nil {
+		return nil, 0, err
+	}
 	for i, g := range file.Groups() {
-		if g.FirstID >= u.first && g.LastID <= u.last {
-			return i, nil
+		if g.FirstID >= s.first && g.LastID <= s.last {
+			return file, i, nil
 		}
 	}
-	return 0, block.ErrDamaged
+	file.Release()
+	return nil, 0, block.ErrDamaged
 }
