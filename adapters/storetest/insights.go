@@ -107,6 +107,14 @@ func mixedEvents(random *rand.Rand) (events []capture.Record) {
 		if n%3 > 0 {
 			e.PersonProperties = fmt.Sprintf(`{"v":%d}`, n%11)
 		}
+		switch n % 5 {
+		case 0:
+			e.Properties = fmt.Sprintf(`{"n":%d,"plan":"plan %d","tags":["a",%d]}`, n, n%7, n%3)
+		case 1:
+			e.Properties = fmt.Sprintf(`{"plan":%d}`, n%9)
+		case 2:
+			e.Properties = `{}`
+		}
 		events = append(events, e)
 	}
 	return events
@@ -141,6 +149,10 @@ func randomScan(random *rand.Rand) port.Scan {
 	if random.IntN(4) == 0 {
 		s.DistinctIDs = []string{"id 7", "id 38", "nobody"}
 	}
+	if s.Columns&port.Properties != 0 || random.IntN(4) == 0 {
+		s.EventProperties = [][]string{nil, {"plan"}, {"n", "plan"}, {"tags", "n"}, {"plan", "nothing"}}[random.IntN(5)]
+		s.Columns |= port.Properties
+	}
 	if random.IntN(2) == 0 {
 		s.HasSpareCPU = func() bool { return true }
 	}
@@ -159,7 +171,7 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 	want := map[string]int{}
 	for i := range p.events {
 		if e := &p.events[i]; matchesScan(s, e) && (s.After == 0 || !p.old[e.UUID]) {
-			want[p.line(columnsOf(s, e.Name), e)]++
+			want[p.line(neededScan(s, e.Name), e)]++
 		}
 	}
 	n, ids := 0, map[int64]bool{}
@@ -172,7 +184,7 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 		}
 		for i := range b.Len() {
 			n++
-			want[lineOf(s.Columns, r, neededOf(s, b, i), i)]--
+			want[lineOf(s, r, neededOf(s, b, i), i)]--
 		}
 		return nil
 	})
@@ -202,70 +214,6 @@ func matchesScan(s port.Scan, e *capture.Record) bool {
 	t := e.Timestamp.UnixMicro()
 	return (s.From == 0 && s.To == 0 || s.From <= t && t <= s.To) &&
 		(s.Names == nil || slices.Contains(s.Names, e.Name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.DistinctID))
-}
-
-// line returns the text of an event with the requested columns.
-func (p *plainStore) line(c port.Columns, e *capture.Record) string {
-	var out strings.Builder
-	fmt.Fprint(&out, e.Timestamp.UnixMicro())
-	owner, exists := p.owner[e.DistinctID]
-	if !exists {
-		owner = e.PersonID
-	}
-	person := fmt.Sprint(owner)
-	if c&port.PeopleCreated != 0 {
-		person += fmt.Sprint(" ", exists)
-	}
-	for _, column := range []struct {
-		column port.Columns
-		value  any
-	}{
-		{port.Names, e.Name}, {port.DistinctIDs, e.DistinctID}, {port.UUIDs, e.UUID}, {port.CreatedAt, e.CreatedAt.UnixMicro()},
-		{port.People, person}, {port.PeopleAtEvent, e.PersonID}, {port.Modes, e.PersonMode},
-		{port.Elements, e.ElementsChain}, {port.Properties, e.Properties}, {port.PersonProperties, e.PersonProperties},
-	} {
-		if c&column.column != 0 {
-			fmt.Fprint(&out, " ", column.value)
-		} else {
-			out.WriteString(" -")
-		}
-	}
-	return out.String()
-}
-
-// lineOf is like line for an event of a batch.
-func lineOf(c port.Columns, r port.Reader, b *port.Batch, i int) string {
-	var out strings.Builder
-	fmt.Fprint(&out, b.Time[i])
-	add(&out, b.Name, i)
-	add(&out, b.DistinctID, i)
-	add(&out, b.UUID, i)
-	add(&out, b.CreatedAt, i)
-	if b.Person == nil {
-		out.WriteString(" -")
-	} else {
-		p := r.Person(b.Person[i])
-		fmt.Fprint(&out, " ", p.UUID)
-		if c&port.PeopleCreated != 0 {
-			if fmt.Fprint(&out, " ", p.Exists); p.Exists && p.CreatedAt != epoch.UnixMicro() {
-				return fmt.Sprint("created at ", p.CreatedAt)
-			}
-		}
-	}
-	add(&out, b.PersonAtEvent, i)
-	add(&out, b.Mode, i)
-	add(&out, b.Elements, i)
-	add(&out, b.Properties, i)
-	add(&out, b.PersonProperties, i)
-	return out.String()
-}
-
-func add[T any](out *strings.Builder, column []T, i int) {
-	if column == nil {
-		out.WriteString(" -")
-		return
-	}
-	fmt.Fprint(out, " ", column[i])
 }
 
 // seesUntilOpen checks that a reader does not see events recorded after Open.

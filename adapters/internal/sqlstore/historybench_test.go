@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -97,6 +98,20 @@ func benchHistory(b *testing.B, s *Store) {
 			return found, historyEvents, errors.Join(err, r.Close())
 		}
 	}
+	// Trends of a month with a filter on a property that has a column, and on one that has none.
+	question := func(key, value string) func() (int, int, error) {
+		q, err := insights.Parse(fmt.Appendf(nil, `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":%q,"value":%q}]}],"dateRange":{"date_from":"2026-11-01","date_to":"2026-11-30"}}`, key, value), &port.Project{ID: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() (int, int, error) {
+			result, err := q.Run(context.Background(), spareSource{s}, port.Options{Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)})
+			if err != nil {
+				return 0, historyEvents, err
+			}
+			return int(result.Read), historyEvents, nil
+		}
+	}
 	n := 0
 	for _, run := range []struct {
 		name string
@@ -116,6 +131,8 @@ func benchHistory(b *testing.B, s *Store) {
 		}},
 		{"scan-people", scan(port.Names | port.People)},
 		{"scan-properties", scan(port.Names | port.Properties)},
+		{"filter-frequent", question("$pathname", "/products/7/details")},
+		{"filter-rare", question("$current_url", "https://shop.example.com/products/7/details?ref=7")},
 	} {
 		b.Run(run.name, func(b *testing.B) {
 			before := usedCPU(b)

@@ -87,6 +87,10 @@ type Scan struct {
 	// Detailed are the names of the events that need Elements, Properties and PersonProperties, which
 	// may be empty for other events; nil means all events.
 	Detailed []string
+	// EventProperties are the names of all properties of events that the caller reads, if Columns has
+	// Properties; nil means that it reads Batch.Properties itself. The reader may then fill
+	// Batch.EventProperties instead.
+	EventProperties []string
 	// Reserve is called for the memory that the reader allocates for the query, in bytes; the
 	// number is negative if memory is released. If it returns an error, the scan ends with the
 	// error.
@@ -117,11 +121,14 @@ type Batch struct {
 	// all scans of a reader. It is the person that the distinct id of the event belongs to now. If
 	// the distinct id belongs to no person, it is the person id that was stored with the event:
 	// that of an erased person, or an id that represents only the distinct id.
-	Person           []uint32
-	PersonAtEvent    []capture.UUID
-	Mode             []capture.PersonMode
-	Elements         []string
-	Properties       []string // JSON objects
+	Person        []uint32
+	PersonAtEvent []capture.UUID
+	Mode          []capture.PersonMode
+	Elements      []string
+	Properties    []string // JSON objects
+	// EventProperties may replace Properties in some batches of a scan with Scan.EventProperties:
+	// for each of these names the values as JSON text, "" for events without the property.
+	EventProperties  [][]string
 	PersonProperties []string // JSON objects
 }
 

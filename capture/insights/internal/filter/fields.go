@@ -79,7 +79,7 @@ func init() {
 		}),
 		"properties": {typ: propertiesType, bind: func(b *scan.Binder, rest []string) CellOf {
 			if len(rest) == 0 {
-				b.Needs.Columns |= port.Properties
+				b.AllProperties()
 				return func(r *scan.Row) hogql.Value { return hogql.TextOf(r.Batch.Properties[r.Index]) }
 			}
 			return nestedProperty(b.EventProperty(rest[0]), rest)

@@ -173,7 +173,7 @@ func (l *lifecycle) active(r *scan.Run, around *calendar.Buckets) ([]scan.Cell, 
 	b.Needs.Columns |= port.PeopleCreated
 	seen := scan.Set{Reserve: r.Reserve}
 	w := scan.NewRow(&b.Needs)
-	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+	err := r.Scan(b.Needs.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m)}), func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
 			if !m.Matches(w) || !common(w) {

@@ -162,7 +162,7 @@ func (s *stickiness) activeIn(b *scan.Binder, p *scan.Period, i int) (map[uint32
 	// counts are the events of each actor in each bucket.
 	counts := map[scan.Cell]uint32{}
 	w := scan.NewRow(&b.Needs)
-	err := r.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+	err := r.Scan(b.Needs.Scan(port.Scan{From: b.From, To: b.To, Names: filter.EventNames(m)}), func(batch *port.Batch) error {
 		// Memory is reserved batch by batch.
 		before := len(counts)
 		for i := range batch.Len() {

@@ -2,6 +2,7 @@ package querytest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -88,13 +89,18 @@ func (s *Store) Open(context.Context, int64) (port.Reader, error) { return reade
 
 type reader struct{ *Store }
 
-// Scan yields batches of three events, so that each test has several batches. Their strings change when
-// yield returns, as those of other stores may.
+// Scan yields batches of three events, so that each test has several batches. Every second one has
+// EventProperties instead of Properties if the scan permits that. Their strings change when yield
+// returns, as those of other stores may.
 func (r reader) Scan(_ context.Context, s port.Scan, yield func(*port.Batch) error) error {
-	b := &port.Batch{}
+	b, batches := &port.Batch{}, 0
 	for i, e := range r.events {
 		if selects(s, i, e) {
 			r.fill(b, s.Columns, e, int64(i)+1)
+			if s.EventProperties != nil && batches%2 == 1 {
+				b.Properties = nil
+				addValues(b, s.EventProperties, e.properties)
+			}
 		}
 		if b.Len() == 3 || i == len(r.events)-1 && b.Len() > 0 {
 			overwrite := lend(b)
@@ -103,7 +109,7 @@ func (r reader) Scan(_ context.Context, s port.Scan, yield func(*port.Batch) err
 			if err != nil {
 				return err
 			}
-			b = &port.Batch{}
+			b, batches = &port.Batch{}, batches+1
 		}
 	}
 	return nil
@@ -146,6 +152,20 @@ func (r reader) fill(b *port.Batch, c port.Columns, e event, id int64) {
 	put(c, port.Elements, &b.Elements, "")
 	put(c, port.Properties, &b.Properties, e.properties)
 	put(c, port.PersonProperties, &b.PersonProperties, e.personal)
+}
+
+// addValues appends the values of some properties of an object.
+func addValues(b *port.Batch, names []string, object string) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(object), &members); err != nil {
+		panic(err)
+	}
+	if b.EventProperties == nil {
+		b.EventProperties = make([][]string, len(names))
+	}
+	for i, name := range names {
+		b.EventProperties[i] = append(b.EventProperties[i], string(members[name]))
+	}
 }
 
 // put appends the value of a column that was requested.

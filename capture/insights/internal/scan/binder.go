@@ -30,6 +30,12 @@ func (b *Binder) EventProperty(name string) Getter {
 	return func(r *Row) string { return r.property(slot) }
 }
 
+// AllProperties requests Batch.Properties, all properties of the event.
+func (b *Binder) AllProperties() {
+	b.Needs.Columns |= port.Properties
+	b.Needs.allProperties = true
+}
+
 // SetErr records an error of binding or evaluating, unless an earlier one is recorded.
 func (b *Binder) SetErr(err error) {
 	if b.Err == nil {
@@ -43,9 +49,8 @@ func (b *Binder) ScanBound(s port.Scan, yield func(r *Row) error) error {
 	if b.Err != nil {
 		return b.Err
 	}
-	s.Columns |= b.Needs.Columns
 	r := NewRow(&b.Needs)
-	return b.Scan(s, func(batch *port.Batch) error {
+	return b.Scan(b.Needs.Scan(s), func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
 			if err := yield(r); err != nil {

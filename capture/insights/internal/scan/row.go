@@ -7,6 +7,17 @@ import "github.com/bunting-flags/bunting/capture/insights/port"
 type needs struct {
 	Columns       port.Columns
 	event, Person Keys
+	// allProperties is true if Batch.Properties is read, not only some properties.
+	allProperties bool
+}
+
+// Scan returns a scan of s that also has what is needed.
+func (n *needs) Scan(s port.Scan) port.Scan {
+	if !n.allProperties && s.Columns&port.Properties == 0 && n.Columns&port.Properties != 0 {
+		s.EventProperties = n.event.Names
+	}
+	s.Columns |= n.Columns
+	return s
 }
 
 // Row is the current event of a scan. Its properties are extracted from JSON when the first of them
@@ -31,7 +42,12 @@ func (r *Row) MoveTo(b *port.Batch, i int) {
 }
 
 // property returns the event's property in a slot as JSON text, "" if it is absent.
-func (r *Row) property(slot int) string { return r.event.get(r.Batch.Properties[r.Index], slot) }
+func (r *Row) property(slot int) string {
+	if columns := r.Batch.EventProperties; columns != nil {
+		return columns[slot][r.Index]
+	}
+	return r.event.get(r.Batch.Properties[r.Index], slot)
+}
 
 // PersonProperty returns the person's property in a slot, as it was after the event.
 func (r *Row) PersonProperty(slot int) string {

@@ -37,10 +37,11 @@ func (b *Binder) Sessions() map[string]*Session {
 	id, url := n.event.Slot("$session_id"), n.event.Slot("$current_url")
 	r := NewRow(n)
 	around := aroundSessions.Microseconds()
-	b.Err = b.Scan(port.Scan{From: b.From - around, To: b.To + around, Columns: port.Names | port.Properties | port.IDs}, func(batch *port.Batch) error {
+	n.Columns = port.Names | port.Properties | port.IDs
+	b.Err = b.Scan(n.Scan(port.Scan{From: b.From - around, To: b.To + around}), func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
-			if key := r.property(id); !document.IsMissing(key) && strings.HasPrefix(batch.Properties[i], "{") {
+			if key := r.property(id); !document.IsMissing(key) {
 				if err := b.addToSession(key, r.property(url), batch, i); err != nil {
 					return err
 				}

@@ -22,7 +22,8 @@ var eventColumns = map[string]filter.Field{
 
 // eventObject returns the event as a JSON object, the column *.
 func eventObject(b *scan.Binder) filter.CellOf {
-	b.Needs.Columns |= port.UUIDs | port.Names | port.Properties | port.DistinctIDs | port.Elements | port.CreatedAt | port.Modes
+	b.AllProperties()
+	b.Needs.Columns |= port.UUIDs | port.Names | port.DistinctIDs | port.Elements | port.CreatedAt | port.Modes
 	// at returns a time in the format of responses.
 	at := func(micros int64) string { return instantText(b.Run, time.UnixMicro(micros)) }
 	return func(r *scan.Row) hogql.Value {

@@ -16,9 +16,8 @@ func scanHogQL(b *scan.Binder, s port.Scan, query *hogql.Query, holds func(*scan
 	if b.Err != nil {
 		return b.Err
 	}
-	s.Columns = b.Needs.Columns
 	w := scan.NewRow(&b.Needs)
-	return b.Scan(s, func(batch *port.Batch) error {
+	return b.Scan(b.Needs.Scan(s), func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			w.MoveTo(batch, i)
 			if holds != nil && !holds(w) {

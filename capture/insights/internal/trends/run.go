@@ -98,7 +98,7 @@ func sweep(r *scan.Run, b *scan.Binder, scans []*counting) error {
 	}
 	for at, s := range stretches {
 		w := scan.NewRow(&b.Needs)
-		err := r.Scan(port.Scan{From: at[0], To: at[1], Names: filter.EventNames(s.matchers...), Columns: b.Needs.Columns}, func(batch *port.Batch) error {
+		err := r.Scan(b.Needs.Scan(port.Scan{From: at[0], To: at[1], Names: filter.EventNames(s.matchers...)}), func(batch *port.Batch) error {
 			return s.see(w, batch)
 		})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
@@ -30,6 +31,8 @@ type columnBuffer struct {
 	// long has the long columns, which are parts of text.
 	long [len(longColumns)][]span
 	text []byte
+	// values are the values of the properties of port.Scan.EventProperties, instead of the long columns.
+	values [][]string
 
 	bytes int // total length of the strings
 
@@ -55,6 +58,10 @@ type scratch struct {
 	// states are the parts of text with the states of the decoded chunk; those that are not in text are
 	// empty.
 	states []span
+	// picked are the strings of rows of a page of a segment, those of wanted, and property is the decoded column of a property.
+	picked   []string
+	wanted   []int32
+	property segment.Property
 }
 
 // newColumnBuffer returns an empty buffer for reading.
@@ -88,7 +95,11 @@ func (e *columnBuffer) reset() {
 
 // texts returns all columns of strings.
 func (e *columnBuffer) texts() []*[]string {
-	return []*[]string{&e.names, &e.ids}
+	list := []*[]string{&e.names, &e.ids}
+	for i := range e.values {
+		list = append(list, &e.values[i])
+	}
+	return list
 }
 
 // pick appends the values of some events to list, each of them once, and their indexes in list to of.
@@ -126,6 +137,11 @@ func (e *columnBuffer) batch(b *port.Batch, columns port.Columns, from, to int) 
 	}
 	for i, column := range [...]*[]string{&b.Elements, &b.Properties, &b.PersonProperties} {
 		*column = e.strings(long[i], part(e.long[i], from, to))
+	}
+	for i := range e.values {
+		if column := part(e.values[i], from, to); column != nil {
+			b.EventProperties = append(b.EventProperties, column)
+		}
 	}
 	// Columns that were read for internal use are not delivered unless they were
 	// requested.

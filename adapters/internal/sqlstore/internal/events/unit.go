@@ -17,6 +17,8 @@ type unitScan struct {
 	// e is the buffer for the events, and give is called with it when it is filled.
 	e    *columnBuffer
 	give func(*columnBuffer) error
+	// current is the block that is decoded.
+	current *encodedBlock
 }
 
 const (
@@ -30,6 +32,9 @@ const (
 func (u *unitScan) run(ctx context.Context) error {
 	return u.eachBlock(ctx, func(keep []int32) error {
 		if u.want&anyLong != 0 {
+			if u.current.sealed != nil {
+				return u.readSealed(ctx, keep)
+			}
 			return u.readLong(ctx, keep)
 		}
 		u.fill(keep)
@@ -52,8 +57,8 @@ func (u *unitScan) eachBlock(ctx context.Context, visit func(keep []int32) error
 		return err
 	}
 	u.scan.Pause(ctx)
-	return u.e.decoder.each(blocks, func(_ *encodedBlock, c *block.Columns, bytes int) error {
-		u.e.block = c
+	return u.e.decoder.each(blocks, func(b *encodedBlock, c *block.Columns, bytes int) error {
+		u.current, u.e.block = b, c
 		u.e.reset()
 		u.e.bytes = bytes
 		u.scan.Pause(ctx)
