@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -281,5 +282,24 @@ func TestSegments_Retention(t *testing.T) {
 			t.Errorf("after hour %d: files %q", hour, left)
 		}
 		m.check("after a deletion")
+	}
+}
+
+// Erasing the events of a person leaves those of another whose distinct id has the same hash, in
+// segments and in other blocks.
+func TestSegments_EraseSameHash(t *testing.T) {
+	folder, ids := t.TempDir(), sameHash(t)
+	for name, seal := range map[string]func(testing.TB, *Store){"sealed": sealAll, "not sealed": func(testing.TB, *Store) {}} {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(13, 14)), store: openSegments(t, "sqlite:"+filepath.Join(folder, name+".db"), filepath.Join(folder, name))}
+		m.change = func(i int, e *capture.Record) { e.ProjectID, e.DistinctID = 1, ids[i%2] }
+		m.commit(100) // many of both
+		m.change = func(i int, e *capture.Record) { e.ProjectID, e.DistinctID = 1, fmt.Sprint("id ", i) }
+		m.commit(100)
+		m.change = func(_ int, e *capture.Record) { e.ProjectID, e.DistinctID = 1, ids[1] }
+		m.commit(1)
+		indexAll(t, m.store)
+		seal(t, m.store)
+		m.erase(ids[0])
+		m.check(name)
 	}
 }

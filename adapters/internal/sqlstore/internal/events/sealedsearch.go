@@ -37,8 +37,9 @@ func (s *blockSearch) eachSealedHash(blocks []encodedBlock, u unit, visit foundE
 	return rest, nil
 }
 
-// sealedHashes implements eachSealedHash for a block. Only ids, times and names are decoded. done is
-// false if the hashes are of another number of events: then the file was rewritten meanwhile.
+// sealedHashes implements eachSealedHash for a block. Only ids, times and names are decoded, unless
+// origins are requested: then all short columns are, and only events with the distinct ids are visited.
+// done is false if the hashes are of another number of events: then the file was rewritten meanwhile.
 func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit, visit foundEvent) (done bool, err error) {
 	file, group, err := b.sealed.open()
 	if err != nil {
@@ -53,9 +54,13 @@ func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit
 	rows := file.Rows(group)
 	defer func() { _ = rows.Close() }()
 	var m matcher
+	read, distinctIDs := rows.Names, []string(nil)
+	if b.sealed.parts&withOrigins != 0 {
+		read, distinctIDs = rows.Short, s.distinctIDs
+	}
 	decode := func(first, n int) error {
-		err := rows.Names(first, n, c)
-		m = newMatcher(c, s.names, nil)
+		err := read(first, n, c)
+		m = newMatcher(c, s.names, distinctIDs)
 		return err
 	}
 	see := func(i int, row int32) {
