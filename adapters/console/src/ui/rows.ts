@@ -7,7 +7,7 @@ import { words } from "../words";
 
 const around = 6; // rows above and below those in sight
 const frameTime = 2; // milliseconds that one frame fills rows
-const mostFilled = 20; // rows that one frame fills at most
+const mostFilled = 8; // rows that one frame fills at most
 
 /** A list of which some items may not be loaded. */
 export interface SparseList<T> {
@@ -149,10 +149,10 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     }
     return nodes;
   };
-  /** Takes the rows out of use whose items are not wanted any more. If none is, they stay and wait for the items of the range. */
-  const release = (wanted: ReadonlySet<string | number>, from: number, to: number, kept: Row<T> | undefined) => {
+  /** Takes the rows out of use whose items are not wanted any more. If these are most rows, they stay and wait for the items of the range; it returns true then. */
+  const release = (wanted: ReadonlySet<string | number>, from: number, to: number, kept: Row<T> | undefined): boolean => {
     const free = [...shown].filter(([k, row]) => !wanted.has(k) && row !== kept);
-    const isJump = free.length + (kept ? 1 : 0) === shown.size && ![...waiting.keys()].some((i) => i >= from && i < to);
+    const isJump = free.length > shown.size / 2 && ![...waiting.keys()].some((i) => i >= from && i < to);
     const blank = isJump ? [...waiting.values()] : [];
     for (const [i, row] of waiting) {
       if (!isJump && i >= from && i < to) continue;
@@ -173,11 +173,12 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
       setBlank(row, true);
       waiting.set(from + i, row);
     });
+    return isJump && blank.length > 0;
   };
-  /** Puts the rows of the range into the document, those that can be seen first, and the row with the focus also if it is outside. */
-  const place = (items: readonly (T | undefined)[], from: number, kept: Row<T> | undefined) => {
+  /** Puts the rows of the range into the document, those that can be seen first, and the row with the focus also if it is outside. It fills rows if fills is true. */
+  const place = (items: readonly (T | undefined)[], from: number, kept: Row<T> | undefined, fills: boolean) => {
     const first = from === 0 ? 0 : Math.min(items.length, around);
-    let left = Math.max(1, Math.min(mostFilled, Math.floor(frameTime / cost)));
+    let left = fills ? Math.max(1, Math.min(mostFilled, Math.floor(frameTime / cost))) : 0;
     for (let j = 0; j < items.length; j++) {
       const i = (first + j) % items.length;
       const item = items[i];
@@ -229,8 +230,8 @@ export function rows<T extends object>(body: HTMLElement, list: SparseList<T>, k
     untracked(() => {
       const kept = focusedOutside(from, to);
       keepFocus(body, shown);
-      release(new Set(items.flatMap((x) => (x ? [key(x)] : []))), from, to, kept);
-      place(items, from, kept);
+      const isJump = release(new Set(items.flatMap((x) => (x ? [key(x)] : []))), from, to, kept);
+      place(items, from, kept, !isJump); // after a jump, rows are filled from the next frame on: to blank all rows takes long enough
     });
   });
   effect(() => {

@@ -19,7 +19,7 @@ type columnBuffer struct {
 	names    []string
 	uuid     []capture.UUID
 	created  []int64
-	// ids are the distinct ids of the events, each of them once, and stored the persons that events
+	// ids are the distinct ids of the events, without duplicates, and stored the persons that events
 	// were stored with. idOf and storedOf have their indexes by event.
 	ids            []string
 	stored         []capture.UUID
@@ -55,12 +55,13 @@ type scratch struct {
 	keep    []int32
 	numbers []uint16
 	chunks  Chunks
-	// states are the parts of text with the states of the decoded chunk; those that are not in text are
-	// empty.
+	// states are the parts of text with the states of the decoded chunk; they are empty until they are in
+	// text.
 	states []span
-	// picked are the strings of rows of a page of a segment, those of wanted, and property is the decoded column of a property.
+	// picked are the strings of the needed rows of a page of a segment, and property is the decoded
+	// column of a property.
 	picked   []string
-	wanted   []int32
+	needed   []int32
 	property segment.Property
 }
 
@@ -93,7 +94,7 @@ func (e *columnBuffer) reset() {
 	}
 }
 
-// texts returns all columns of strings.
+// texts returns all columns with strings.
 func (e *columnBuffer) texts() []*[]string {
 	list := []*[]string{&e.names, &e.ids}
 	for i := range e.values {
@@ -102,7 +103,7 @@ func (e *columnBuffer) texts() []*[]string {
 	return list
 }
 
-// pick appends the values of some events to list, each of them once, and their indexes in list to of.
+// pick appends the values of some events to list, without duplicates, and their indexes in list to of.
 // The values of a block are in all, and have the indexes in at by event. numbers is reusable memory.
 func pick[T any](list []T, of []uint16, all []T, at []uint16, keep []int32, numbers *[]uint16) ([]T, []uint16) {
 	*numbers = append((*numbers)[:0], make([]uint16, len(all))...) // the indexes in list, plus 1

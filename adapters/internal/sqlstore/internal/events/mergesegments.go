@@ -53,7 +53,7 @@ func (l *Log) mergeSegments(ctx context.Context) (bool, error) {
 	return true, l.rewriteSegments(ctx, list)
 }
 
-// findSmall returns the first segments to merge, or none.
+// findSmall returns the first segments to merge, if there are any.
 func (l *Log) findSmall(ctx context.Context) ([]storedSegment, error) {
 	var found smallSegments
 	err := database.Query(ctx, l.db.Read, func(rows *sql.Rows) error {

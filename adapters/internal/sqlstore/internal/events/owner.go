@@ -45,8 +45,8 @@ func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.
 	return nil
 }
 
-// lookUp sets the owners of the distinct ids of a buffer that are known. Also the goroutine that reads
-// ahead does so, since it takes a good part of the time of a scan.
+// lookUp sets the owners of the distinct ids of a buffer that were resolved before. Also the goroutine that reads
+// ahead does so, since it is a good part of the time of a scan.
 func (r *insightReader) lookUp(e *columnBuffer) {
 	r.lock.RLock()
 	defer r.lock.RUnlock()

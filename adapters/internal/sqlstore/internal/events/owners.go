@@ -40,7 +40,7 @@ type owners struct {
 }
 
 // ownerTable has the persons of distinct ids, which are numbered from 0. It is a hash table with linear
-// probing, and has all texts in one piece of memory: a map of strings needs twice the memory and time.
+// probing, and has all strings in one piece of memory: a map of strings needs twice the memory and time.
 type ownerTable struct {
 	seed maphash.Seed
 	// The length of slots is zero or a power of two. A slot has the number plus 1 and the upper half of

@@ -25,7 +25,7 @@ func (u *unitScan) readSealed(ctx context.Context, keep []int32) error {
 }
 
 // readValues implements readSealed for a scan that reads only properties that have a column. That
-// takes a fraction of the time of decoding and searching all properties.
+// needs a fraction of the time of decoding and searching all properties.
 func (u *unitScan) readValues(ctx context.Context, file *segment.File, group int, keep []int32) error {
 	e := u.e
 	for range len(u.scan.EventProperties) - len(e.values) {
@@ -90,22 +90,22 @@ func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int,
 	return nil
 }
 
-// pickTexts appends a long column of some rows of the segment to the buffer. Those of events with
-// names that are not detailed are empty.
+// pickTexts appends a long column of some rows of the segment to the buffer, and empty strings for events
+// with names that are not detailed.
 func (u *unitScan) pickTexts(rows *segment.Rows, column int, keep []int32, detailed []bool) error {
 	e := u.e
-	wanted := keep
+	needed := keep
 	if detailed != nil {
-		wanted = e.wanted[:0]
+		needed = e.needed[:0]
 		for _, row := range keep {
 			if detailed[e.block.NameOf[row]] {
-				wanted = append(wanted, row)
+				needed = append(needed, row)
 			}
 		}
-		e.wanted = wanted
+		e.needed = needed
 	}
 	var err error
-	if e.picked, _, err = rows.Pick(sealedTexts[column], wanted, e.picked[:0]); err != nil {
+	if e.picked, _, err = rows.Pick(sealedTexts[column], needed, e.picked[:0]); err != nil {
 		return err
 	}
 	n, last := 0, span{}
