@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/bucket"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
@@ -53,8 +54,9 @@ func CheckAddress(address string) error {
 }
 
 func openDestination(address string) (destination, error) {
-	if rest, ok := strings.CutPrefix(address, "s3://"); ok {
-		return openS3(rest)
+	if strings.HasPrefix(address, bucket.Scheme) {
+		b, err := bucket.Open(address)
+		return objects{b}, err
 	}
 	if scheme, _, ok := strings.Cut(address, "://"); ok || address == "" {
 		return nil, fmt.Errorf("must be a folder or s3://BUCKET/PREFIX, not %s", withoutUser(scheme+"://…"))

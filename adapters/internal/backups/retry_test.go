@@ -2,9 +2,6 @@ package backups
 
 import (
 	"context"
-	"errors"
-	"io"
-	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -50,68 +47,4 @@ func TestRunner_RetryDelays(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 	})
-}
-
-// A server of S3 that accepts connections and does not answer, and one that stops in the middle of
-// an object, hold up a backup only for a bounded number of minutes.
-func TestBucket_Patience(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "id")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	for name, tt := range map[string]struct {
-		answer string
-		most   time.Duration
-		do     func(context.Context, destination) error
-	}{
-		"no answer": {"", attempts*(patience+time.Second) + time.Second, func(ctx context.Context, d destination) error {
-			_, err := d.list(ctx, nameStart)
-			return err
-		}},
-		"half an object": {
-			"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nLast-Modified: Thu, 01 Jan 2026 10:00:00 GMT\r\nETag: \"1\"\r\n\r\n01234", patience,
-			func(ctx context.Context, d destination) error {
-				r, err := d.open(ctx, "x")
-				if err != nil {
-					return err
-				}
-				_, err = io.ReadAll(r)
-				return errors.Join(err, r.Close())
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d, err := openS3("bucket?region=us-east-1&endpoint=http://s3.invalid")
-				if err != nil {
-					t.Fatal(err)
-				}
-				d.(*bucket).transport.Proxy = nil
-				d.(*bucket).transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
-					near, far := net.Pipe()
-					go func() {
-						defer func() { _ = far.Close() }()
-						buf := make([]byte, 4096)
-						for answered := false; ; answered = true {
-							if _, err := far.Read(buf); err != nil {
-								return
-							}
-							if !answered && tt.answer != "" {
-								_, _ = io.WriteString(far, tt.answer)
-							}
-						}
-					}()
-					return &patientConn{near}, nil
-				}
-				began := time.Now()
-				err = tt.do(t.Context(), d)
-				var late net.Error
-				if !errors.As(err, &late) || !late.Timeout() {
-					t.Errorf("error %v, want a timeout", err)
-				}
-				if took := time.Since(began); took < patience || took > tt.most {
-					t.Errorf("it ended after %s, want at most %s", took, tt.most)
-				}
-				d.close()
-			})
-		})
-	}
 }

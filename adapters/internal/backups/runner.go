@@ -126,6 +126,9 @@ func (r *Runner) update(do func(*Status)) {
 // failure, up to Interval.
 const firstRetry = time.Minute
 
+// patience limits a short request to the destination.
+const patience = time.Minute
+
 // Run writes backups until the context ends. The first is due when the newest one in the
 // destination is as old as the interval.
 func (r *Runner) Run(ctx context.Context) {
