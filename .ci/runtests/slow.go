@@ -69,7 +69,7 @@ var slow = []string{
 	"TestRemote_AnswersAsTheServer", "TestSource_(Faults_EveryOrderOfTwo|OnStatus|WithoutStreams)", "TestDecision_29_.*",
 	"TestNew_.*", "TestShared_.*", "TestHTTP_Authenticate", "TestBudget_.*", "TestCapture_(Decision14_Budget|Cases)",
 	"TestServer_Without.*", "TestServices_EqualAnswers", "TestPostgres.*", "TestFiles_ManyRows", ".*Postgres",
-	"TestStore_Reading", "TestStore_Contract", "TestBlocks_.*", "TestChunks_.*", "TestLedger_.*", "TestEventsAfter.*", "TestBreaker_.*", "TestServers_.*", "TestMove_.*",
+	"TestStore_Reading", "TestStore_Contract", "TestBlocks_.*", "TestChunks_.*", "TestLedger_.*", "TestEventsAfter.*", "TestBreaker_.*", "TestServers_.*", "TestSegments_.*", "TestServersSegments_.*", "TestMove_.*",
 	"TestExportStore_.*", "TestPages_CommandsRun", "TestDemo_.*", "TestModules_.*", "TestServe_.*", "TestGenerate_.*",
 }
 

@@ -40,8 +40,9 @@ type Options struct {
 	// Database is a database to store data in instead of Data, such as postgres://USER@HOST/NAME.
 	Database string
 	// Segments is a folder, created if it is missing, for Parquet files with older events, which are
-	// then no longer in the database, a SQLite file. If empty, all events stay in the database. A database with
-	// events in such files must be opened with their folder.
+	// then no longer in the database, or s3://BUCKET/PREFIX as in Backup. Servers that share a database need the
+	// same one. If empty, all events stay in the database. A database with events in such files must be opened
+	// with their folder.
 	Segments string
 	// SegmentsAfter is the age of an event from which it is in such a file at the latest, by default a
 	// day. Events are written into files earlier when there are tens of thousands of a project.

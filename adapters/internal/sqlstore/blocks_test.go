@@ -455,9 +455,9 @@ func sealSteps(t *testing.T, s *Store, n int) (merges int) {
 func TestBlocks_Model(t *testing.T) {
 	const rounds = 24
 	file := func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }
-	for name, address := range map[string]func(testing.TB) string{"sqlite": file, "segments": file, "postgres": postgresURL} {
+	for name, address := range map[string]func(testing.TB) string{"sqlite": file, "segments": file, "postgres": postgresURL, "postgres with segments": postgresURL} {
 		t.Run(name, func(t *testing.T) {
-			address, seals := address(t), name == "segments"
+			address, seals := address(t), strings.HasSuffix(name, "segments")
 			open := func() *Store { return openStore(t, address) }
 			now, merges := time.Unix(0, 0), 0
 			if folder := t.TempDir(); seals {

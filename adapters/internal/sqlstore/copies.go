@@ -75,12 +75,12 @@ func Examine(ctx context.Context, url, segments string, quick bool) (Examination
 }
 
 // EachEvent calls visit for all events of a project with after < id, in their order. q may be a
-// database or a transaction with the newest schema, and it is only read. segments is the folder of its
+// database or a transaction with the newest schema, and it is only read. segments is the folder or the bucket of its
 // segment files, which may be empty if it lists no such files.
 func EachEvent(ctx context.Context, q database.Querier, segments string, projectID, after int64, visit func(*capture.Record) error) (err error) {
 	source := events.Source{Querier: q}
 	if segments != "" {
-		if source.Files, err = segment.OpenFolder(segments); err != nil {
+		if source.Files, err = segment.Open(segments, ""); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, source.Files.Close()) }()

@@ -36,19 +36,20 @@
 // include the events that other servers accepted in the last ten seconds
 // (capture/quota.go).
 //
-// Work that must not run twice runs in a transaction that holds an advisory lock: the
-// management lock for changes by users and timers, including definition files and the
-// first project; one lock for the deletion of old events; one for the schema. Locks are
-// acquired in that order, the locks of projects last. Work with effects outside the
-// database, such as mails and exports, runs under a lease that is timed by the clock of
-// the server that acquires it, so clocks may differ by up to half a minute. A newer
-// schema does not disturb servers that are already running, as long as migrations only
-// add to it. Schemas 14 to 17 change how events are stored: all servers must be
-// stopped before one migrates.
+// Work that must not run twice runs in a transaction that holds an advisory lock: the management
+// lock for changes by users and timers, including definition files and the first project; one lock
+// for the deletion of old events; one for the schema. Locks are acquired in that order, the locks of
+// projects last. Sealing takes longer: the server that seals holds the lock of a session
+// (database.Session), and lists files in transactions of that session. Work with effects outside the
+// database, such as mails and exports, runs under a lease that is timed by the clock of the server
+// that acquires it, so clocks may differ by up to half a minute. A newer schema does not disturb
+// servers that are already running, as long as migrations only add to it. Schemas 14 to 17 change
+// how events are stored: all servers must be stopped before one migrates.
 //
 // A server whose process or network hangs in the middle of a transaction loses the
 // transaction after a minute (idle_in_transaction_session_timeout), so that its locks
-// do not stop other servers.
+// do not stop other servers. If it hangs while it seals, PostgreSQL 14 and newer versions
+// end its session after a quarter of an hour.
 //
 // A server has at most thirteen connections to PostgreSQL: six for lookups of requests,
 // which slow operations cannot use up, six for everything else, and one that listens.
@@ -88,4 +89,10 @@
 // the blocks with bounds, filters and hashes remain, and the table event_segments lists the files.
 // Readers find events in the same blocks, and read the columns of sealed blocks from the files. Erased
 // events are in the table event_erased until their files are rewritten.
+//
+// The servers of a PostgreSQL database need the same folder or bucket, and one of them at a time
+// seals. Replaced files are removed a minute later; a reader that finds its file removed looks for
+// the one that has replaced it. Files that are not listed belong to a server that was killed: the
+// server that seals removes them at its start and every hour. Files have random names, so that a
+// server that lost its session does not write the file of another one.
 package sqlstore

@@ -3,25 +3,43 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/throttle"
 )
 
-// sealEvery is the time between two attempts to seal events, and the maximum delay until the files
-// of erased events are rewritten.
-const sealEvery = 10 * time.Second
+const (
+	// sealEvery is the time between two attempts to seal events, and the maximum delay until the files
+	// of erased events are rewritten.
+	sealEvery = 10 * time.Second
+	// maxSealPause is the maximum number of attempts that are left out after failures of a bucket: five
+	// minutes.
+	maxSealPause = 30
+)
 
 // seal seals events at once and then every sealEvery, until the context is canceled. Of consecutive
-// failures it logs the first. Events that cannot be sealed stay in the database.
+// failures it logs the first. After each failure of a bucket it pauses twice as long, because its requests
+// take long and may cost money. Events that cannot be sealed stay in the database.
 func (s *Store) seal(ctx context.Context) {
 	var failures throttle.Streak
 	ticks := time.NewTicker(sealEvery)
 	defer ticks.Stop()
-	for {
-		s.trySealing(ctx, &failures)
+	for pause, left := 0, 0; ; left-- {
+		if left <= 0 {
+			switch err := s.trySealing(ctx, &failures); {
+			case err == nil:
+				pause = 0
+			case s.files.IsBucket() && !errors.Is(err, events.ErrSealing):
+				pause = min(2*pause+1, maxSealPause)
+			}
+			left = pause + 1
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -30,11 +48,12 @@ func (s *Store) seal(ctx context.Context) {
 	}
 }
 
-// trySealing seals events and reports the result.
-func (s *Store) trySealing(ctx context.Context, failures *throttle.Streak) {
+// trySealing seals events and reports the result. While another server seals, the result of the last attempt
+// is valid.
+func (s *Store) trySealing(ctx context.Context, failures *throttle.Streak) error {
 	steps, err := s.sealAll(ctx)
-	if ctx.Err() != nil {
-		return
+	if ctx.Err() != nil || errors.Is(err, events.ErrSealing) {
+		return err
 	}
 	if steps > 0 || err != nil {
 		s.sealed(err)
@@ -42,15 +61,24 @@ func (s *Store) trySealing(ctx context.Context, failures *throttle.Streak) {
 	s.failure.set(err)
 	if failures.Begins(err) {
 		advice := "check the folder of the segments"
-		if errors.Is(err, syscall.ENOSPC) {
+		if s.files.IsBucket() {
+			advice = "check the bucket of the segments"
+		} else if errors.Is(err, syscall.ENOSPC) {
 			advice = "free space on the disk of the segments"
 		}
 		s.logger.Error("events could not be written into segments: they stay in the database, nothing is lost, and it will be tried again; "+advice, "error", err)
 	}
+	return err
 }
 
-// sealAll seals events until there is nothing to do, and returns the number of steps.
+// sealAll seals events until there is nothing to do, and returns the number of steps. Nothing is written to a
+// folder before it is known to be that of the database.
 func (s *Store) sealAll(ctx context.Context) (steps int, err error) {
+	if !s.hasFolder {
+		if err := s.checkFolder(ctx); err != nil {
+			return 0, err
+		}
+	}
 	for more := true; more && ctx.Err() == nil; {
 		if more, err = s.events.Seal(ctx); err != nil {
 			return steps, err
@@ -60,6 +88,21 @@ func (s *Store) sealAll(ctx context.Context) (steps int, err error) {
 		}
 	}
 	return steps, nil
+}
+
+// checkFolder checks that the folder of segments belongs to the database and has all listed files. If
+// a bucket has lost some, only reading their events fails.
+func (s *Store) checkFolder(ctx context.Context) error {
+	if err := copies.ClaimFolder(ctx, s.db, s.files); err != nil {
+		return err
+	}
+	err := s.events.CheckFiles(ctx)
+	if s.files.IsBucket() && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, block.ErrDamaged)) {
+		s.logger.Error("segment files are missing or damaged; bunting doctor lists them", "error", err)
+		err = nil
+	}
+	s.hasFolder = err == nil
+	return err
 }
 
 // sealFailure is whether the last attempt to seal events has failed.

@@ -83,19 +83,31 @@ func TestSegments_BackupRestoreMove(t *testing.T) {
 	checkStored(t, "moved", openSegments(t, "sqlite:"+moved, files2), want)
 }
 
-// PostgreSQL has no segments, so a move to it is refused before it begins.
+// A move to PostgreSQL leaves the files where they are, and its servers read and rewrite them. So does
+// a move back.
 func TestSegments_MoveToPostgres(t *testing.T) {
-	m, path, _ := newSealed(t)
+	m, path, files := newSealed(t)
 	if err := m.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	address := pgtest.Postgres(t)
-	if _, err := moveOnce(t.Context(), "sqlite:"+path, address); err == nil || !strings.Contains(err.Error(), "it has events in 2 segment files, which need SQLite") {
-		t.Error(err)
+	address, back := pgtest.Postgres(t), "sqlite:"+filepath.Join(t.TempDir(), "back.db")
+	result, err := moveOnce(t.Context(), "sqlite:"+path, address)
+	if err != nil || result.Segments != 2 {
+		t.Fatalf("%+v, %v", result, err)
 	}
-	if n := countRows(t, openStore(t, address), "moving"); n != 0 {
-		t.Errorf("%d rows about a move", n)
+	m.store = openSegments(t, address, files)
+	m.check("moved")
+	m.erase(m.list[3].DistinctID)
+	awaitSweep(t, m.store, files)
+	m.check("rewritten")
+	if err := m.store.Close(); err != nil {
+		t.Fatal(err)
 	}
+	if _, err := moveOnce(t.Context(), address, back); err != nil {
+		t.Fatal(err)
+	}
+	m.store = openSegments(t, back, files)
+	m.check("moved back")
 }
 
 // sizeOfSegments returns the size of the files of segments in a folder.

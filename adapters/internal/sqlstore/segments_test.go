@@ -19,6 +19,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -54,12 +55,25 @@ func withSegments(stores map[string]func(testing.TB) *Store) map[string]func(tes
 	return stores
 }
 
-// sealAll seals all blocks and rewrites all segments with erased events.
+// segmentDatabases return the URL of a new database for each kind of database.
+var segmentDatabases = map[string]func(testing.TB) string{
+	"sqlite":   func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"postgres": postgresURL,
+}
+
+// onSegmentDatabases runs a test with a new database of each kind, and a new folder.
+func onSegmentDatabases(t *testing.T, test func(t *testing.T, address, files string)) {
+	for name, address := range segmentDatabases {
+		t.Run(name, func(t *testing.T) { test(t, address(t), filepath.Join(t.TempDir(), "events")) })
+	}
+}
+
+// sealAll seals all blocks and rewrites all segments with erased events, unless another server seals.
 func sealAll(t testing.TB, s *Store) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = s.events.Seal(context.Background()); err != nil {
+		if more, err = s.events.Seal(context.Background()); err != nil && !errors.Is(err, events.ErrSealing) {
 			t.Fatal(err)
 		}
 	}
@@ -83,33 +97,50 @@ func (s sealedStore) DeletesFiles() bool { return true }
 
 // Stores pass the contract of History, Ledger and Insights when all events are in segments.
 func TestSegments_Contract(t *testing.T) {
-	open := func(t testing.TB) sealedStore { return sealedStore{withSegments(allStores)["segments"](t), t} }
-	t.Run("History", func(t *testing.T) {
+	for name, address := range segmentDatabases {
+		sealedContract(t, name, func(t testing.TB) sealedStore { return sealedStore{openSegments(t, address(t), t.TempDir()), t} })
+	}
+}
+
+// sealedContract runs the contract of History, Ledger and Insights.
+func sealedContract(t *testing.T, name string, open func(t testing.TB) sealedStore) {
+	t.Run(name+"/History", func(t *testing.T) {
 		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
 	})
-	t.Run("Ledger", func(t *testing.T) {
+	t.Run(name+"/Ledger", func(t *testing.T) {
 		storetest.Ledger(t, func(t testing.TB) storetest.Backend { return open(t) })
 	})
-	t.Run("Insights", func(t *testing.T) {
+	t.Run(name+"/Insights", func(t *testing.T) {
 		storetest.Insights(t, func(t testing.TB) storetest.InsightStore { return open(t) })
 	})
 }
 
-// segmentFiles returns the names of the files in the folders of projects of a folder of segments.
+// segmentFiles returns the names of the files in the folders of projects of a folder of segments, or
+// in a bucket.
 func segmentFiles(t testing.TB, folder string) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			path, err = filepath.Rel(folder, path)
-			if path = filepath.ToSlash(path); strings.HasPrefix(path, "project=") {
-				names = append(names, path)
-			}
+	var err error
+	if segment.IsBucket(folder) {
+		var f *segment.Folder
+		if f, err = segment.Open(folder, ""); err == nil {
+			names, err = f.Names()
+			err = errors.Join(err, f.Close())
 		}
-		return err
-	})
+	} else {
+		err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				path, err = filepath.Rel(folder, path)
+				if path = filepath.ToSlash(path); strings.HasPrefix(path, "project=") {
+					names = append(names, path)
+				}
+			}
+			return err
+		})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	slices.Sort(names)
 	return names
 }
 
@@ -123,75 +154,107 @@ func sealedNames(t testing.TB, s *Store) []string {
 	return names
 }
 
-// A store removes files that are not listed when it is opened: files of a sealer that was killed
-// before the transaction. It refuses to open without a listed file, or without the folder.
+// A store removes files that are not listed when it is opened, or on PostgreSQL before it seals:
+// files of a sealer that was killed before the transaction. It refuses to open without a listed
+// file, or without the folder.
 func TestSegments_Files(t *testing.T) {
-	folder := t.TempDir()
-	address, files := "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events")
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(1, 2)), store: openSegments(t, address, files)}
-	m.commit(500)
-	indexAll(t, m.store)
-	sealAll(t, m.store)
-	listed := sealedNames(t, m.store)
-	if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" || len(listed) != 2 {
-		t.Fatalf("files (-listed +found)\n%s", diff)
-	}
-	if err := m.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(files, listed[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	orphan := strings.Replace(listed[0], "-1.parquet", "-2.parquet", 1)
-	for _, name := range []string{orphan, listed[0] + ".tmp"} {
-		if err := os.WriteFile(filepath.Join(files, name), content[:100], 0o600); err != nil {
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(1, 2)), store: openSegments(t, address, files)}
+		m.commit(500)
+		indexAll(t, m.store)
+		sealAll(t, m.store)
+		listed := sealedNames(t, m.store)
+		if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" || len(listed) != 2 {
+			t.Fatalf("files (-listed +found)\n%s", diff)
+		}
+		if err := m.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	m.store = openSegments(t, address, files)
-	if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" {
-		t.Errorf("after the start (-listed +found)\n%s", diff)
-	}
-	m.check("started again")
-	if err := m.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), address, Config{}); !errors.Is(err, events.ErrNoFolder) {
-		t.Errorf("without the folder: %v", err)
-	}
-	if err := os.Remove(filepath.Join(files, listed[0])); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), address, Config{Segments: files}); err == nil || !strings.Contains(err.Error(), listed[0]) {
-		t.Errorf("without a file: %v", err)
-	}
+		content, err := os.ReadFile(filepath.Join(files, listed[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder, name := filepath.Split(listed[0])
+		for _, orphan := range []string{folder + strings.Replace(name, "-1-", "-2-", 1), folder + "." + name + ".tmp"} {
+			if err := os.WriteFile(filepath.Join(files, orphan), content[:100], 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.store = openSegments(t, address, files)
+		for range 2 { // the second time removes what was not listed
+			sealAll(t, m.store)
+		}
+		if diff := cmp.Diff(listed, segmentFiles(t, files)); diff != "" {
+			t.Errorf("after the start (-listed +found)\n%s", diff)
+		}
+		m.check("started again")
+		if err := m.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), address, Config{}); !errors.Is(err, events.ErrNoFolder) {
+			t.Errorf("without the folder: %v", err)
+		}
+		if err := os.Remove(filepath.Join(files, listed[0])); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), address, Config{Segments: files}); err == nil || !strings.Contains(err.Error(), listed[0]) {
+			t.Errorf("without a file: %v", err)
+		}
+	})
+}
+
+// If the folder is not mounted any more, so that there is an empty one, events stay in the database.
+func TestSegments_NotMounted(t *testing.T) {
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: openSegments(t, address, files)}
+		m.commit(500)
+		indexAll(t, m.store)
+		if err := errors.Join(os.Rename(files, files+".away"), os.Mkdir(files, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.store.events.Seal(t.Context()); err == nil || !strings.Contains(err.Error(), "look whether it is mounted") {
+			t.Errorf("sealing: %v", err)
+		}
+		if names := segmentFiles(t, files); len(names) > 0 {
+			t.Errorf("files %q", names)
+		}
+		m.check("in the database")
+		if err := errors.Join(os.RemoveAll(files), os.Rename(files+".away", files)); err != nil {
+			t.Fatal(err)
+		}
+		sealAll(t, m.store)
+		m.check("mounted again")
+		if names := segmentFiles(t, files); len(names) != 2 {
+			t.Errorf("files %q", names)
+		}
+	})
 }
 
 // Events that are erased while their blocks are written into a segment are not in it.
 func TestSegments_ErasedMeanwhile(t *testing.T) {
-	folder := t.TempDir()
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(5, 6)), store: openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))}
-	m.commit(3000)
-	indexAll(t, m.store)
-	for i := range 5 {
-		done := make(chan error, 1)
-		go func() {
-			_, err := m.store.events.Seal(t.Context())
-			done <- err
-		}()
-		m.erase(m.list[i*7].DistinctID)
-		if err := <-done; err != nil {
-			t.Fatal(err)
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(5, 6)), store: openSegments(t, address, files)}
+		m.commit(3000)
+		indexAll(t, m.store)
+		for i := range 5 {
+			done := make(chan error, 1)
+			go func() {
+				_, err := m.store.events.Seal(t.Context())
+				done <- err
+			}()
+			m.erase(m.list[i*7].DistinctID)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			m.check("during sealing")
 		}
-		m.check("during sealing")
-	}
-	sealAll(t, m.store)
-	m.check("sealed")
-	if n := countRows(t, m.store, "event_erased"); n != 0 {
-		t.Errorf("%d erased events are left", n)
-	}
-	checkDeleted(t, m.store)
+		sealAll(t, m.store)
+		m.check("sealed")
+		if n := countRows(t, m.store, "event_erased"); n != 0 {
+			t.Errorf("%d erased events are left", n)
+		}
+		checkDeleted(t, m.store)
+	})
 }
 
 // checkDeleted checks that the chunks and the columns of events in segments are deleted.
@@ -209,42 +272,47 @@ func checkDeleted(t testing.TB, s *Store) {
 	}
 }
 
-// After a person is erased with events, no byte of them is left in the files of segments and in the
-// database after Seal has rewritten the segments.
+// After a person is erased with events, no byte of them is left in the files of segments and in a
+// SQLite file after Seal has rewritten the segments.
 func TestSegments_NoBytesAreLeft(t *testing.T) {
-	folder := t.TempDir()
-	s := openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
-	random := rand.New(rand.NewPCG(7, 8))
-	want := commitAnn(t, s, random, 1000, 300) + commitAnn(t, s, random, 500, 20)
-	indexAll(t, s)
-	sealAll(t, s)
-	before := segmentFiles(t, filepath.Join(folder, "events"))
-	var erased int64
-	err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) (err error) {
-		_, erased, err = tx.ErasePerson(1, capture.PersonID(1, erasedID), true)
-		return err
-	})
-	if err != nil || erased != want {
-		t.Fatalf("%d events are erased, %v; want %d", erased, err, want)
-	}
-	sealAll(t, s)
-	sealAll(t, s) // removes the replaced files
-	after := segmentFiles(t, filepath.Join(folder, "events"))
-	if len(after) != len(before) || slices.Equal(before, after) {
-		t.Fatalf("files before %q, after %q", before, after)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append([]string{"store.db"}, prefixed("events/", after)...) {
-		content, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		s := openSegments(t, address, files)
+		random := rand.New(rand.NewPCG(7, 8))
+		want := commitAnn(t, s, random, 1000, 300) + commitAnn(t, s, random, 500, 20)
+		indexAll(t, s)
+		sealAll(t, s)
+		before := segmentFiles(t, files)
+		var erased int64
+		err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) (err error) {
+			_, erased, err = tx.ErasePerson(1, capture.PersonID(1, erasedID), true)
+			return err
+		})
+		if err != nil || erased != want {
+			t.Fatalf("%d events are erased, %v; want %d", erased, err, want)
+		}
+		sealAll(t, s)
+		sealAll(t, s) // removes the replaced files
+		after := segmentFiles(t, files)
+		if len(after) != len(before) || slices.Equal(before, after) {
+			t.Fatalf("files before %q, after %q", before, after)
+		}
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(content, []byte(erasedID)) || bytes.Contains(content, []byte(erasedText)) {
-			t.Errorf("%s has a text of the person", name)
+		all := prefixed(files+"/", after)
+		if path, isFile := strings.CutPrefix(address, "sqlite:"); isFile { // PostgreSQL is responsible for its own files
+			all = append(all, path)
 		}
-	}
+		for _, name := range all {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(content, []byte(erasedID)) || bytes.Contains(content, []byte(erasedText)) {
+				t.Errorf("%s has a text of the person", name)
+			}
+		}
+	})
 }
 
 // prefixed returns names with a prefix.
@@ -257,32 +325,32 @@ func prefixed(prefix string, names []string) (out []string) {
 
 // Retention deletes whole blocks of segments of which all events are old, and then the files.
 func TestSegments_Retention(t *testing.T) {
-	folder := t.TempDir()
-	files := filepath.Join(folder, "events")
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(9, 10)), store: openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), files)}
-	hour := int64(0)
-	m.change = func(_ int, e *capture.Record) {
-		e.ProjectID, e.CreatedAt = 1, database.FromMicros(hour*3600*1e6)
-	}
-	for hour = range 3 {
-		m.commit(300)
-		indexAll(t, m.store)
-		sealAll(t, m.store)
-	}
-	hour = 9
-	m.commit(100) // in no segment
-	for hour := range int64(3) {
-		n, err := m.store.DeleteEventsBefore(t.Context(), database.FromMicros(hour*3600*1e6+1), 1000)
-		if err != nil || n != 300 {
-			t.Fatalf("%d events before hour %d are deleted, %v; want 300", n, hour, err)
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(9, 10)), store: openSegments(t, address, files)}
+		hour := int64(0)
+		m.change = func(_ int, e *capture.Record) {
+			e.ProjectID, e.CreatedAt = 1, database.FromMicros(hour*3600*1e6)
 		}
-		m.list = m.list[300:]
-		sealAll(t, m.store) // removes the files
-		if left := segmentFiles(t, files); len(left) != 2-int(hour) {
-			t.Errorf("after hour %d: files %q", hour, left)
+		for hour = range 3 {
+			m.commit(300)
+			indexAll(t, m.store)
+			sealAll(t, m.store)
 		}
-		m.check("after a deletion")
-	}
+		hour = 9
+		m.commit(100) // in no segment
+		for hour := range int64(3) {
+			n, err := m.store.DeleteEventsBefore(t.Context(), database.FromMicros(hour*3600*1e6+1), 1000)
+			if err != nil || n != 300 {
+				t.Fatalf("%d events before hour %d are deleted, %v; want 300", n, hour, err)
+			}
+			m.list = m.list[300:]
+			sealAll(t, m.store) // removes the files
+			if left := segmentFiles(t, files); len(left) != 2-int(hour) {
+				t.Errorf("after hour %d: files %q", hour, left)
+			}
+			m.check("after a deletion")
+		}
+	})
 }
 
 // Erasing the events of a person leaves those of another whose distinct id has the same hash, in

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -36,21 +37,21 @@ func killBatch(first, n int) (keys []capture.EventKey, list []capture.Record) {
 
 // openMerging opens the store of TestSegments_Kill, which seals all blocks, deletes the chunks one by one,
 // and merges three segments.
-func openMerging(t testing.TB, folder string) *Store {
-	return openSealing(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"), events.Sealing{MinBlocks: 1, Any: true, After: never, MergeFrom: 3, DeleteBytes: 1})
+func openMerging(t testing.TB, address, files string) *Store {
+	return openSealing(t, address, files, events.Sealing{MinBlocks: 1, Any: true, After: never, MergeFrom: 3, DeleteBytes: 1})
 }
 
 // TestSegmentsKill_Child is the process that TestSegments_Kill kills: it commits, seals and erases
 // events, and prints a line after each step that is durable.
 func TestSegmentsKill_Child(t *testing.T) {
-	folder, first := os.Getenv("SEGMENTS_KILL"), 0
-	if folder == "" {
+	files, first := os.Getenv("SEGMENTS_KILL"), 0
+	if files == "" {
 		return
 	}
 	if _, err := fmt.Sscan(os.Getenv("SEGMENTS_FIRST"), &first); err != nil {
 		t.Fatal(err)
 	}
-	s := openMerging(t, folder)
+	s := openMerging(t, os.Getenv("SEGMENTS_DATABASE"), files)
 	random := rand.New(rand.NewPCG(uint64(first), 1))
 	for {
 		n := 1 + random.IntN(300)
@@ -68,7 +69,7 @@ func TestSegmentsKill_Child(t *testing.T) {
 		first += n
 		indexAll(t, s)
 		for range random.IntN(6) {
-			if _, err := s.events.Seal(t.Context()); err != nil {
+			if _, err := s.events.Seal(t.Context()); err != nil && !errors.Is(err, events.ErrSealing) {
 				t.Fatal(err)
 			}
 		}
@@ -105,11 +106,12 @@ func (m killModel) apply(line string) {
 	}
 }
 
-// runChild runs the child in a folder, kills it after a time, and returns what it has printed.
-func runChild(t *testing.T, folder string, first int, after time.Duration) (lines []string) {
+// runChild runs the child on a database and a folder of segments, kills it after a time, and returns
+// what it has printed.
+func runChild(t *testing.T, address, files string, first int, after time.Duration) (lines []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestSegmentsKill_Child$")
-	child.Env = append(os.Environ(), "SEGMENTS_KILL="+folder, fmt.Sprint("SEGMENTS_FIRST=", first))
+	child.Env = append(os.Environ(), "SEGMENTS_KILL="+files, "SEGMENTS_DATABASE="+address, fmt.Sprint("SEGMENTS_FIRST=", first))
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,14 +132,22 @@ func runChild(t *testing.T, folder string, first int, after time.Duration) (line
 	return lines
 }
 
-// A process that commits, seals and erases events, and merges segments, is killed at any moment: no acknowledged event is
-// lost or stored twice, no erased event is stored, and no file is left that is not listed.
+// A process that commits, seals and erases events, and merges segments, is killed at any moment: no acknowledged
+// event is lost or stored twice, no erased event is stored, and no file is left that is not listed. On
+// PostgreSQL another server seals the events that the killed one was sealing.
 func TestSegments_Kill(t *testing.T) {
-	folder := t.TempDir()
+	t.Run("sqlite", func(t *testing.T) {
+		folder := t.TempDir()
+		testKills(t, *killCycles, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+	})
+	t.Run("postgres", func(t *testing.T) { testKills(t, *killCycles/4, postgresURL(t), t.TempDir()) })
+}
+
+func testKills(t *testing.T, cycles int, address, files string) {
 	model, first, sealed := killModel{}, 0, false
 	random := rand.New(rand.NewPCG(11, 12))
-	for cycle := range *killCycles {
-		lines := runChild(t, folder, first, time.Duration(random.IntN(60_000))*time.Microsecond)
+	for cycle := range cycles {
+		lines := runChild(t, address, files, first, time.Duration(random.IntN(60_000))*time.Microsecond)
 		last := ""
 		for _, line := range lines {
 			if last = strings.TrimPrefix(line, "try "); last == line {
@@ -145,7 +155,7 @@ func TestSegments_Kill(t *testing.T) {
 				last = ""
 			}
 		}
-		got := killedStore(t, folder, &sealed)
+		got := killedStore(t, address, files, &sealed)
 		if last != "" && !maps.Equal(got, model) { // the last step may have been durable
 			model.apply(last)
 		}
@@ -162,7 +172,7 @@ func TestSegments_Kill(t *testing.T) {
 	if !sealed {
 		t.Error("no event was sealed")
 	}
-	s := openMerging(t, folder)
+	s := openMerging(t, address, files)
 	sealAll(t, s)
 	checkDeleted(t, s)
 	if names := sealedNames(t, s); len(names) > 2 {
@@ -171,10 +181,13 @@ func TestSegments_Kill(t *testing.T) {
 }
 
 // killedStore opens the store of a killed process and returns its events.
-func killedStore(t *testing.T, folder string, sealed *bool) killModel {
+func killedStore(t *testing.T, address, files string, sealed *bool) killModel {
 	t.Helper()
-	s := openMerging(t, folder)
+	s := openMerging(t, address, files)
 	defer func() { _ = s.Close() }()
+	if !s.db.Dialect.SingleWriter {
+		awaitSweep(t, s, files)
+	}
 	found := killModel{}
 	for _, e := range storedEvents(t, s, 1) {
 		var n int
@@ -192,10 +205,26 @@ func killedStore(t *testing.T, folder string, sealed *bool) killModel {
 	if faults, err := events.CheckBlocks(t.Context(), s.events.Source(), 10); err != nil || len(faults) > 0 {
 		t.Fatalf("%q, %v", faults, err)
 	}
-	listed, files := sealedNames(t, s), segmentFiles(t, filepath.Join(folder, "events"))
-	if slices.Sort(files); !slices.Equal(listed, files) {
-		t.Fatalf("files %q, listed %q", files, listed)
+	listed, inFolder := sealedNames(t, s), segmentFiles(t, files)
+	if !slices.Equal(listed, inFolder) {
+		t.Fatalf("files %q, listed %q", inFolder, listed)
 	}
 	*sealed = *sealed || len(listed) > 0
 	return found
+}
+
+// awaitSweep seals until the folder has the listed files only. PostgreSQL may hold the locks of a
+// killed process for a moment.
+func awaitSweep(t *testing.T, s *Store, folder string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		sealAll(t, s)
+		files := segmentFiles(t, folder)
+		if slices.Equal(sealedNames(t, s), files) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("files %q, listed %q", files, sealedNames(t, s))
+		}
+	}
 }

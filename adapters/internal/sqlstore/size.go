@@ -35,9 +35,7 @@ func (s *Store) Size(ctx context.Context) diskSpace {
 		if n, err := s.events.Unsealed(ctx); err == nil {
 			out.Unsealed = n
 		}
-		if free, ok := database.FreeDisk(s.segments); ok && !database.SameDisk(s.segments, filepath.Dir(s.db.File)) {
-			out.SegmentsFree = free
-		}
+		out.SegmentsFree = s.segmentsFree()
 	}
 	switch {
 	case s.db.File != "":
@@ -51,6 +49,20 @@ func (s *Store) Size(ctx context.Context) diskSpace {
 		}
 	}
 	return out
+}
+
+// segmentsFree returns the free space on the disk of the segment files, or -1 if it is that of a SQLite
+// file, or that of a bucket.
+func (s *Store) segmentsFree() int64 {
+	if s.files.IsBucket() {
+		return -1
+	}
+	folder := s.files.String()
+	free, ok := database.FreeDisk(folder)
+	if !ok || s.db.File != "" && database.SameDisk(folder, filepath.Dir(s.db.File)) {
+		return -1
+	}
+	return free
 }
 
 // errNoSnapshot is the error for stores that are not a SQLite file.

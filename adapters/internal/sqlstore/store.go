@@ -30,8 +30,9 @@ type Config struct {
 	// of 0 means all projects: changes by other servers may have been missed. Changed
 	// must be safe for concurrent use. If nil, changes are not reported.
 	Changed func(projectID int64)
-	// Segments is the folder of the files with sealed events (internal/segment). If empty, events
-	// are not sealed. A store whose catalogue lists segments must be opened with their folder.
+	// Segments is the folder of the files with sealed events (internal/segment), or s3://BUCKET/PREFIX.
+	// Several servers need the same one. If empty, events are not sealed. A store whose catalogue
+	// lists segments must be opened with their folder.
 	Segments string
 	// SealAfter is the age of an event from which it is sealed at the latest. If zero, segments are read,
 	// and no events are sealed.
@@ -76,7 +77,8 @@ type Store struct {
 	sealed   func(err error)
 	failure  sealFailure
 	managing chan struct{} // contains a token while this server writes for management
-	segments string        // the folder of segment files, empty if there is none
+	// hasFolder is true when the folder of segments is known to be that of the database.
+	hasFolder bool
 }
 
 // Open opens a database and migrates its schema to the newest version. The url has one
@@ -111,10 +113,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		return nil, err
 	}
 	if c.Segments != "" {
-		if !db.Dialect.SingleWriter {
-			return nil, errors.Join(errors.New("segments of events need SQLite: leave out --segments"), db.Close())
-		}
-		if c.sealing.Files, err = segment.OpenFolder(c.Segments); err != nil {
+		if c.sealing.Files, err = segment.Open(c.Segments, db.File); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
@@ -140,7 +139,7 @@ func newStore(db *database.DB, c Config) *Store {
 	return &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
-		name: serverName(), managing: make(chan struct{}, 1), segments: c.Segments, sealed: c.Sealed,
+		name: serverName(), managing: make(chan struct{}, 1), sealed: c.Sealed,
 	}
 }
 
@@ -162,22 +161,28 @@ func (s *Store) start(ctx context.Context) error {
 	if err := copies.CheckComplete(ctx, s.db); err != nil {
 		return err
 	}
-	if err := copies.ClaimFolder(ctx, s.db, s.segments); err != nil {
+	if err := s.events.Start(ctx); err != nil {
 		return err
 	}
-	return s.events.Start(ctx)
+	err := s.checkFolder(ctx)
+	if errors.Is(err, segment.ErrUnavailable) { // seal checks it again
+		s.logger.Error("segment files cannot be read; the server starts without them", "error", err)
+		return nil
+	}
+	return err
 }
 
 // Close stops the background work and closes the database. Committed data does not
 // depend on it: it is durable after a crash too.
 func (s *Store) Close() error {
 	s.listener.Close()
-	s.sealer.Close()
-	err := s.db.Close()
-	if s.files != nil {
-		err = errors.Join(err, s.files.Close())
+	var err error
+	if s.files != nil { // ends requests of the sealer to a bucket
+		err = s.files.Close()
 	}
-	return err
+	s.sealer.Close()
+	s.events.StopSealing()
+	return errors.Join(err, s.db.Close())
 }
 
 // The interfaces that the embedded readers implement.

@@ -29,7 +29,7 @@ Manages your personal API keys on a server.
   --projects LIST   ids of the projects that the key can access; all by default
   --data DIR        the server's data folder, as for serve (default bunting-data)
   --database URL    the server's database, as for serve
-  --segments DIR    the folder of its segment files, as for serve
+  --segments DIR    the folder or bucket of its segment files, as for serve
   --email ADDRESS   which owner; the first one by default
 ` + managerOptions + `  --json            print JSON
 

@@ -26,8 +26,8 @@ owner may read it. It contains personal data, and keys as hashes.
 
   --data DIR        the server's data folder, bunting-data by default
                     (BUNTING_DATA)
-  --segments DIR    the folder of serve --segments (BUNTING_SEGMENTS), whose files are
-                    then in the backup too
+  --segments DIR    the folder or bucket of serve --segments (BUNTING_SEGMENTS), whose
+                    files are then in the backup too
   --output FILE     a new file; while it is written it is called FILE.part
   --new-key FILE    only write a new key of age for serve --backup-key; store a copy
                     of it elsewhere, because without it backups cannot be read
@@ -44,7 +44,8 @@ the options of the server, files of batch exports, and events that wait in a
 
 bunting serve --backup writes backups at intervals, to a folder or to S3.
 
-For PostgreSQL (--database) use pg_dump, or copy it to SQLite with bunting move.
+For PostgreSQL (--database) use pg_dump, or copy it to SQLite with bunting move; its
+segment files need a copy of their own.
 bunting restore reads the file.
 `
 
@@ -67,7 +68,8 @@ is changed. No server may be using the folder.
   --data DIR        the data folder, bunting-data by default (BUNTING_DATA);
                     created if missing
   --segments DIR    the folder for segment files, if the backup has some
-                    (BUNTING_SEGMENTS); created if missing
+                    (BUNTING_SEGMENTS); created if missing. Of s3://BUCKET/PREFIX the
+                    prefix must be a new one: objects are never replaced
   --replace         replace an existing database, which is renamed to
                     bunting.db.before-TIME, and segment files, which are moved to a
                     folder before-TIME in the folder of --segments

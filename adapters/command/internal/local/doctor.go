@@ -27,7 +27,7 @@ bunting-data is checked.
   --json    print JSON: an array of {"check", "level", "text"}
 
 Levels: ok, note, warning (works, but needs attention), fault. Exit code 1 if there
-is a fault. With PostgreSQL only the schema and the settings are checked.
+is a fault. Of PostgreSQL the schema, the stored events and the settings are checked.
 `
 
 // The levels of findings.
@@ -145,7 +145,7 @@ func segmentFindings(e *sqlstore.Examination, folder string) (out []finding) {
 		out = append(out, finding{"segments", levelOK, fmt.Sprintf("%d segment files with %d MiB are intact", e.Segments, e.SegmentBytes>>20)})
 	}
 	if n := len(e.Unlisted); n > 0 {
-		out = append(out, finding{"segments", levelNote, fmt.Sprintf("%d files in the folder are not in use, such as %s: the next start of the server removes them", n, e.Unlisted[0])})
+		out = append(out, finding{"segments", levelNote, fmt.Sprintf("%d files are not in use, such as %s: a server removes them at its start, and of PostgreSQL every hour", n, e.Unlisted[0])})
 	}
 	return out
 }

@@ -31,9 +31,8 @@ continue; no server starts on the new database before the copy is complete. At t
 end the number of rows and a checksum of every table are compared. Passwords can be
 left out of PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
 
-The files of serve --segments stay where they are: start the new server with the
-same folder, and none on the old database. PostgreSQL has no segment files, and a
-move of a database that has some is refused.
+The files of serve --segments stay where they are: start the new servers with the
+same folder or bucket, and none on the old database.
 `
 
 // move copies one database into another.

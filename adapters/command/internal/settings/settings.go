@@ -79,7 +79,7 @@ var All = slices.Concat([]setting{
 		func(c *Config, v []string) error { c.Data = v[0]; return nil }},
 	{"database", text, "URL", []string{""}, "database to use instead of the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to store nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
-	{"segments", text, "DIR", []string{""}, "folder for older events of the data folder as Parquet files, created if missing; the database always needs this folder from then on",
+	{"segments", text, "DIR", []string{""}, "folder (created if missing) or s3://BUCKET/PREFIX for older events as Parquet files; servers that share a database need the same one, and the database always needs it from then on",
 		func(c *Config, v []string) error { c.Segments = v[0]; return nil }},
 	{"segments-after", text, "DURATION", []string{"24h"}, "age of an event from which it is in a segment file at the latest; 1s or more. Until then, events are written to files when there are tens of thousands of a project",
 		durationIn(func(c *Config) *time.Duration { return &c.SegmentsAfter }, time.Second, 366*24*time.Hour, "from 1s to 8784h such as 1h")},

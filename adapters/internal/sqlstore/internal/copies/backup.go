@@ -48,7 +48,7 @@ func Backup(ctx context.Context, from, segments, to string, progress progress) (
 	if _, err := os.Lstat(to); err == nil {
 		return CopyResult{}, fmt.Errorf("%s already exists: choose another name, or remove it", to)
 	}
-	source, err := holdSegments(segments)
+	source, err := holdSegments(segments, from)
 	if err != nil {
 		return CopyResult{}, err
 	}

@@ -210,9 +210,6 @@ func (m *mover) begin(ctx context.Context) error {
 	if err := m.from.db.Write.QueryRowContext(ctx, `SELECT COUNT(*) FROM event_segments`).Scan(&m.result.Segments); err != nil {
 		return err
 	}
-	if m.result.Segments > 0 && !m.to.db.Dialect.SingleWriter {
-		return fmt.Errorf("database %s: it has events in %d segment files, which need SQLite: move them with bunting export and bunting import", m.from.db.DisplayURL, m.result.Segments)
-	}
 	// The row with the empty name contains the URL of the source.
 	var source string
 	err := m.to.db.Write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)

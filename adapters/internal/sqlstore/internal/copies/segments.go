@@ -11,14 +11,10 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
-	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
 // A backup contains the segment files that its catalogue lists, in parts of at most
@@ -59,15 +55,18 @@ func totalBytes(list []listedSegment) (n int64) {
 	return n
 }
 
-// openSegments opens a folder of segments, which must exist. It returns nil if dir is empty.
-func openSegments(dir string) (*segment.Folder, error) {
+// openSegments opens a folder of segments, which must exist, or a bucket. It returns nil if dir is
+// empty. path is the SQLite file, or empty.
+func openSegments(dir, path string) (*segment.Folder, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(dir); err != nil { // OpenFolder would create it
-		return nil, fmt.Errorf("--segments: %w", err)
+	if !segment.IsBucket(dir) {
+		if _, err := os.Stat(dir); err != nil { // OpenFolder would create it
+			return nil, fmt.Errorf("--segments: %w", err)
+		}
 	}
-	return segment.OpenFolder(dir)
+	return segment.Open(dir, path)
 }
 
 // segmentSource is the folder of segments of a database that is being copied. It keeps
@@ -77,9 +76,9 @@ type segmentSource struct {
 	release func() error
 }
 
-// holdSegments opens the folder of segments of a database. dir may be empty.
-func holdSegments(dir string) (*segmentSource, error) {
-	folder, err := openSegments(dir)
+// holdSegments opens the folder of segments of a SQLite file. dir may be empty.
+func holdSegments(dir, path string) (*segmentSource, error) {
+	folder, err := openSegments(dir, path)
 	if err != nil || folder == nil {
 		return &segmentSource{release: func() error { return nil }}, err
 	}
@@ -213,30 +212,26 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// A folder of segments belongs to one database, because files that the database does not
-// list are removed, and the files of two databases may have the same names. Both have the
-// same random number: the folder in this file, the database in the table places.
-const folderFile = "database"
-
-// ClaimFolder returns an error if the folder dir of segments belongs to another database.
-// If the folder is empty and the database lists no segment files, it belongs to the
-// database from then on. dir may be empty.
-func ClaimFolder(ctx context.Context, db *database.DB, dir string) error {
-	if dir == "" {
+// ClaimFolder returns an error if a folder of segments belongs to another database, because files
+// that the database does not list are removed. If the folder is empty and the database lists no
+// segment files, it belongs to the database from then on. Both then have the same random number. The
+// servers of a PostgreSQL database must all use the same folder. folder may be nil.
+func ClaimFolder(ctx context.Context, db *database.DB, folder *segment.Folder) error {
+	inDatabase, err := folderNumber(ctx, db.Write)
+	isShared := inDatabase != 0 && !db.Dialect.SingleWriter
+	switch {
+	case err != nil:
+		return err
+	case folder == nil && isShared:
+		return events.ErrNoFolder
+	case folder == nil:
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	inFolder, err := readFolderNumber(dir)
-	if err != nil {
-		return err
-	}
-	inDatabase, err := folderNumber(ctx, db.Write)
+	inFolder, err := folder.Owner()
 	if err != nil || inDatabase != 0 && inFolder == inDatabase {
 		return err
 	}
-	files, err := projectFolders(dir)
+	files, err := folder.Names()
 	if err != nil {
 		return err
 	}
@@ -245,16 +240,22 @@ func ClaimFolder(ctx context.Context, db *database.DB, dir string) error {
 	case err != nil:
 		return err
 	case inFolder != 0 || len(files) > 0:
-		return fmt.Errorf("the segment files in %s belong to another database: choose another folder with --segments", dir)
+		return errForeign(folder)
 	case len(list) > 0:
-		return fmt.Errorf("%s is not the folder of this database, which lists %d segment files: choose that one with --segments", dir, len(list))
+		return fmt.Errorf("%s is not the folder of this database, which lists %d segment files: choose that one with --segments", folder, len(list))
+	case isShared:
+		return fmt.Errorf("%s is not the folder of this database: choose the one of its other servers with --segments, and look whether it is mounted; to use another one, stop all servers and copy the file %q to it", folder, segment.OwnerFile)
 	}
-	return claim(ctx, db, dir)
+	return claim(ctx, db, folder)
+}
+
+func errForeign(folder *segment.Folder) error {
+	return fmt.Errorf("the segment files in %s belong to another database: choose another folder with --segments", folder)
 }
 
 // claim stores the number of a database in its folder of segments, and chooses a number if
 // the database has no number yet. Other servers may do the same at the same time.
-func claim(ctx context.Context, db *database.DB, dir string) error {
+func claim(ctx context.Context, db *database.DB, folder *segment.Folder) error {
 	_, err := db.Write.ExecContext(ctx, `INSERT INTO places (name, id) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, database.PositionSegments, 1+rand.Int64N(1<<62))
 	if err != nil {
 		return err
@@ -263,7 +264,11 @@ func claim(ctx context.Context, db *database.DB, dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeFolderNumber(dir, number)
+	owner, err := folder.Claim(number)
+	if err == nil && owner != number {
+		err = errForeign(folder)
+	}
+	return err
 }
 
 // folderNumber returns the number of the folder of segments of a database, 0 if there
@@ -274,25 +279,4 @@ func folderNumber(ctx context.Context, q database.Querier) (n int64, err error) 
 		return 0, nil
 	}
 	return n, err
-}
-
-// readFolderNumber returns the number in a folder of segments, 0 if there is no number.
-func readFolderNumber(dir string) (int64, error) {
-	path := filepath.Join(dir, folderFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 16, 64)
-	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("%s does not have the number of a database", path)
-	}
-	return n, nil
-}
-
-func writeFolderNumber(dir string, n int64) error {
-	return lastgood.Replace(filepath.Join(dir, folderFile), 0o600, fmt.Appendf(nil, "%016x\n", n))
 }

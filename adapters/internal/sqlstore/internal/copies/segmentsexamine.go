@@ -18,7 +18,7 @@ const maxFaults = 10
 // the catalogue: their sizes, and unless quick is true also their contents. It returns the
 // folder, which is nil if it cannot be opened. The caller must close it.
 func (e *Examination) examineSegments(ctx context.Context, q database.Querier, singleWriter bool, dir string, quick bool) (folder *segment.Folder, err error) {
-	folder, fault := openSegments(dir)
+	folder, fault := openSegments(dir, "")
 	var names []string
 	if folder != nil { // before the catalogue is read: a file that a server adds in between is listed
 		if names, err = folder.Names(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 )
 
 // A folder of segments belongs to the first database that uses it. Another database, and the same
@@ -18,7 +20,14 @@ func TestClaimFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return errors.Join(ClaimFolder(t.Context(), s.db, dir), s.Close())
+		if dir == "" {
+			return errors.Join(ClaimFolder(t.Context(), s.db, nil), s.Close())
+		}
+		folder, err := segment.OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return errors.Join(ClaimFolder(t.Context(), s.db, folder), s.Close(), folder.Close())
 	}
 	first, second, dir := newDatabase(t), newDatabase(t), filepath.Join(t.TempDir(), "new", "segments")
 	for range 2 {
@@ -66,7 +75,7 @@ func TestClaimFolder(t *testing.T) {
 	if err := claimFolder(second, restored); err == nil || !strings.Contains(err.Error(), foreign) {
 		t.Errorf("the database that had the folder before: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(restored, folderFile), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(restored, segment.OwnerFile), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := claimFolder(to, restored); err == nil || !strings.Contains(err.Error(), "does not have the number of a database") {

@@ -51,6 +51,9 @@ func checkRestore(ctx context.Context, from, dir string, replace bool) (list []l
 	case dir == "":
 		return nil, nil
 	}
+	if segment.IsBucket(dir) {
+		return list, checkBucket(dir)
+	}
 	old, err := projectFolders(dir)
 	if err == nil && len(old) > 0 && !replace {
 		err = fmt.Errorf("%s already has segment files: choose another folder, or use --replace to replace them with those of the backup (the old files are moved to a folder %sTIME in it)", dir, beforeStart)
@@ -62,6 +65,23 @@ func checkRestore(ctx context.Context, from, dir string, replace bool) (list []l
 		err = fmt.Errorf("%s: the segment files need %d MiB, and %d MiB are free", dir, totalBytes(list)>>20+1, free>>20)
 	}
 	return list, err
+}
+
+// checkBucket returns an error unless the prefix of a bucket is new: nothing in it is replaced.
+func checkBucket(address string) error {
+	folder, err := segment.Open(address, "")
+	if err != nil {
+		return err
+	}
+	names, err := folder.Names()
+	owner := int64(0)
+	if err == nil {
+		owner, err = folder.Owner()
+	}
+	if err = errors.Join(err, folder.Close()); err == nil && (len(names) > 0 || owner != 0) {
+		err = fmt.Errorf("%s already belongs to a database: choose another prefix of the bucket", address)
+	}
+	return err
 }
 
 // projectFolders returns the names of the folders of projects in a folder of segments.
@@ -78,20 +98,36 @@ func projectFolders(dir string) (names []string, err error) {
 	return names, err
 }
 
-// stageParts writes the segment files of a restored copy of a backup into a folder below
-// dir, and removes them from the copy, which becomes smaller.
-func stageParts(ctx context.Context, path, dir string, list []listedSegment, progress progress) error {
+// openStaged opens the folder into which a restore writes segment files, and which undo removes: a
+// folder below dir, or a bucket.
+func openStaged(dir string, list []listedSegment) (folder *segment.Folder, undo func() error, err error) {
+	if segment.IsBucket(dir) {
+		folder, err = segment.Open(dir, "")
+		return folder, func() (err error) {
+			for i := range list {
+				err = errors.Join(err, folder.Remove(list[i].name))
+			}
+			return errors.Join(err, folder.Close())
+		}, err
+	}
 	staged := filepath.Join(dir, stagedName)
 	if err := os.RemoveAll(staged); err != nil { // of a killed process
-		return err
+		return nil, nil, err
 	}
-	folder, err := segment.OpenFolder(staged)
+	folder, err = segment.OpenFolder(staged)
+	return folder, func() error { return errors.Join(folder.Close(), os.RemoveAll(staged)) }, err
+}
+
+// stageParts writes the segment files of a restored copy of a backup into a folder below
+// dir or into a bucket, and removes them from the copy, which becomes smaller.
+func stageParts(ctx context.Context, path, dir string, list []listedSegment, progress progress) error {
+	folder, undo, err := openStaged(dir, list)
 	if err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", partsDSN(path))
 	if err != nil {
-		return errors.Join(err, folder.Close())
+		return errors.Join(err, undo())
 	}
 	db.SetMaxOpenConns(1)
 	small := path + ".small"
@@ -110,10 +146,10 @@ func stageParts(ctx context.Context, path, dir string, list []listedSegment, pro
 		}
 		return writeSmall(ctx, db, small)
 	}()
-	if err = errors.Join(database.SQLite.Explain(err), db.Close(), folder.Close()); err != nil {
-		return errors.Join(err, removeIfThere(small), os.RemoveAll(staged))
+	if err = errors.Join(database.SQLite.Explain(err), db.Close()); err != nil {
+		return errors.Join(err, removeIfThere(small), undo())
 	}
-	return os.Rename(small, path)
+	return errors.Join(folder.Close(), os.Rename(small, path))
 }
 
 // writeSmall writes a copy of a database without free pages.
@@ -161,25 +197,39 @@ func extractFile(ctx context.Context, db *sql.DB, folder *segment.Folder, s *lis
 	return err
 }
 
-// replaceSegments moves the files in the folder dir of segments, if there are any, to a
-// folder below it with the path oldPath, and the staged files in their place. The folder
-// then belongs to the restored database with a path.
+// replaceSegments moves the files in the folder dir of segments, if there are any, to a folder below
+// it with the path oldPath, and the staged files in their place. In a bucket they are in place. The
+// folder then belongs to the restored database with a path.
 func replaceSegments(ctx context.Context, path, dir string) (oldPath string, err error) {
+	if !segment.IsBucket(dir) {
+		if oldPath, err = placeStaged(dir); err != nil {
+			return oldPath, err
+		}
+	}
 	db, err := sql.Open("sqlite", database.ReadingDSN(path))
 	if err != nil {
-		return "", err
+		return oldPath, err
 	}
 	number, err := folderNumber(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return "", err
+		return oldPath, err
 	}
+	folder, err := segment.Open(dir, "")
+	if err != nil {
+		return oldPath, err
+	}
+	return oldPath, errors.Join(folder.SetOwner(number), folder.Close())
+}
+
+// placeStaged implements replaceSegments for the files of a folder.
+func placeStaged(dir string) (oldPath string, err error) {
 	old, err := projectFolders(dir)
 	if err != nil {
 		return "", err
 	}
 	if len(old) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, folderFile)); err == nil {
-			old = append(old, folderFile)
+		if _, err := os.Stat(filepath.Join(dir, segment.OwnerFile)); err == nil {
+			old = append(old, segment.OwnerFile)
 		}
 		oldPath = filepath.Join(dir, beforeStart+time.Now().UTC().Format("20060102T150405.000"))
 		if err := moveEntries(dir, oldPath, old); err != nil {
@@ -190,11 +240,6 @@ func replaceSegments(ctx context.Context, path, dir string) (oldPath string, err
 	restored, err := projectFolders(staged)
 	if err == nil && len(restored) > 0 {
 		err = moveEntries(staged, dir, restored)
-	}
-	if number > 0 {
-		err = errors.Join(err, writeFolderNumber(dir, number))
-	} else {
-		err = errors.Join(err, removeIfThere(filepath.Join(dir, folderFile)))
 	}
 	return oldPath, errors.Join(err, os.RemoveAll(staged))
 }

@@ -89,9 +89,14 @@ func (db *DB) InQuickWrite(ctx context.Context, work func(tx *sql.Tx) error) err
 	return db.inTx(ctx, db.Quick, work)
 }
 
-// inTx implements InWrite and InQuickWrite on a pool. Errors carry hints for the
-// operator.
-func (db *DB) inTx(ctx context.Context, pool *sql.DB, work func(tx *sql.Tx) error) error {
+// beginner begins transactions: a pool, or a connection.
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
+// inTx implements InWrite and InQuickWrite on a pool, or on one connection. Errors carry hints
+// for the operator.
+func (db *DB) inTx(ctx context.Context, pool beginner, work func(tx *sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return db.Dialect.Explain(err)

@@ -71,13 +71,8 @@ func lockPostgresSchema(ctx context.Context, db *sql.DB) (func(), error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	return func() {
-		// If the server does not respond, the lock ends with the connection.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ConnectTime)
-		defer cancel()
-		_, _ = conn.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, schemaLock)
-		_ = conn.Close()
-	}, nil
+	// If the server does not respond, the lock ends with the connection.
+	return func() { unlockSession(ctx, conn, schemaLock) }, nil
 }
 
 // Explain adds a hint to an error, if there is one. It returns nil for nil.

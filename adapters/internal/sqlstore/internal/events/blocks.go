@@ -93,7 +93,7 @@ func selectBlocks(ctx context.Context, q Source, project int64, u unit, parts bl
 		}
 		if b.level == sealedLevel {
 			name, _ := row[7].(string)
-			b.sealed = &sealedBlock{b.unit, q.Files, name, parts, erased}
+			b.sealed = &sealedBlock{unit: b.unit, files: q.Files, name: name, parts: parts, erased: erased}
 		}
 		blocks = append(blocks, b)
 		return nil

@@ -103,7 +103,7 @@ func (c *checker) events(ctx context.Context, q Source, s *storedSegment) (n int
 		return 0, err
 	}
 	for i := range groups {
-		chunks, err := sealedChunks(q, s, i, s.unit)
+		chunks, err := sealedChunks(q, s, groups[i], s.unit)
 		if err != nil {
 			return n, err
 		}

@@ -25,11 +25,15 @@ type storedChunk struct {
 	sealed *sealedChunk
 }
 
-// decode decodes the long columns and reuses the memory of c, if isReused is true also that of strings.
+// decode decodes the long columns and reuses the memory of c, if isReused is true also that of strings. There
+// are no columns if all events of a sealed chunk were erased meanwhile.
 func (s *storedChunk) decode(c *block.Chunk, isReused bool) (err error) {
 	switch {
 	case s.sealed != nil:
-		err = s.sealed.read(func(r *segment.Rows) error { return r.Long(s.sealed.first, s.sealed.len, c) })
+		err = s.sealed.read(func(r *segment.Rows, first, n int) error { return r.Long(first, n, c) })
+		if errors.Is(err, errNoRows) {
+			*c, err = block.Chunk{}, nil
+		}
 	case isReused:
 		err = c.DecodeReused(s.data)
 	default:
@@ -44,7 +48,10 @@ func (s *storedChunk) decode(c *block.Chunk, isReused bool) (err error) {
 // decodeShort decodes the short columns and reuses the memory of c.
 func (s *storedChunk) decodeShort(c *block.Columns) (err error) {
 	if s.sealed != nil {
-		err = s.sealed.read(func(r *segment.Rows) error { return r.Short(s.sealed.first, s.sealed.len, c) })
+		err = s.sealed.read(func(r *segment.Rows, first, n int) error { return r.Short(first, n, c) })
+		if errors.Is(err, errNoRows) {
+			*c, err = block.Columns{}, nil
+		}
 	} else {
 		err = c.DecodeShort(s.short)
 	}
@@ -53,6 +60,10 @@ func (s *storedChunk) decodeShort(c *block.Columns) (err error) {
 	}
 	return nil
 }
+
+// isReplaced reports whether the chunk is in a segment whose file was replaced since it was listed: its
+// columns lack the events that were erased meanwhile.
+func (s *storedChunk) isReplaced() bool { return s.sealed != nil && s.sealed.isReplaced }
 
 // wrap adds the name of the chunk to an error.
 func (s *storedChunk) wrap(err error) error {
@@ -306,6 +317,11 @@ func (d *chunkDecoder) decode(c *storedChunk) error {
 	}
 	if err := c.decode(&d.chunk, false); err != nil {
 		return err
+	}
+	if c.isReplaced() { // perhaps since the short columns were decoded
+		if err := c.decodeShort(&d.short); err != nil {
+			return err
+		}
 	}
 	if !slices.Equal(d.short.IDs, d.chunk.IDs) {
 		return c.wrap(block.ErrDamaged)

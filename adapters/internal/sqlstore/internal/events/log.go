@@ -36,6 +36,10 @@ type Log struct {
 	removed  []removedFile
 	// sealing is locked during Seal, which uses the following fields.
 	sealing sync.Mutex
+	// session has the lock for sealing while there is something to seal, and swept is the time of the
+	// last sweep.
+	session *database.Session
+	swept   time.Time
 	// listed are the projects whose sealed chunks may not be deleted yet; nil means all.
 	listed []int64
 	// isMerged is true if there are no segments to merge.
@@ -54,7 +58,11 @@ func NewLog(db *database.DB, s Sealing) *Log {
 		s.Now = time.Now
 	}
 	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
-	return &Log{db: db, files: s.Files, seal: s, filters: filters}
+	l := &Log{db: db, files: s.Files, seal: s, filters: filters}
+	if l.files != nil {
+		l.files.Replacement = l.replacement
+	}
+	return l
 }
 
 // Start loads the stored positions.
@@ -70,7 +78,7 @@ func (l *Log) Start(ctx context.Context) (err error) {
 	}
 	l.Last.Store(last)
 	l.Indexed.Store(indexed)
-	return l.startFiles(ctx)
+	return nil
 }
 
 // lastID returns the last id that was assigned to an event: on SQLite to an event that is

@@ -124,9 +124,11 @@ func (p *eventPage) lowerBound() (int64, bool) {
 	return p.positions[len(p.positions)-1].timestamp, true
 }
 
-// trim removes all positions but those of the newest events, a page.
+// trim removes all positions except a page of the newest events. An event is found twice if the file of
+// its segment is replaced during the search.
 func (p *eventPage) trim() {
 	slices.SortFunc(p.positions, func(a, b eventPlace) int { return compareNewest(a.eventPosition, b.eventPosition) })
+	p.positions = slices.CompactFunc(p.positions, func(a, b eventPlace) bool { return a.eventPosition == b.eventPosition })
 	p.positions = p.positions[:min(len(p.positions), p.query.Limit)]
 }
 

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -9,19 +10,26 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// readSealed delivers events of the decoded block, which is in a segment, with their long columns.
+// readSealed delivers events of the decoded block, which is in a segment, with their long columns. If the
+// file is replaced meanwhile, the events that are left are found by their ids.
 func (u *unitScan) readSealed(ctx context.Context, keep []int32) error {
-	file, group, err := u.current.sealed.open()
-	if err != nil {
-		return u.current.wrap(err)
+	left := keep
+	err := u.current.sealed.rows(func(file *segment.File, group int) error { return u.readFile(ctx, file, group, &left) })
+	if errors.Is(err, errOtherRows) {
+		u.e.reset()
+		return u.readLong(ctx, left)
 	}
-	defer file.Release()
+	return err
+}
+
+// readFile implements readSealed for a group of the file. left are the events that are not delivered yet.
+func (u *unitScan) readFile(ctx context.Context, file *segment.File, group int, left *[]int32) error {
 	if names := u.scan.EventProperties; names != nil && u.want&anyLong == port.Properties {
 		if bytes, ok := file.PropertyBytes(group, names); ok && bytes <= database.PieceBytes {
-			return u.readValues(ctx, file, group, keep)
+			return u.readValues(ctx, file, group, *left)
 		}
 	}
-	return u.readTexts(ctx, file, group, keep)
+	return u.readTexts(ctx, file, group, left)
 }
 
 // readValues implements readSealed for a scan that reads only properties that have a column. That
@@ -54,7 +62,8 @@ func (u *unitScan) readValues(ctx context.Context, file *segment.File, group int
 var sealedTexts = [len(longColumns)]segment.Text{segment.Elements, segment.Properties, segment.PersonProperties}
 
 // readTexts implements readSealed for other scans, in parts of about database.PieceBytes.
-func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int, keep []int32) error {
+func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int, left *[]int32) error {
+	keep := *left
 	pages, err := file.Pages(group)
 	if err != nil {
 		return u.current.wrap(err)
@@ -84,7 +93,7 @@ func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int,
 				return err
 			}
 			e.reset()
-			done = next
+			done, *left = next, keep[next:]
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ type Chunks struct {
 	parts   chunkParts
 	chunks  []storedChunk
 	// short and long are the decoded columns of the chunks with the indexes shortAt and longAt,
-	// which are -1 for none.
+	// which are -1 if no chunk is decoded.
 	short           block.Columns
 	long            block.Chunk
 	shortAt, longAt int
@@ -272,20 +272,32 @@ func (r *Chunks) visit(at int, after, upTo int64, visit func(e *block.Event, lon
 			continue
 		}
 		e := r.short.Event(i)
-		err := visit(&e, func() (c LongColumns, err error) {
-			if err = r.decodeLong(at); err == nil && (i >= len(r.long.IDs) || r.long.IDs[i] != id) {
-				err = r.chunks[at].wrap(block.ErrDamaged)
-			}
-			if err != nil {
-				return c, err
-			}
-			return r.longOf(i), nil
-		})
-		if err != nil {
+		err := visit(&e, func() (LongColumns, error) { return r.longAfterShort(at, i, id) })
+		if err != nil && !errors.Is(err, errErased) {
 			return err
 		}
 	}
 	return nil
+}
+
+// errErased is the error for an event that was erased since its short columns were decoded.
+var errErased = errors.New("the event was erased meanwhile")
+
+// longAfterShort returns the long columns of an event of a chunk, whose short columns have it at i.
+func (r *Chunks) longAfterShort(at, i int, id int64) (c LongColumns, err error) {
+	if err := r.decodeLong(at); err != nil {
+		return c, err
+	}
+	if r.chunks[at].isReplaced() {
+		found := false
+		if i, found = slices.BinarySearch(r.long.IDs, id); !found {
+			return c, errErased
+		}
+	}
+	if i >= len(r.long.IDs) || r.long.IDs[i] != id {
+		return c, r.chunks[at].wrap(block.ErrDamaged)
+	}
+	return r.longOf(i), nil
 }
 
 // fewEvents is the part of the ids of a range below which its events are few: one in 64. Then many

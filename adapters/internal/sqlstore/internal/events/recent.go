@@ -93,7 +93,7 @@ func (p *recentPage) readSealed(ctx context.Context, q Source, below int64) erro
 			if groups[group].LastID < u.first || groups[group].FirstID > u.last {
 				continue
 			}
-			chunks, err := sealedChunks(q, &segments[i], group, u)
+			chunks, err := sealedChunks(q, &segments[i], groups[group], u)
 			if err != nil {
 				return err
 			}

@@ -36,6 +36,9 @@ func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n 
 			}
 			return err
 		})
+		if errors.Is(err, errChanged) { // the next call retries
+			return n, nil
+		}
 		if err != nil {
 			return n, fmt.Errorf("deleting old events: %w", err)
 		}
@@ -137,7 +140,7 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 	if err := deleteKeys(&t, old); err != nil {
 		return 0, err
 	}
-	// Exports read changes of persons by the same ids as events: old ones are not needed.
+	// Exports read changes of persons by the same ids as events: old changes are not needed.
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
 		return 0, err
 	}
@@ -157,6 +160,9 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 			return err
 		}
 		for _, b := range blocks {
+			if b.level == sealedLevel { // another server has sealed it since the chunks were listed
+				return errChanged
+			}
 			if err := l.rewriteBlocks(t, project, b.unit, b.level, ids); err != nil {
 				return err
 			}
@@ -179,30 +185,44 @@ func (l *Log) deleteSealed(ctx context.Context, before, limit int64) (n int64, e
 		if err != nil || len(segments) == 0 {
 			return n, err
 		}
+		s := &segments[0]
 		deleted := int64(0)
 		isLast := false
-		err = l.db.InWrite(ctx, func(tx *sql.Tx) error {
-			if locked, err := l.tryLock(ctx, tx, retentionLock); err != nil || !locked {
-				return err
-			}
-			if err := l.db.LockProjects(ctx, tx, []int64{segments[0].project}); err != nil {
-				return err
-			}
-			t := l.db.NewTx(ctx, tx)
-			deleted, isLast, err = l.deleteSealedBlock(&t, &segments[0])
+		err = l.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
+			deleted, isLast, err = l.deleteOldSegment(ctx, tx, s)
 			return err
 		})
+		if errors.Is(err, errChanged) { // the next call retries
+			return n, nil
+		}
 		if err != nil {
 			return n, err
 		}
 		if isLast {
-			l.remove(segments[0].name, false)
+			l.remove(s.name, false)
 		}
 		if n += deleted; deleted == 0 && !isLast { // another server does it
 			return n, nil
 		}
 	}
 	return n, nil
+}
+
+// deleteOldSegment implements deleteSealed for a block of a segment that was listed before the transaction.
+// It does not delete events if another server is deleting events.
+func (l *Log) deleteOldSegment(ctx context.Context, tx *sql.Tx, s *storedSegment) (n int64, isLast bool, err error) {
+	if locked, err := l.tryLock(ctx, tx, retentionLock); err != nil || !locked {
+		return 0, false, err
+	}
+	if err := l.db.LockProjects(ctx, tx, []int64{s.project}); err != nil {
+		return 0, false, err
+	}
+	now, err := listSegments(ctx, tx, `s.project_id = $1 AND s.first_id = $2 AND s.name = $3`, s.project, s.first, s.name)
+	if err != nil || len(now) == 0 { // it was replaced
+		return 0, false, errors.Join(err, errChanged)
+	}
+	t := l.db.NewTx(ctx, tx)
+	return l.deleteSealedBlock(&t, s)
 }
 
 // deleteSealedBlock deletes the first block of a segment and its duplicate keys, and the segment if

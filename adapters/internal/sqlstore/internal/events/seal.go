@@ -30,7 +30,7 @@ type Sealing struct {
 	// MiB.
 	DeleteBytes int
 	// RemoveAfter is the time from the replacement or deletion of a file until it is removed,
-	// because readers may have found it.
+	// because readers may have found it. Readers that are later find the file that has replaced it.
 	RemoveAfter time.Duration
 	// Now is the clock. If nil, it is time.Now.
 	Now func() time.Time
@@ -61,7 +61,8 @@ var errChanged = errors.New("events were changed meanwhile")
 // events, or merges small segments.
 //
 // A segment is written to a file first, which is synced, and then listed in a transaction. From then
-// on the events are read from the file. Files that are not listed are removed by Start.
+// on the events are read from the file. Of several servers one seals at a time: the error is ErrSealing
+// while another one does it.
 func (l *Log) Seal(ctx context.Context) (more bool, err error) {
 	if l.files == nil {
 		return false, nil
@@ -69,6 +70,14 @@ func (l *Log) Seal(ctx context.Context) (more bool, err error) {
 	l.sealing.Lock()
 	defer l.sealing.Unlock()
 	l.removeFiles()
+	if err := l.startSealing(ctx); err != nil {
+		return false, database.WrapError("segments of events", err)
+	}
+	defer func() {
+		if !more || err != nil {
+			l.endSealing()
+		}
+	}()
 	for _, step := range [...]func(context.Context) (bool, error){l.deleteListed, l.sealFull, l.sealOld, l.rewriteErased, l.mergeSegments} {
 		if more, err = step(ctx); more || err != nil {
 			break
@@ -193,7 +202,7 @@ func (l *Log) buildRest(ctx context.Context, project int64) error {
 	if err != nil || events == 0 || events > 2*IndexChunk {
 		return err
 	}
-	return l.inBlocks(ctx, func(t *database.Tx) error {
+	return l.inSealing(ctx, func(t *database.Tx) error {
 		if err := l.db.LockProjects(t.Ctx, t.SQL, []int64{project}); err != nil {
 			return err
 		}

@@ -13,33 +13,72 @@ import (
 type sealedChunk struct {
 	files      *segment.Folder
 	name       string
+	ids        unit // of the events
 	group      int
 	first, len int // rows
+	// isReplaced is true if the file is not the one that was listed, but the one that has replaced
+	// it: it lacks events that were erased meanwhile.
+	isReplaced bool
 }
 
-// read calls read with the rows of the group.
-func (s *sealedChunk) read(read func(r *segment.Rows) error) error {
-	file, err := s.files.Open(s.name)
+// read calls read with the rows of the group and the range of the chunk.
+func (s *sealedChunk) read(read func(r *segment.Rows, first, n int) error) error {
+	return withFile(s.files, s.name, func(file *segment.File) error {
+		if file.Name() != s.name {
+			if err := s.find(file); err != nil {
+				return err
+			}
+		}
+		rows := file.Rows(s.group)
+		defer func() { _ = rows.Close() }()
+		return read(rows, s.first, s.len)
+	})
+}
+
+// find finds the rows of the chunk in a file that has replaced the one that was listed.
+func (s *sealedChunk) find(file *segment.File) error {
+	group, ok := groupWith(file, s.ids)
+	if !ok {
+		return errNoRows
+	}
+	rows := file.Rows(group)
+	defer func() { _ = rows.Close() }()
+	first, _, err := rows.Find(s.ids.first)
 	if err != nil {
 		return err
 	}
-	defer file.Release()
-	rows := file.Rows(s.group)
-	defer func() { _ = rows.Close() }()
-	return read(rows)
+	end, _, err := rows.Find(s.ids.last + 1)
+	if err != nil {
+		return err
+	}
+	s.name, s.group, s.first, s.len, s.isReplaced = file.Name(), group, first, end-first, true
+	if s.len == 0 {
+		return errNoRows
+	}
+	return nil
 }
 
 // pagesAhead is the number of pages of properties in a chunk of a segment if all events of a range
 // are read. A page has about block.ChunkBytes.
 const pagesAhead = 8
 
-// sealedChunks returns the chunks of a group of a segment that overlap a range of ids.
-func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedChunk, err error) {
-	file, err := q.Files.Open(s.name)
-	if err != nil {
-		return nil, err
+// sealedChunks returns the chunks of a group of a segment that overlap a range of ids. The list is empty
+// if the events of the group were erased meanwhile.
+func sealedChunks(q Source, s *storedSegment, ids segment.Group, u unit) (out []storedChunk, err error) {
+	err = withFile(q.Files, s.name, func(file *segment.File) (err error) {
+		out, err = chunksIn(q, s.project, file, ids, u)
+		return err
+	})
+	return out, err
+}
+
+// chunksIn implements sealedChunks for the file of the segment, or for the one that has replaced it, whose
+// group may have events of other groups.
+func chunksIn(q Source, project int64, file *segment.File, ids segment.Group, u unit) (out []storedChunk, err error) {
+	group, ok := groupWith(file, unit{ids.FirstID, ids.LastID})
+	if !ok {
+		return nil, nil
 	}
-	defer file.Release()
 	pages, err := file.Pages(group)
 	if err != nil {
 		return nil, err
@@ -48,12 +87,18 @@ func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedCh
 	if err := file.Names(group, &c); err != nil {
 		return nil, err
 	}
+	begin, _ := slices.BinarySearch(c.IDs, ids.FirstID)
+	limit, _ := slices.BinarySearch(c.IDs, ids.LastID+1)
 	for part := range slices.Chunk(pages, pagesAhead) {
 		first, end := part[0].First, part[len(part)-1].End
 		if first >= end || end > len(c.IDs) {
 			return nil, block.ErrDamaged
 		}
-		chunk := storedChunk{project: s.project, unit: unit{c.IDs[first], c.IDs[end-1]}, sealed: &sealedChunk{q.Files, s.name, group, first, end - first}}
+		if first, end = max(first, begin), min(end, limit); first >= end {
+			continue
+		}
+		chunk := storedChunk{project: project, unit: unit{c.IDs[first], c.IDs[end-1]}}
+		chunk.sealed = &sealedChunk{files: q.Files, name: file.Name(), ids: chunk.unit, group: group, first: first, len: end - first}
 		for _, p := range part {
 			chunk.size += p.Bytes
 		}
@@ -65,7 +110,7 @@ func sealedChunks(q Source, s *storedSegment, group int, u unit) (out []storedCh
 }
 
 // loadSealed replaces the chunks in memory like load by the chunks of one group of a
-// segment. There are none in memory afterwards if no sealed events are in the range.
+// segment. No chunk is in memory afterwards if no sealed events are in the range.
 func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, parts chunkParts) error {
 	if q.Files == nil {
 		return nil
@@ -86,9 +131,9 @@ func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, parts chunkPa
 		}
 		r.erased, r.parts = s.erased, withShort|withLong
 		if u.first == u.last {
-			err = r.loadSingle(q, s, group, u.first, parts)
+			err = r.loadSingle(q, s, u.first, parts)
 		} else {
-			r.chunks, err = sealedChunks(q, s, group, u)
+			r.chunks, err = sealedChunks(q, s, groups[group], u)
 		}
 		if err != nil || len(r.chunks) > 0 {
 			return err
@@ -98,15 +143,21 @@ func (r *Chunks) loadSealed(ctx context.Context, q Source, u unit, parts chunkPa
 }
 
 // loadSingle replaces the chunks in memory by one of the event with an id, of which it decodes the
-// requested parts, or by none if the group has no such event.
-func (r *Chunks) loadSingle(q Source, s *storedSegment, group int, id int64, parts chunkParts) error {
-	c := &sealedChunk{files: q.Files, name: s.name, group: group, len: 1}
-	return c.read(func(rows *segment.Rows) error {
+// requested parts, or by an empty list if the segment has no such event.
+func (r *Chunks) loadSingle(q Source, s *storedSegment, id int64, parts chunkParts) error {
+	return withFile(q.Files, s.name, func(file *segment.File) error {
+		c := &sealedChunk{files: q.Files, name: file.Name(), ids: unit{id, id}, len: 1}
+		group, ok := groupWith(file, c.ids)
+		if !ok {
+			return nil
+		}
+		rows := file.Rows(group)
+		defer func() { _ = rows.Close() }()
 		row, ok, err := rows.Find(id)
 		if !ok || err != nil {
 			return err
 		}
-		c.first = row
+		c.group, c.first = group, row
 		r.chunks = append(r.chunks[:0], storedChunk{project: s.project, unit: unit{id, id}, size: block.ChunkBytes, sealed: c})
 		if parts&withShort != 0 {
 			if err := rows.Short(row, 1, &r.short); err != nil {
@@ -126,11 +177,10 @@ func (r *Chunks) loadSingle(q Source, s *storedSegment, group int, id int64, par
 }
 
 // groupsOf returns the groups of a segment.
-func groupsOf(q Source, s *storedSegment) ([]segment.Group, error) {
-	file, err := q.Files.Open(s.name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Release()
-	return file.Groups(), nil
+func groupsOf(q Source, s *storedSegment) (groups []segment.Group, err error) {
+	err = withFile(q.Files, s.name, func(file *segment.File) error {
+		groups = file.Groups()
+		return nil
+	})
+	return groups, err
 }

@@ -13,10 +13,11 @@ const deletedChunks = 256
 
 // deleteListed deletes a part of the columns and chunks of one project whose events are in segments, and
 // reports whether it has found any. They are deleted in the order of the ids, the columns of a block
-// with its last chunk, so that they are all gone when there is no such chunk any more.
+// with its last chunk, so that all are deleted when there is no such chunk any more.
 func (l *Log) deleteListed(ctx context.Context) (found bool, err error) {
-	if l.listed == nil { // the first call
-		list, err := database.Column[int64](ctx, l.db.Read, `SELECT DISTINCT project_id FROM event_segments`)
+	if l.listed == nil { // the first call, or another server may have sealed
+		list, err := database.Column[int64](ctx, l.db.Read, `SELECT project_id FROM (SELECT project_id, MAX(last_id) AS last_id FROM event_segments GROUP BY project_id) s
+			WHERE EXISTS (SELECT 1 FROM event_chunks c WHERE c.project_id = s.project_id AND c.first_id <= s.last_id)`)
 		if err != nil {
 			return false, err
 		}
@@ -24,7 +25,7 @@ func (l *Log) deleteListed(ctx context.Context) (found bool, err error) {
 	}
 	for n := len(l.listed); n > 0; n = len(l.listed) {
 		isDone := false
-		err := l.inBlocks(ctx, func(t *database.Tx) (err error) {
+		err := l.inSealing(ctx, func(t *database.Tx) (err error) {
 			found, err = l.deletePart(t, l.listed[n-1])
 			isDone = !found
 			return err

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -37,15 +37,22 @@ func (s *blockSearch) eachSealedHash(blocks []encodedBlock, u unit, visit foundE
 	return rest, nil
 }
 
-// sealedHashes implements eachSealedHash for a block. Only ids, times and names are decoded, unless
-// origins are requested: then all short columns are, and only events with the distinct ids are visited.
-// done is false if the hashes are of another number of events: then the file was rewritten meanwhile.
+// sealedHashes implements eachSealedHash for a block. Only ids, times and names are decoded, or with origins
+// all short columns; then the distinct ids are compared, too. done is false if the hashes belong to
+// another file, because the file was replaced meanwhile. Then some of the events may have been visited.
 func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit, visit foundEvent) (done bool, err error) {
-	file, group, err := b.sealed.open()
-	if err != nil {
-		return false, err
+	err = b.sealed.rows(func(file *segment.File, group int) (err error) {
+		done, err = s.hashesIn(file, group, b, values, u, visit)
+		return err
+	})
+	if errors.Is(err, errOtherRows) {
+		return false, nil
 	}
-	defer file.Release()
+	return done, err
+}
+
+// hashesIn implements sealedHashes for a group of a file.
+func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, values []block.Value, u unit, visit foundEvent) (done bool, err error) {
 	c := &s.decoder.block
 	found, err := c.FindSealedHashes(b.hashes, file.Groups()[group].Events, values)
 	if err != nil {
@@ -60,7 +67,9 @@ func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit
 	}
 	decode := func(first, n int) error {
 		err := read(first, n, c)
-		m = newMatcher(c, s.names, distinctIDs)
+		if err == nil {
+			m = newMatcher(c, s.names, distinctIDs)
+		}
 		return err
 	}
 	see := func(i int, row int32) {
@@ -91,7 +100,7 @@ func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit
 const prefetchedBlocks = 32
 
 // prefetch reads the hashes of the sealed blocks of a list, and where these blocks are, unless the search
-// needs none.
+// does not use hashes.
 func (l *Log) prefetch(ctx context.Context, q Source, s *blockSearch, blocks []storedBlock) error {
 	s.prefetched = nil
 	if !s.byHash || s.distinctIDs == nil {
@@ -126,10 +135,7 @@ func (s *blockSearch) eachPrefetched(b *storedBlock, visit foundEvent) (done boo
 		return false, nil
 	}
 	_, values := s.values()
-	if done, err = s.sealedHashes(e, values, b.unit, visit); errors.Is(err, fs.ErrNotExist) { // replaced meanwhile
-		return false, nil
-	}
-	if err != nil {
+	if done, err = s.sealedHashes(e, values, b.unit, visit); err != nil {
 		err = e.wrap(err)
 	}
 	return done, err
@@ -147,7 +153,7 @@ func readSealed(project int64, found []eventPlace, records map[int64]capture.Rec
 			n++
 		}
 		err := s.readRows(project, found[:n], records)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, errOtherRows) {
 			return err
 		}
 		found = found[n:]
@@ -157,23 +163,20 @@ func readSealed(project int64, found []eventPlace, records map[int64]capture.Rec
 
 // readRows implements readSealed for events of one block.
 func (s *sealedBlock) readRows(project int64, found []eventPlace, records map[int64]capture.Record) error {
-	file, group, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer file.Release()
-	rows := file.Rows(group)
-	defer func() { _ = rows.Close() }()
-	var d chunkDecoder
-	for _, e := range found {
-		if err := errors.Join(rows.Short(e.row, 1, &d.short), rows.Long(e.row, 1, &d.chunk)); err != nil {
-			return err
+	return s.rows(func(file *segment.File, group int) error {
+		rows := file.Rows(group)
+		defer func() { _ = rows.Close() }()
+		var d chunkDecoder
+		for _, e := range found {
+			if err := errors.Join(rows.Short(e.row, 1, &d.short), rows.Long(e.row, 1, &d.chunk)); err != nil {
+				return err
+			}
+			if d.short.IDs[0] != e.id {
+				return block.ErrDamaged
+			}
+			short, long := d.short.Event(0), d.long(0)
+			records[e.id] = recordOf(project, &short, &long)
 		}
-		if d.short.IDs[0] != e.id {
-			return block.ErrDamaged
-		}
-		short, long := d.short.Event(0), d.long(0)
-		records[e.id] = recordOf(project, &short, &long)
-	}
-	return nil
+		return nil
+	})
 }

@@ -43,7 +43,7 @@ func (w *segmentWriter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.name = segment.Name(s.project, s.first, s.last, s.generation, arrived)
+	s.name = segment.NewName(s.project, s.first, s.last, s.generation, arrived)
 	s.events, s.lastArrived = 0, math.MinInt64
 	s.bytes, s.checksum, err = w.log.files.Create(s.name, func(to io.Writer) error {
 		out := segment.NewWriter(to)
@@ -155,37 +155,47 @@ func (w *segmentWriter) currentBlocks(ctx context.Context, q database.Querier) (
 
 // commit runs the transaction that lists the segment. If it fails, the file is removed.
 func (w *segmentWriter) commit(ctx context.Context, list func(t *database.Tx) error) error {
-	err := errChanged // unless it runs
-	failed := w.log.inBlocks(ctx, func(t *database.Tx) error {
-		if err = w.log.db.LockProjects(ctx, t.SQL, []int64{w.segment.project}); err != nil {
+	isUnlisted := true
+	err := w.log.checkOwner(ctx)
+	if err == nil {
+		err = w.log.inSealing(ctx, func(t *database.Tx) error {
+			err := w.listIn(t, list)
+			isUnlisted = err != nil
 			return err
-		}
-		var blocks []storedBlock
-		if blocks, err = w.currentBlocks(ctx, t.SQL); err == nil && !slices.Equal(blocks, w.blocks) {
-			err = errChanged
-		}
-		if err == nil {
-			err = list(t)
-		}
-		return err
-	})
-	if failed != nil {
-		err = failed
+		})
 	}
 	if err != nil {
-		return errors.Join(err, w.discard(ctx))
+		return errors.Join(err, w.discard(ctx, isUnlisted))
 	}
 	w.log.isMerged = false
 	return nil
 }
 
-// discard removes the file if it is not listed. If that is unknown, Start removes it.
-func (w *segmentWriter) discard(ctx context.Context) error {
-	if w.segment.name == "" {
-		return nil
-	}
-	if isListed, err := w.segment.isListed(ctx, w.log.db.Read); err != nil || isListed {
+// listIn implements commit in a transaction.
+func (w *segmentWriter) listIn(t *database.Tx, list func(t *database.Tx) error) error {
+	if err := w.log.db.LockProjects(t.Ctx, t.SQL, []int64{w.segment.project}); err != nil {
 		return err
+	}
+	blocks, err := w.currentBlocks(t.Ctx, t.SQL)
+	if err == nil && !slices.Equal(blocks, w.blocks) {
+		err = errChanged
+	}
+	if err != nil {
+		return err
+	}
+	return list(t)
+}
+
+// discard removes the file if it is not listed. If isUnlisted is false, the commit itself has failed. On
+// PostgreSQL the segment may then be listed later, so that a sweep removes the file if it is not.
+func (w *segmentWriter) discard(ctx context.Context, isUnlisted bool) error {
+	switch {
+	case w.segment.name == "" || !isUnlisted && !w.log.db.Dialect.SingleWriter:
+		return nil
+	case !isUnlisted:
+		if isListed, err := w.segment.isListed(ctx, w.log.db.Read); err != nil || isListed {
+			return err
+		}
 	}
 	return w.log.files.Remove(w.segment.name)
 }

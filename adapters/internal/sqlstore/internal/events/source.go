@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -90,6 +93,35 @@ func (q Source) segments(ctx context.Context, project int64, u unit) ([]storedSe
 	return listSegments(ctx, q, `s.project_id = $1 AND `+fromSegment+` AND s.last_id >= $2 AND s.first_id <= $3`, project, u.first, u.last)
 }
 
+// errNoRows is the error for events of a segment all of which were erased since it was listed.
+var errNoRows = errors.New("all events of the chunk were erased")
+
+// withFile calls read with the file of a segment, or with the one that has replaced it. It repeats
+// this if the file was removed from a bucket after it was opened.
+func withFile(files *segment.Folder, name string, read func(file *segment.File) error) error {
+	try := func() error {
+		file, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Release()
+		return read(file)
+	}
+	err := try()
+	if errors.Is(err, fs.ErrNotExist) {
+		files.Forget(name)
+		err = try()
+	}
+	return err
+}
+
+// groupWith returns the index of the first group of a file that has ids of a range. The events of a
+// block are in one group, also after segments were merged.
+func groupWith(file *segment.File, u unit) (group int, ok bool) {
+	group = slices.IndexFunc(file.Groups(), func(g segment.Group) bool { return g.LastID >= u.first && g.FirstID <= u.last })
+	return group, group >= 0
+}
+
 // sealedBlock is where the columns of a block in a segment are.
 type sealedBlock struct {
 	unit
@@ -97,45 +129,81 @@ type sealedBlock struct {
 	name   string // of the file
 	parts  blockParts
 	erased map[int64]bool
+	// isReplaced is true if the file is not the one that was listed, but the one that has replaced it. Then
+	// the numbers of rows differ: it lacks events that were erased meanwhile, and its group may have events
+	// of other blocks.
+	isReplaced bool
 }
 
 // decode decodes the columns of a block from its file, and reuses the memory of c. The id of an
-// event that was erased is 0.
+// event that was erased, or that belongs to another block, is 0.
 func (s *sealedBlock) decode(c *block.Columns) error {
-	file, group, err := s.open()
-	if err != nil {
+	err := withFile(s.files, s.name, func(file *segment.File) error {
+		group, err := s.groupIn(file)
+		if err == nil {
+			err = file.Names(group, c)
+		}
+		if err == nil && s.parts&withPeople != 0 {
+			err = file.People(group, c)
+		}
+		if err == nil && s.parts&withOrigins != 0 {
+			err = file.Origins(group, c)
+		}
 		return err
+	})
+	if errors.Is(err, errNoRows) {
+		*c = block.Columns{}
+		return nil
 	}
-	defer file.Release()
-	err = file.Names(group, c)
-	if err == nil && s.parts&withPeople != 0 {
-		err = file.People(group, c)
-	}
-	if err == nil && s.parts&withOrigins != 0 {
-		err = file.Origins(group, c)
-	}
-	if err != nil || len(s.erased) == 0 {
+	if err != nil || len(s.erased) == 0 && !s.isReplaced {
 		return err
 	}
 	for i, id := range c.IDs {
-		if s.erased[id] {
+		if s.erased[id] || id < s.first || id > s.last {
 			c.IDs[i] = 0
 		}
 	}
 	return nil
 }
 
-// open opens the file, which must be released, and returns the index of the group that has the
-// events of the block.
-func (s *sealedBlock) open() (file *segment.File, group int, err error) {
-	if file, err = s.files.Open(s.name); err != nil {
-		return nil, 0, err
+// groupIn returns the index of the group that has the events of the block, in the file that was listed
+// or in the one that has replaced it.
+func (s *sealedBlock) groupIn(file *segment.File) (group int, err error) {
+	if file.Name() != s.name {
+		s.name, s.isReplaced = file.Name(), true
 	}
-	for i, g := range file.Groups() {
-		if g.FirstID >= s.first && g.LastID <= s.last {
-			return file, i, nil
+	group, ok := groupWith(file, s.unit)
+	switch all := file.Groups(); {
+	case ok && (s.isReplaced || all[group].FirstID >= s.first && all[group].LastID <= s.last):
+		return group, nil
+	case !ok && s.isReplaced:
+		return 0, errNoRows
+	}
+	return 0, fmt.Errorf("the segment %s has no group with the events %d to %d: %w", s.name, s.first, s.last, block.ErrDamaged)
+}
+
+// errOtherRows is the error if the file that was listed was replaced, so that the new file has other
+// numbers of rows. Events are then found by their ids.
+var errOtherRows = errors.New("the file of the segment was replaced")
+
+// rows calls read with the file and the group that has the events of the block, if it is the file that was
+// listed. Otherwise, also after read has returned fs.ErrNotExist, the error is errOtherRows.
+func (s *sealedBlock) rows(read func(file *segment.File, group int) error) error {
+	if s.isReplaced {
+		return errOtherRows
+	}
+	file, err := s.files.Open(s.name)
+	if err == nil {
+		defer file.Release()
+		var group int
+		if group, err = s.groupIn(file); !s.isReplaced && err == nil {
+			err = read(file, group)
 		}
 	}
-	file.Release()
-	return nil, 0, block.ErrDamaged
+	if errors.Is(err, fs.ErrNotExist) {
+		s.files.Forget(s.name)
+	} else if !s.isReplaced {
+		return err
+	}
+	return errOtherRows
 }

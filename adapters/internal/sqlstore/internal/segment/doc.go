@@ -2,14 +2,16 @@
 //
 // # Files
 //
-// A [Folder] has the segments of a store. Other programs may read them at any time:
+// A [Folder] has the segments of a store, in a folder or in a bucket of S3. Other programs may read
+// them at any time:
 //
-//	project=1/received=2026-11-22/00000000000000000001-00000000000000131072-1.parquet
+//	project=1/received=2026-11-22/00000000000000000001-00000000000000131072-1-5be0cd19.parquet
 //
-// The name has the first and the last id of the events, and the generation: files never change, but
-// a file may be replaced by one of the next generation that lacks events that were erased. The day is
-// the day in UTC on which the first event arrived. Files that are not complete have names that begin
-// with a dot and end with .tmp. The newest events of a project are not in a file yet.
+// The name has the first and the last id of the events, the generation and a random number: files
+// never change, but a file may be replaced by one of the next generation that lacks events that were
+// erased. The day is the day in UTC on which the first event arrived. In a folder, files that are
+// not complete have names that begin with a dot and end with .tmp. The newest events of a project
+// are not in a file yet.
 //
 // DuckDB and pandas read a folder like this:
 //
@@ -58,6 +60,12 @@
 // version is refused. Version 1 had these dictionaries in all groups, and no columns of properties.
 // bunting.checksum has a checksum of footer and page index, so that any damage is
 // found at reading. layout.go has the details.
+//
+// # Buckets
+//
+// objects.go reads parts of objects, of which 64 MiB stay in memory. An object is written to a
+// temporary file first, then uploaded with its MD5, and listed afterwards. Every request has a time
+// limit, and a bounded number of attempts.
 //
 // # Use
 //

@@ -83,7 +83,7 @@ func TestDuckDB(t *testing.T) {
 			}
 		}
 	}
-	files := "read_parquet('" + filepath.ToSlash(f.dir) + "/**/*.parquet', hive_partitioning = true)"
+	files := "read_parquet('" + filepath.ToSlash(f.String()) + "/**/*.parquet', hive_partitioning = true)"
 	results := duckDB(t,
 		`SELECT id::VARCHAR, uuid::VARCHAR, epoch_us(timestamp)::VARCHAR, epoch_us(received_at)::VARCHAR, event, distinct_id, person_id::VARCHAR,
 			epoch_us(person_created_at)::VARCHAR, person_mode, historical::VARCHAR, elements_chain, properties::VARCHAR, person_properties::VARCHAR FROM `+files+` ORDER BY id`,
@@ -134,7 +134,7 @@ func compareProperties(t *testing.T, f *Folder, groups [][]event) {
 	for _, name := range columns {
 		list += fmt.Sprintf(`, "properties.%s"::VARCHAR`, name)
 	}
-	from := " FROM '" + filepath.ToSlash(filepath.Join(f.dir, names[0])) + "'"
+	from := " FROM '" + filepath.ToSlash(filepath.Join(f.String(), names[0])) + "'"
 	results := duckDB(t, `SELECT `+list+from+` ORDER BY id`, `SELECT count(*)::VARCHAR`+from+` WHERE "properties.$browser"->>'$' = 'Chrome'`)
 	var want [][]string
 	chrome := 0

@@ -8,9 +8,9 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -29,11 +29,12 @@ type File struct {
 	// others are the properties that occur in the file, but have no column; nil if that is unknown.
 	others map[string]bool
 
-	// folder, file, users and cached belong to the folder, which locks them.
-	folder *Folder
-	file   *os.File
-	users  int
-	cached bool
+	// folder, contents, opened, users and cached belong to the folder, which locks them.
+	folder   *Folder
+	contents contents
+	opened   time.Time
+	users    int
+	cached   bool
 }
 
 // Group is a group of a file: the events of a block, in the order of their ids.
@@ -71,6 +72,9 @@ type place struct {
 	// first is the first row of the page, rows their number.
 	first, rows int32
 }
+
+// Name returns the name of the segment.
+func (f *File) Name() string { return f.name }
 
 // newFile reads the footer and the page index of a file. name is for errors.
 func newFile(name string, data io.ReaderAt, size int64) (*File, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,8 +74,13 @@ func TestName(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
-		if _, err := testFolder(t).Open(got); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", got, err)
+		for _, name := range []string{got, NewName(tt.project, tt.first, tt.last, tt.generation, tt.arrived)} {
+			if _, err := testFolder(t).Open(name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if project, first, last, ok := Parse(name); !ok || project != tt.project || first != tt.first || last != tt.last {
+				t.Errorf("%s is project %d, ids %d to %d, %t", name, project, first, last, ok)
+			}
 		}
 	}
 }
@@ -146,7 +152,7 @@ func TestFolder_CreateFails(t *testing.T) {
 func TestFolder_Leftovers(t *testing.T) {
 	f := testFolder(t)
 	name := Name(3, 5, 9, 2, 0)
-	day := filepath.Join(f.dir, "project=3", "received=1970-01-01")
+	day := filepath.Join(f.String(), "project=3", "received=1970-01-01")
 	if err := os.MkdirAll(day, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +204,7 @@ func TestFolder_Names(t *testing.T) {
 			t.Errorf("removal of %q: %v", name, err)
 		}
 	}
-	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 1 || entries[0].Name() != holdFile {
+	if entries, err := os.ReadDir(f.String()); err != nil || len(entries) != 1 || entries[0].Name() != holdFile {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
@@ -235,6 +241,60 @@ func TestFolder_RemoveOpen(t *testing.T) {
 	file.Release()
 	if err := file.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("a file that was released and removed: %v", err)
+	}
+}
+
+// A file that was removed is opened as the one that has replaced it.
+func TestFolder_Replacement(t *testing.T) {
+	f, failed := testFolder(t), errors.New("failed")
+	old, replacement := Name(1, 1, 200, 1, 0), NewName(1, 1, 400, 2, 0)
+	create(t, f, replacement, newMaker(1).events(100))
+	f.Replacement = func(name string) (string, error) {
+		switch name {
+		case old:
+			return replacement, nil
+		case Name(2, 1, 1, 1, 0):
+			return "", failed
+		}
+		return "", nil
+	}
+	file, err := f.Open(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file.Name() != replacement {
+		t.Errorf("opened %s", file.Name())
+	}
+	file.Release()
+	if _, err := f.Open(Name(2, 1, 1, 1, 0)); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	if _, err := f.Open(Name(3, 1, 1, 1, 0)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// Files of the cache are closed after some time, unless they are in use.
+func TestFolder_CloseUnused(t *testing.T) {
+	f := testFolder(t)
+	name := Name(1, 1, 2, 1, 0)
+	create(t, f, name, newMaker(1).events(2))
+	file, err := f.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.CloseUnused(time.Hour)
+	if same, err := f.Open(name); err != nil || same != file {
+		t.Errorf("opened again, %v", err)
+	}
+	file.Release()
+	f.CloseUnused(0)
+	if err := file.Names(0, &block.Columns{}); err != nil {
+		t.Errorf("a file in use: %v", err)
+	}
+	file.Release()
+	if err := file.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("an unused file: %v", err)
 	}
 }
 

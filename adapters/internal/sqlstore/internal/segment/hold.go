@@ -2,7 +2,6 @@ package segment
 
 import (
 	"errors"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,7 +17,7 @@ const removeAgain = 10 * time.Second
 
 // remover removes files of a folder while no process holds the folder.
 type remover struct {
-	lockPath  string
+	lockPath  string // empty if nobody can hold the folder
 	removeNow func(name string) error
 
 	mu      sync.Mutex
@@ -27,15 +26,21 @@ type remover struct {
 	stopped bool
 }
 
-func newRemover(dir string, removeNow func(name string) error) *remover {
-	return &remover{lockPath: filepath.Join(dir, holdFile), removeNow: removeNow}
+func newRemover(lockPath string, removeNow func(name string) error) *remover {
+	return &remover{lockPath: lockPath, removeNow: removeNow}
 }
+
+// errNoHold is the error for a bucket that several servers use.
+var errNoHold = errors.New("the files of a bucket that belongs to a PostgreSQL database cannot be kept during a copy")
 
 func (r *remover) lock() *flock.Flock { return flock.New(r.lockPath, flock.SetPermissions(0o600)) }
 
 // Hold keeps the files of the folder until release is called: files that this process or another
 // process removes remain until then.
 func (r *remover) Hold() (release func() error, err error) {
+	if r.lockPath == "" {
+		return nil, errNoHold
+	}
 	lock := r.lock()
 	if err := lock.RLock(); err != nil {
 		return nil, err
@@ -55,15 +60,17 @@ func (r *remover) Remove(name string) error {
 
 // removeAll removes the files, or tries again later if the folder is held. r must be locked.
 func (r *remover) removeAll() (err error) {
-	lock := r.lock()
-	isFree, err := lock.TryLock()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if !isFree {
-		r.tryLater()
-		return nil
+	if r.lockPath != "" {
+		lock := r.lock()
+		isFree, err := lock.TryLock()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = lock.Close() }()
+		if !isFree {
+			r.tryLater()
+			return nil
+		}
 	}
 	for _, name := range r.names {
 		err = errors.Join(err, r.removeNow(name))

@@ -95,6 +95,9 @@ func (r *reader) read(p place, buffer []byte, kind format.PageType) (levels, val
 	if err == nil && h.Type != kind {
 		err = damagedf("a page of the type %s", h.Type)
 	}
+	if err != nil && r.file.contents != nil {
+		r.file.contents.forget(p.offset, int64(p.size))
+	}
 	return levels, values, h, err
 }
 
