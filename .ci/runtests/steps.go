@@ -146,6 +146,10 @@ var steps = []step{
 		r.goTest("", "-timeout=1h", "./flags", "./adapters/httpapi", "./capture/experiments", "./capture/guarded", "./capture/insights", "./adapters/internal/exports", "./adapters/remote", "-long=true")
 	}},
 	{name: "races", about: "tests with databases, under the race detector", tiers: []tier{long}, needs: []need{cpu}, do: runRaceWithDatabases},
+	{name: "s3segments", about: "segments in a bucket of a real server of S3, which takes a minute to build", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
+		r.build("TEST_S3_SERVER", "adapters/internal/bucket/s3server", "github.com/bunting-flags/bunting/adapters/internal/bucket/s3server")
+		r.goTestEnv("", fewCollections, "-tags=s3", "-run=^TestS3_", "./adapters/internal/sqlstore")
+	}},
 	{name: "kills", about: "the real program, and a program that seals events, killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./adapters/command/faulttest", "-kills=1000", "-bodies=32")
 		r.goTest("", "-timeout=1h", "-run=^TestSegments_Kill$", "./adapters/internal/sqlstore", "-segment-kills=1000")

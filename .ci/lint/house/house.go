@@ -20,7 +20,7 @@ const module = "github.com/bunting-flags/bunting"
 // outside are the modules that the table does not cover, for tests and tools.
 var outside = []string{
 	"adapters/console/browsertest", "adapters/console/build", "adapters/httpapi/sdktest",
-	"adapters/internal/docs/build", "adapters/internal/exports/s3test", "adapters/internal/natsstream/natstest",
+	"adapters/internal/bucket/s3server", "adapters/internal/docs/build", "adapters/internal/exports/s3test", "adapters/internal/natsstream/natstest",
 	"bench", "ci/lint", "ci/release", "ci/runtests", "testdata/geoip/generate",
 }
 
