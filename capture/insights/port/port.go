@@ -93,12 +93,16 @@ type Scan struct {
 	EventProperties []string
 	// Reserve is called for the memory that the reader allocates for the query, in bytes; the
 	// number is negative if memory is released. If it returns an error, the scan ends with the
-	// error.
+	// error. Like yield, it is called in the goroutine of the scan, and may block until the caller is
+	// ready for events.
 	Reserve func(bytes int64) error
 	// HasSpareCPU reports whether a processor is available for reading in parallel with the
 	// goroutine that scans. A goroutine of the reader calls it repeatedly. If nil, the reader does
 	// not read in parallel.
 	HasSpareCPU func() bool
+	// Ahead is the memory in bytes for events that a second processor has read before yield is called with
+	// them. With 0 it is small.
+	Ahead int64
 	// Pause is called by every goroutine that reads, about every 100 microseconds of work. It may
 	// block, to leave the processor to other work. If nil, there are no pauses.
 	Pause func(ctx context.Context)

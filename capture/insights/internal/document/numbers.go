@@ -24,16 +24,25 @@ func NumberOf(raw string) (float64, bool) {
 	return f, err == nil
 }
 
+// afterDigits returns a text without the decimal digits that it begins with.
+func afterDigits(s string) string {
+	i := 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return s[i:]
+}
+
 // isDecimal reports whether s is a decimal number: an optional sign, digits with an optional point,
 // and an optional exponent.
 func isDecimal(s string) bool {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]
 	}
-	rest := strings.TrimLeft(s, "0123456789")
+	rest := afterDigits(s)
 	digits := len(s) - len(rest)
 	if strings.HasPrefix(rest, ".") {
-		after := strings.TrimLeft(rest[1:], "0123456789")
+		after := afterDigits(rest[1:])
 		digits += len(rest) - 1 - len(after)
 		rest = after
 	}

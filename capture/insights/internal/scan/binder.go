@@ -49,8 +49,14 @@ func (b *Binder) ScanBound(s port.Scan, yield func(r *Row) error) error {
 	if b.Err != nil {
 		return b.Err
 	}
+	return b.Scan(b.Needs.Scan(s), b.each(yield))
+}
+
+// each returns a function that calls yield for each event of a batch. It fails with the first error of
+// the binder.
+func (b *Binder) each(yield func(r *Row) error) func(*port.Batch) error {
 	r := NewRow(&b.Needs)
-	return b.Scan(b.Needs.Scan(s), func(batch *port.Batch) error {
+	return func(batch *port.Batch) error {
 		for i := range batch.Len() {
 			r.MoveTo(batch, i)
 			if err := yield(r); err != nil {
@@ -58,7 +64,7 @@ func (b *Binder) ScanBound(s port.Scan, yield func(r *Row) error) error {
 			}
 		}
 		return b.Err
-	})
+	}
 }
 
 // MaxGroupTypes is the number of group types that a project may have.

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -88,15 +89,23 @@ func (r *Run) Scan(s port.Scan, yield func(*port.Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
+	return r.scan(r.Context, s, func(context.Context) error { return nil }, yield)
+}
+
+// scan implements Scan. It calls wait before it uses the run, and ends with its error.
+func (r *Run) scan(ctx context.Context, s port.Scan, wait func(context.Context) error, yield func(*port.Batch) error) error {
 	s.Reserve = func(bytes int64) error { // the reader releases memory that it no longer uses
+		if err := wait(ctx); err != nil && bytes > 0 {
+			return err
+		}
 		err := r.ReserveRetained(bytes)
 		if err != nil && bytes > 0 { // the reader does not allocate what was refused
 			r.Retained, r.Reserved = r.Retained-bytes, r.Reserved-bytes
 		}
 		return err
 	}
-	return r.Reader.Scan(r.Context, s, func(b *port.Batch) error {
-		if err := r.Context.Err(); err != nil {
+	return r.Reader.Scan(ctx, s, func(b *port.Batch) error {
+		if err := cmp.Or(wait(ctx), ctx.Err()); err != nil {
 			return err
 		}
 		r.Read += int64(b.Len())

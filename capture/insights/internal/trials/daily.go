@@ -149,7 +149,9 @@ type daily struct {
 	// end is the end of the days that the states of the metrics contain, and read is the end of the
 	// days with events that have been read.
 	end, read int64
-	measured  []figures
+	// next is the scan of the events after read that has begun; nil if there is none.
+	next     *aheadScan
+	measured []figures
 	// counted are the entities that count now, sorted by key and by number, if isCounted is true.
 	counted, countedByNumber []uint32
 	isCounted                bool

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // foldUntilNow folds all events, from the newest checkpoint on.
 func (d *daily) foldUntilNow(days []day) error {
+	defer d.stop()
 	past := complete(days)
 	if err := d.begin(past.end()); err != nil {
 		return err
@@ -43,6 +45,7 @@ func (d *daily) series(days []day, metric int) ([]json.RawMessage, error) {
 	if missing == len(days) {
 		return out, nil
 	}
+	defer d.stop()
 	if err := d.begin(days[missing].from); err != nil {
 		return nil, err
 	}
@@ -161,14 +164,20 @@ func (d *daily) foldDay(days []day) error {
 func (d *daily) foldNow() error {
 	d.to, d.now, d.last = d.Trial.end(d.Run.Now).UnixMicro(), d.Run.Now.UnixMicro(), never
 	d.asOf = d.to
-	if err := d.scan(never); err != nil {
+	from := d.read
+	if err := d.b.ScanBound(d.eventsUntil(never), d.see); err != nil {
 		return err
 	}
+	if err := d.join(from); err != nil {
+		return err
+	}
+	d.read = never
 	return d.fold(never)
 }
 
 // readDay reads the events of the first of some days, and of the days after it if there are few
-// events, unless they have been read. It reads a day with many events in parts.
+// events, unless they have been read. It reads a day with many events in parts. The next events of the
+// days are read ahead.
 func (d *daily) readDay(days []day) error {
 	for d.read <= days[0].last() {
 		if d.end < d.read { // releases memory for the next events
@@ -176,47 +185,74 @@ func (d *daily) readDay(days []day) error {
 				return err
 			}
 		}
-		last := days[len(days)-1]
-		events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: last.last(), Names: d.names})
-		if err != nil {
-			return err
-		}
-		if events > d.most {
-			to := d.read + int64(float64(last.end-d.read)*float64(d.most)/float64(events))
-			n, _ := slices.BinarySearchFunc(days, to, func(v day, to int64) int { return cmp.Compare(v.end, to) })
-			if last = days[max(n-1, 0)]; last.end > to { // one of the equal parts of the day
-				rest, part := last.end-d.read, max(to-d.read, 1)
-				last.end, last.isComplete = d.read+rest/((rest+part-1)/part), true
+		if d.next == nil {
+			if err := d.scanAhead(days); err != nil {
+				return err
 			}
 		}
-		last.at(d.experimentRun, d.Trial)
-		if err := d.scan(last.last()); err != nil {
+		from, next := d.read, d.next
+		next.last.at(d.experimentRun, d.Trial)
+		d.next = nil
+		if err := next.Finish(); err != nil {
+			return err
+		}
+		d.read = next.last.last() + 1
+		if rest := slices.IndexFunc(days, func(v day) bool { return v.last() >= d.read }); rest >= 0 {
+			if err := d.scanAhead(days[rest:]); err != nil {
+				return err
+			}
+		}
+		if err := d.join(from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scan reads the events from read until an instant.
-func (d *daily) scan(to int64) error {
+// aheadScan is a scan of the events until the end of a day, or of a part of a day.
+type aheadScan struct {
+	*scan.Ahead
+	last day
+}
+
+// scanAhead begins to read the events of the first of some days, none of which is read completely, and
+// those of the days after it if there are few events.
+func (d *daily) scanAhead(days []day) error {
+	last := days[len(days)-1]
+	events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: last.last(), Names: d.names})
+	if err != nil {
+		return err
+	}
+	if events > d.most {
+		to := d.read + int64(float64(last.end-d.read)*float64(d.most)/float64(events))
+		n, _ := slices.BinarySearchFunc(days, to, func(v day, to int64) int { return cmp.Compare(v.end, to) })
+		if last = days[max(n-1, 0)]; last.end > to { // one of the equal parts of the day
+			rest, part := last.end-d.read, max(to-d.read, 1)
+			last.end, last.isComplete = d.read+rest/((rest+part-1)/part), true
+		}
+	}
+	last.at(d.experimentRun, d.Trial)
+	d.next = &aheadScan{d.b.ScanAhead(d.eventsUntil(last.last()), d.see), last}
+	return nil
+}
+
+// stop ends the scan ahead.
+func (d *daily) stop() {
+	if d.next != nil {
+		d.next.Stop()
+		d.next = nil
+	}
+}
+
+// eventsUntil selects the events from read until an instant.
+func (d *daily) eventsUntil(to int64) port.Scan {
 	until := d.to
 	for _, m := range d.metrics {
 		if m != nil {
 			until = max(until, (&experimentAnswer{experimentQuery: m.query, f: d.experimentRun}).until())
 		}
 	}
-	from := d.read
-	if err := d.b.ScanBound(port.Scan{From: from, To: min(to, until), Names: d.names, Detailed: d.detailed}, d.see); err != nil {
-		return err
-	}
-	if err := d.join(from); err != nil {
-		return err
-	}
-	d.read = to
-	if to < never {
-		d.read++
-	}
-	return nil
+	return port.Scan{From: d.read, To: min(to, until), Names: d.names, Detailed: d.detailed}
 }
 
 // fold adds the events before an instant to the states of the metrics.
@@ -309,7 +345,16 @@ func (d *daily) inspect() (isSmall, excludes bool) {
 	most := 0.0
 	for i := range d.measured {
 		m := &d.measured[i]
-		most = max(most, m.value, m.below, m.before)
+		// This is faster than max.
+		if m.value > most {
+			most = m.value
+		}
+		if m.below > most {
+			most = m.below
+		}
+		if m.before > most {
+			most = m.before
+		}
 		excludes = excludes || m.excluded
 	}
 	return most*most*float64(len(d.measured)) < 1<<53, excludes

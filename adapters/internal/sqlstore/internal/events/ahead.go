@@ -15,6 +15,10 @@ type readAhead struct {
 	// units are the units to read.
 	units []unit
 	spare func() bool // reports whether a processor is spare; nil if the worker is not allowed
+	// buffers is the maximum number of buffers that the worker has filled in advance; at least 1.
+	buffers int
+	// spares are the buffers that no goroutine uses.
+	spares *spareBuffers
 	// read reads a unit into the buffer e and calls give with it for each filled part,
 	// at least once unless the unit is empty.
 	read func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
@@ -40,19 +44,21 @@ type readResult struct {
 	err error
 }
 
-// aheadBuffers is the maximum number of buffers that the worker has filled in advance.
+// aheadBuffers is the number of buffers of a readAhead unless the scan has memory for more of them.
 const aheadBuffers = 2
 
 // run reads and delivers all units. It returns after the worker has ended.
 func (a *readAhead) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a.stopped = make(chan struct{})
+	mine := a.spares.take()
 	defer func() {
 		cancel()
 		close(a.stopped)
 		a.workers.Wait()
+		a.release()
+		a.spares.put(mine)
 	}()
-	mine := newColumnBuffer()
 	for {
 		// Results of the worker first, so that its buffers are free again.
 		if err := a.deliverReady(ctx, false); err != nil {
@@ -101,7 +107,7 @@ func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 			return h.err
 		}
 		if h.e == nil {
-			a.filled = nil
+			a.release()
 			return nil
 		}
 		if err := a.deliver(ctx, h.e); err != nil {
@@ -114,12 +120,54 @@ func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 
 // startWorker starts a goroutine that reads ahead.
 func (a *readAhead) startWorker(ctx context.Context) {
-	a.filled, a.free = make(chan readResult, aheadBuffers+1), make(chan *columnBuffer, aheadBuffers)
-	for range aheadBuffers {
-		a.free <- &columnBuffer{}
+	a.filled, a.free = make(chan readResult, a.buffers+1), make(chan *columnBuffer, a.buffers)
+	for range a.buffers {
+		a.free <- a.spares.take()
 	}
 	filled, free := a.filled, a.free // filled has room for all buffers and the end, so sending never blocks
 	a.workers.Go(func() { filled <- readResult{err: a.readUnits(ctx, filled, free)} })
+}
+
+// release keeps the buffers of a worker that has ended.
+func (a *readAhead) release() {
+	for len(a.filled) > 0 {
+		if h := <-a.filled; h.e != nil {
+			a.spares.put(h.e)
+		}
+	}
+	for len(a.free) > 0 {
+		a.spares.put(<-a.free)
+	}
+	a.filled, a.free = nil, nil
+}
+
+// spareBuffers are buffers that keep their memory for the next scan of a reader. A scan makes at most
+// two more than it may fill in advance.
+type spareBuffers struct {
+	mu   sync.Mutex
+	list []*columnBuffer
+}
+
+// take returns an empty buffer.
+func (s *spareBuffers) take() *columnBuffer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.list)
+	if n == 0 {
+		return newColumnBuffer()
+	}
+	e := s.list[n-1]
+	s.list = s.list[:n-1]
+	return e
+}
+
+// put keeps a buffer without its events.
+func (s *spareBuffers) put(e *columnBuffer) {
+	e.reset()
+	e.chunks.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, e)
 }
 
 // readUnits is the loop of the worker. It ends if no processor is spare any more; then
@@ -130,7 +178,8 @@ func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, fre
 			err = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
 		}
 	}()
-	e := newColumnBuffer()
+	e := a.spares.take()
+	defer a.spares.put(e)
 	for a.spare() {
 		u, ok := a.claim()
 		if !ok {

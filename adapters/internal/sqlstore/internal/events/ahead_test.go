@@ -35,7 +35,7 @@ func TestReadAhead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var calls atomic.Int64
-			a := &readAhead{units: units}
+			a := &readAhead{units: units, buffers: aheadBuffers, spares: &spareBuffers{}}
 			if tt.spare != nil {
 				a.spare = func() bool { return tt.spare(calls.Add(1)) }
 			}
@@ -87,7 +87,7 @@ func TestReadAhead(t *testing.T) {
 func TestReadAhead_Panics(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	reads := make(chan struct{})
-	a := &readAhead{units: []unit{{0, 0}, {1, 1}}, spare: func() bool { return true }}
+	a := &readAhead{units: []unit{{0, 0}, {1, 1}}, spare: func() bool { return true }, buffers: aheadBuffers, spares: &spareBuffers{}}
 	a.read = func(_ context.Context, u unit, _ *columnBuffer, _ func(*columnBuffer) error) error {
 		if u.first == 0 { // read by run, which claims the first unit
 			<-reads

@@ -50,10 +50,7 @@ func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.
 func (r *insightReader) lookUp(e *columnBuffer) {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
-	e.owners = slices.Grow(e.owners[:0], len(e.ids))
-	for _, id := range e.ids {
-		e.owners = append(e.owners, r.table.person(id))
-	}
+	e.owners = r.table.people(slices.Grow(e.owners[:0], len(e.ids)), e.ids)
 }
 
 // resolve sets the current owners of the distinct ids of a buffer that are unresolved, or noPerson. They

@@ -2,6 +2,7 @@ package events
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -89,6 +90,43 @@ func (t *ownerTable) person(id string) uint32 {
 		return unresolved
 	}
 	return t.entries[uint32(slot)-1].person
+}
+
+// lookUpStep is the number of distinct ids that people looks up together.
+const lookUpStep = 64
+
+// people appends the results of person for some distinct ids. A large table is not in the caches of the
+// processor, so each step is made for many ids before the next one: their accesses to memory overlap.
+func (t *ownerTable) people(out []uint32, ids []string) []uint32 {
+	if len(t.slots) == 0 {
+		return append(out, slices.Repeat([]uint32{unresolved}, len(ids))...)
+	}
+	var hashes [lookUpStep]uint64
+	var slots [lookUpStep]uint64
+	var entries [lookUpStep]ownerEntry
+	mask := uint64(len(t.slots) - 1)
+	for part := range slices.Chunk(ids, lookUpStep) {
+		for i, id := range part {
+			hashes[i] = maphash.String(t.seed, id)
+			slots[i] = t.slots[hashes[i]&mask]
+		}
+		for i := range part {
+			if entries[i] = (ownerEntry{}); slots[i] != 0 {
+				entries[i] = t.entries[uint32(slots[i])-1]
+			}
+		}
+		for i, id := range part {
+			switch e := &entries[i]; {
+			case slots[i] == 0:
+				out = append(out, unresolved)
+			case slots[i]>>32 == hashes[i]>>32 && string(t.text[e.from:e.from+int64(e.length)]) == id:
+				out = append(out, e.person)
+			default: // it is in a later slot
+				out = append(out, t.person(id))
+			}
+		}
+	}
+	return out
 }
 
 // set sets the person of a distinct id, and returns the number of the distinct id.

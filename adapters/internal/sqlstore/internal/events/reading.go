@@ -45,6 +45,8 @@ type Chunks struct {
 	short           block.Columns
 	long            block.Chunk
 	shortAt, longAt int
+	// lastAt is the index in long of the event that was found last, or -1.
+	lastAt int
 	// erased are events of the chunks that are erased and still in a segment.
 	erased map[int64]bool
 	// bytes is the total size of the long columns that were decoded. If isReused is true, the strings of a
@@ -70,10 +72,14 @@ func (r *Chunks) Long(ctx context.Context, q Source, project, id, upTo int64) (c
 
 // findLong is like Long, but returns the index of the event in the decoded chunk, or -1.
 func (r *Chunks) findLong(ctx context.Context, q Source, project, id, upTo int64) (int, error) {
+	if i, ok := r.next(project, id); ok {
+		return i, nil
+	}
 	at, err := r.find(ctx, q, project, id, upTo, withLong)
 	if at >= 0 && err == nil {
 		if err = r.decodeLong(at); err == nil {
 			if i, ok := slices.BinarySearch(r.long.IDs, id); ok && !r.erased[id] {
+				r.lastAt = i
 				return i, nil
 			}
 		}
@@ -82,6 +88,24 @@ func (r *Chunks) findLong(ctx context.Context, q Source, project, id, upTo int64
 		err = checkErased(ctx, q, project, id)
 	}
 	return -1, err
+}
+
+// nextEvents is the number of events in which next searches.
+const nextEvents = 8
+
+// next returns the index of an event in the decoded chunk if it is one of the next after the last one.
+func (r *Chunks) next(project, id int64) (int, bool) {
+	if r.project != project || r.longAt < 0 {
+		return 0, false
+	}
+	ids := r.long.IDs
+	for i := r.lastAt + 1; i < len(ids) && i <= r.lastAt+nextEvents; i++ {
+		if ids[i] == id {
+			r.lastAt = i
+			return i, !r.erased[id]
+		}
+	}
+	return 0, false
 }
 
 // Record returns an event like Long. It does not share the memory of a chunk.
@@ -177,7 +201,7 @@ func (r *Chunks) find(ctx context.Context, q Source, project, id, upTo int64, pa
 // the one that has the id upTo: at most n of them, and no further ones after database.PieceBytes.
 func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n int, parts chunkParts) error {
 	clear(r.chunks)
-	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.erased = project, parts, r.chunks[:0], -1, -1, nil
+	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.lastAt, r.erased = project, parts, r.chunks[:0], -1, -1, -1, nil
 	if err := r.loadSealed(ctx, q, unit{id, upTo}, parts); err != nil || len(r.chunks) > 0 {
 		return err
 	}
@@ -209,7 +233,7 @@ func (r *Chunks) decodeLong(at int) error {
 	if r.longAt == at {
 		return nil
 	}
-	r.longAt = -1
+	r.longAt, r.lastAt = -1, -1
 	if err := r.chunks[at].decode(&r.long, r.isReused); err != nil {
 		return err
 	}
@@ -228,6 +252,12 @@ func (r *Chunks) decodeShort(at int) error {
 	}
 	r.shortAt = at
 	return nil
+}
+
+// forget removes the chunks from memory, except for the memory of decoding.
+func (r *Chunks) forget() {
+	clear(r.chunks)
+	r.project, r.chunks, r.shortAt, r.longAt, r.erased = 0, r.chunks[:0], -1, -1, nil
 }
 
 // longOf returns the long columns of an event of the chunk that is decoded.

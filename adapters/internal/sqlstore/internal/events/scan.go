@@ -70,7 +70,7 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 	if err != nil {
 		return err
 	}
-	ahead := &readAhead{units: units, spare: p.scan.HasSpareCPU}
+	ahead := &readAhead{units: units, spare: p.scan.HasSpareCPU, buffers: max(aheadBuffers, int(p.scan.Ahead/database.PieceBytes)), spares: &p.spares}
 	ahead.read = func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
 	}

@@ -28,6 +28,7 @@ type insightReader struct {
 	table   *ownerTable  // of owners unless created is true
 	lock    sync.RWMutex // of the entries of the table
 	created bool         // the creation times of persons are needed, so the table starts empty
+	spares  spareBuffers // of one scan for the next one
 }
 
 // Close implements port.Reader. It returns the owners to the cache.
