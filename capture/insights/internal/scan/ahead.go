@@ -9,7 +9,7 @@ import (
 )
 
 // aheadBytes is the memory for events that a reader has read before the query is ready for them.
-const aheadBytes = 24 << 20
+const aheadBytes = 16 << 20
 
 // Ahead is a scan that begins while the query still works on other events. Until Finish is called, the
 // reader only reads. Then the events are processed in another goroutine than that of the query, which

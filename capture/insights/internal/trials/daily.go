@@ -157,6 +157,12 @@ type daily struct {
 	isCounted                bool
 }
 
+// aheadScan is a scan of the events until the end of a day, or of a part of a day.
+type aheadScan struct {
+	*scan.Ahead
+	last day
+}
+
 // rangeEvents is the value of daily.most.
 const rangeEvents = 250_000
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/bunting-flags/bunting/capture/insights/port"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -93,6 +95,7 @@ func TestDaily_Metrics(t *testing.T) {
 
 // A day with many events is read in parts, with the same results (experiments.md §3.8).
 func TestDaily_Parts(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(6) {
 		w := newWorld(t, seed)
 		w.now = dailyStart.Add(time.Duration(w.random.IntN(5*24*60)) * time.Minute)
@@ -267,6 +270,7 @@ func TestDaily_ReadsNewDays(t *testing.T) {
 
 // A query reads no further batch when its client has disconnected, and the stored history remains valid.
 func TestDaily_Cancel(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	w := newWorld(t, 7)
 	w.now = dailyStart.Add(200 * time.Hour)
 	w.record(w.now, 600)

@@ -104,11 +104,14 @@ type sideState struct {
 func (c *dailySums) save(count int) (any, int64) {
 	out, bytes := make([]sideState, len(c.sides)), int64(0)
 	for i, s := range c.sides {
-		var events, sums, extremes int64
-		out[i].events, events = copyFirst(s.after.events, count, 4)
-		out[i].sums, sums = copyFirst(s.after.sums, count, 16)
-		out[i].extremes, extremes = copyFirst(s.after.extremes, count, 8)
-		bytes += events + sums + extremes
+		var size int64
+		out[i].events, size = copyFirst(s.after.events, count, 4)
+		bytes += size
+		to := [...]*[]float64{&out[i].sums, &out[i].lost, &out[i].extremes}
+		for k, list := range [...][]float64{s.after.sums, s.after.lost, s.after.extremes} {
+			*to[k], size = copyFirst(list, count, 8)
+			bytes += size
+		}
 		if d := c.distinct[i]; d != nil {
 			out[i].counted = slices.Clip(d.counted)
 			bytes += countedSize * int64(len(d.counted))
@@ -119,7 +122,7 @@ func (c *dailySums) save(count int) (any, int64) {
 
 func (c *dailySums) load(state any) error {
 	for i, a := range state.([]sideState) {
-		c.sides[i].after = amounts{slices.Clone(a.events), slices.Clone(a.sums), slices.Clone(a.extremes)}
+		c.sides[i].after = amounts{slices.Clone(a.events), slices.Clone(a.sums), slices.Clone(a.lost), slices.Clone(a.extremes)}
 		if d := c.distinct[i]; d != nil {
 			if err := d.load(a.counted); err != nil {
 				return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -207,12 +206,6 @@ func (d *daily) readDay(days []day) error {
 		}
 	}
 	return nil
-}
-
-// aheadScan is a scan of the events until the end of a day, or of a part of a day.
-type aheadScan struct {
-	*scan.Ahead
-	last day
 }
 
 // scanAhead begins to read the events of the first of some days, none of which is read completely, and

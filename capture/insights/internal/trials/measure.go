@@ -63,10 +63,10 @@ type side struct {
 // does not need are nil.
 type amounts struct {
 	// events are the numbers of events, sums the sums of their values, and extremes the least or
-	// greatest values. The math sum does not need events.
-	events   []uint32
-	sums     []exactSum
-	extremes []float64
+	// greatest values. The math sum does not need events. lost are what the sums lost by rounding; the
+	// list ends after the last entity that lost anything.
+	events               []uint32
+	sums, lost, extremes []float64
 }
 
 // exactSum is a sum with compensation for rounding errors, by Neumaier's algorithm (experiments.md
@@ -170,9 +170,7 @@ func (a *amounts) add(kind string, actor uint32, v float64, reserve func(int64) 
 	}
 	switch kind {
 	case "sum", "avg":
-		if a.sums, err = scan.Grow(a.sums, actor, 16, reserve); err == nil {
-			a.sums[actor].add(v)
-		}
+		err = a.addExactly(actor, v, reserve)
 	case "min", "max":
 		if a.extremes, err = scan.Grow(a.extremes, actor, 8, reserve); err != nil {
 			return err
@@ -184,17 +182,45 @@ func (a *amounts) add(kind string, actor uint32, v float64, reserve func(int64) 
 	return err
 }
 
+// addExactly adds a value to the sum of an entity.
+func (a *amounts) addExactly(actor uint32, v float64, reserve func(int64) error) (err error) {
+	if a.sums, err = scan.Grow(a.sums, actor, 8, reserve); err != nil {
+		return err
+	}
+	sum := a.sum(int(actor))
+	sum.add(v)
+	if sum.lost != 0 {
+		if a.lost, err = scan.Grow(a.lost, actor, 8, reserve); err != nil {
+			return err
+		}
+	}
+	if a.sums[actor] = sum.sum; int(actor) < len(a.lost) {
+		a.lost[actor] = sum.lost
+	}
+	return nil
+}
+
+// sum returns the sum of an entity.
+func (a *amounts) sum(actor int) exactSum {
+	if actor < len(a.lost) {
+		return exactSum{a.sums[actor], a.lost[actor]}
+	}
+	return exactSum{sum: a.sums[actor]}
+}
+
 // result returns the value of an entity by the math of the side, 0 if it has no events.
 func (s *side) result(a *amounts, actor int) float64 {
 	if s.math == "sum" && actor < len(a.sums) {
-		return a.sums[actor].total()
+		sum := a.sum(actor)
+		return sum.total()
 	}
 	if actor >= len(a.events) || a.events[actor] == 0 {
 		return 0
 	}
 	switch n := float64(a.events[actor]); s.math {
 	case "avg":
-		return a.sums[actor].total() / n
+		sum := a.sum(actor)
+		return sum.total() / n
 	case "min", "max":
 		return a.extremes[actor]
 	case "dau":

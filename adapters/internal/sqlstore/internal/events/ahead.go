@@ -141,7 +141,7 @@ func (a *readAhead) release() {
 	a.filled, a.free = nil, nil
 }
 
-// spareBuffers are buffers that keep their memory for the next scan of a reader. A scan makes at most
+// spareBuffers are buffers that keep their memory for the next scan of a reader. A scan uses at most
 // two more than it may fill in advance.
 type spareBuffers struct {
 	mu   sync.Mutex
@@ -163,8 +163,7 @@ func (s *spareBuffers) take() *columnBuffer {
 
 // put keeps a buffer without its events.
 func (s *spareBuffers) put(e *columnBuffer) {
-	e.reset()
-	e.chunks.forget()
+	e.release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, e)

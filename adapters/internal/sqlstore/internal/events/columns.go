@@ -94,6 +94,14 @@ func (e *columnBuffer) reset() {
 	}
 }
 
+// release empties all columns and removes the chunks, and keeps the memory for decoding.
+func (e *columnBuffer) release() {
+	e.reset()
+	c := &e.chunks
+	clear(c.chunks)
+	c.project, c.chunks, c.shortAt, c.longAt, c.erased = 0, c.chunks[:0], -1, -1, nil
+}
+
 // texts returns all columns with strings.
 func (e *columnBuffer) texts() []*[]string {
 	list := []*[]string{&e.names, &e.ids}

@@ -92,11 +92,11 @@ func (t *ownerTable) person(id string) uint32 {
 	return t.entries[uint32(slot)-1].person
 }
 
-// lookUpStep is the number of distinct ids that people looks up together.
+// lookUpStep is the number of distinct ids that people searches together.
 const lookUpStep = 64
 
 // people appends the results of person for some distinct ids. A large table is not in the caches of the
-// processor, so each step is made for many ids before the next one: their accesses to memory overlap.
+// processor, so it executes each step for many ids before the next step, and their accesses to memory overlap.
 func (t *ownerTable) people(out []uint32, ids []string) []uint32 {
 	if len(t.slots) == 0 {
 		return append(out, slices.Repeat([]uint32{unresolved}, len(ids))...)

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -10,6 +11,9 @@ func TestOwnerTable(t *testing.T) {
 	table, want := newOwnerTable(), map[string]uint32{}
 	if got := table.person("ana"); got != unresolved {
 		t.Errorf("an empty table has the person %d", got)
+	}
+	if got := table.people([]uint32{7}, []string{"ana", "ben"}); !slices.Equal(got, []uint32{7, unresolved, unresolved}) {
+		t.Errorf("an empty table has the persons %d", got)
 	}
 	for i := range uint32(5000) {
 		id := fmt.Sprint("id ", i%3000)
@@ -28,6 +32,15 @@ func TestOwnerTable(t *testing.T) {
 	}
 	if got := table.person("id 3000"); got != unresolved {
 		t.Errorf("a distinct id that is not in the table has the person %d", got)
+	}
+	ids := []string{"id 3000"}
+	for id := range want {
+		ids = append(ids, id)
+	}
+	for i, got := range table.people(nil, ids) {
+		if person, ok := want[ids[i]]; ok && got != person || !ok && got != unresolved {
+			t.Errorf("among others, %q has the person %d", ids[i], got)
+		}
 	}
 	if len(table.entries) != len(want) {
 		t.Errorf("%d distinct ids, want %d", len(table.entries), len(want))

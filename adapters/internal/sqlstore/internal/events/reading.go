@@ -2,7 +2,7 @@ package events
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -207,11 +207,10 @@ func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n 
 	}
 	columns := [...]string{"NULL, NULL", "short, NULL", "NULL, data", "short, data"}[parts]
 	var held database.ByteLimit
-	err := database.Query(ctx, q, func(rows *sql.Rows) error {
-		c := storedChunk{project: project}
-		if err := rows.Scan(&c.first, &c.last, &c.size, &c.short, &c.data); err != nil {
-			return err
-		}
+	err := eachRow(ctx, q.Querier, func(row []driver.Value) error {
+		c := storedChunk{project: project, unit: unit{row[0].(int64), row[1].(int64)}, size: int(row[2].(int64))}
+		c.short, _ = row[3].([]byte)
+		c.data, _ = row[4].([]byte)
 		r.chunks = append(r.chunks, c)
 		return held.Hold(c.size)
 	}, fmt.Sprintf(`SELECT first_id, last_id, size, %s FROM event_chunks WHERE project_id = $1 AND %s AND last_id >= $2 AND first_id <= $3 ORDER BY first_id LIMIT %d`, columns, fromChunk, n), project, id, upTo)
@@ -252,12 +251,6 @@ func (r *Chunks) decodeShort(at int) error {
 	}
 	r.shortAt = at
 	return nil
-}
-
-// forget removes the chunks from memory, except for the memory of decoding.
-func (r *Chunks) forget() {
-	clear(r.chunks)
-	r.project, r.chunks, r.shortAt, r.longAt, r.erased = 0, r.chunks[:0], -1, -1, nil
 }
 
 // longOf returns the long columns of an event of the chunk that is decoded.
