@@ -145,7 +145,8 @@ type daily struct {
 	// and isAbsent an actor that was not exposed.
 	numbers []uint32
 	// most is the approximate number of events that are read together.
-	most int64
+	most     int64
+	estimate estimate
 	// end is the end of the days that the states of the metrics contain, and read is the end of the
 	// days with events that have been read.
 	end, read int64
@@ -156,6 +157,16 @@ type daily struct {
 	counted, countedByNumber []uint32
 	isCounted                bool
 }
+
+// estimate is the approximate number of events from a range on until an instant. read is the number of
+// events that had been read when they were counted, and last the number at the last use.
+type estimate struct {
+	to, events, read, last int64
+	uses                   int
+}
+
+// estimateUses is the maximum number of further ranges for which an estimate is used.
+const estimateUses = 7
 
 // aheadScan is a scan of the events until the end of a day, or of a part of a day.
 type aheadScan struct {

@@ -212,7 +212,7 @@ func (d *daily) readDay(days []day) error {
 // those of the days after it if there are few events.
 func (d *daily) scanAhead(days []day) error {
 	last := days[len(days)-1]
-	events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: last.last(), Names: d.names})
+	events, err := d.eventsLeft(last.last())
 	if err != nil {
 		return err
 	}
@@ -227,6 +227,22 @@ func (d *daily) scanAhead(days []day) error {
 	last.at(d.experimentRun, d.Trial)
 	d.next = &aheadScan{d.b.ScanAhead(d.eventsUntil(last.last()), d.see), last}
 	return nil
+}
+
+// eventsLeft returns about how many events there are from read to an instant. Counting some of them takes
+// as long as reading them, so the result is used for several ranges, unless one has many more events than
+// the average.
+func (d *daily) eventsLeft(to int64) (int64, error) {
+	e := &d.estimate
+	left := e.events - (d.Read - e.read)
+	if e.to == to && e.uses < estimateUses && left > d.most && d.Read-e.last <= 2*d.most {
+		e.uses++
+		e.last = d.Read
+		return left, nil
+	}
+	events, err := d.Reader.Count(d.Context, port.Scan{From: d.read, To: to, Names: d.names})
+	*e = estimate{to: to, events: events, read: d.Read, last: d.Read}
+	return events, err
 }
 
 // stop ends the scan ahead.
