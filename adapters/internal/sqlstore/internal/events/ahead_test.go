@@ -61,6 +61,11 @@ func TestReadAhead(t *testing.T) {
 				return nil
 			}
 			err := a.run(t.Context())
+			for i, e := range a.spares.list {
+				if i == aheadBuffers+2 || len(e.time) > 0 {
+					t.Errorf("%d buffers are spare, and number %d has %d events", len(a.spares.list), i, len(e.time))
+				}
+			}
 			if tt.unread+tt.undelivered > 0 {
 				if !errors.Is(err, broken) || len(got) >= 2*len(units) {
 					t.Errorf("it ends with %v after %d pieces", err, len(got))
