@@ -51,9 +51,10 @@ func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (in
 	erased := map[int64]bool{}
 	s.byHash = b.level == sealedLevel // such a search is exact, and decodes only few events
 	err := l.eachMatch(t.Ctx, l.in(t), s, b.unit, withOrigins, func(c *block.Columns, i int) {
-		e := c.Event(i)
-		erased[e.ID] = true
-		found = append(found, erasedOf(s.project, &e))
+		if e := c.Event(i); !erased[e.ID] { // if its file was replaced meanwhile, it may be visited again
+			erased[e.ID] = true
+			found = append(found, erasedOf(s.project, &e))
+		}
 	})
 	if err != nil {
 		return 0, err

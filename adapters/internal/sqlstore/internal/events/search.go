@@ -22,7 +22,7 @@ type blockSearch struct {
 	// names and distinctIDs of events; nil means all
 	names, distinctIDs []string
 	// byHash selects events by the hashes of their distinct ids, which includes a few events
-	// of other distinct ids but takes less time.
+	// of other distinct ids but needs less time. With origins, sealed blocks are searched exactly.
 	byHash bool
 	// prefetched are sealed blocks with their hashes, by first id.
 	prefetched map[int64]*encodedBlock
