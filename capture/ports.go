@@ -27,7 +27,8 @@ type Locator interface {
 type Ledger interface {
 	// Commit runs work in one transaction and returns after its changes are durable. No other
 	// transaction writes to the given projects at the same time. If Commit or work fails,
-	// nothing is changed. projects is sorted and has no duplicates.
+	// nothing is changed. projects is sorted and has no duplicates. work may be called again after
+	// Tx.Claim has failed.
 	Commit(ctx context.Context, projects []int64, work func(Tx) error) error
 	// HasSingleWriter reports whether this process is the only one that writes, so that the
 	// Recorder may cache persons.
@@ -36,8 +37,9 @@ type Ledger interface {
 
 // Tx is one transaction. No other transaction changes its projects until it ends.
 type Tx interface {
-	// Claim stores the keys of events and reports for each one whether it is new. If a key
-	// occurs several times in one call, only the first is new.
+	// Claim reports for each of some keys whether it is new: no stored event has it. If a key
+	// occurs several times in one call, only the first is new. It is called once, before Save,
+	// which stores the events of the new keys in the same order.
 	Claim(keys []EventKey) (fresh []bool, err error)
 	// People returns the identities of distinct ids, in the same order. The identities of ids
 	// with the same person have the same pointer.

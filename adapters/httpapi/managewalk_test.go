@@ -156,7 +156,7 @@ var managedTables = map[string]string{
 	"records": "kind || parent || id || sort || hidden || data", "record_counts": "kind || parent || n", "organizations": "id || name || quotas || meta",
 	"projects": "id || name || api_key || settings || meta || deleted", "api_keys": "hash || label || scopes || projects",
 	"flag_records": "id || record || meta || deleted", "cohort_records": "id || record || meta || deleted", "cohort_members": "distinct_id || cohort_id",
-	"persons": "uuid || properties", "event_keys": "hex(key) || id",
+	"persons": "uuid || properties", "event_chunks": "hex(short) || hex(data)",
 }
 
 func contents(t *testing.T, db *sql.DB) map[string]string {

@@ -47,11 +47,20 @@ func readPeople(t testing.TB, s capture.Ledger, ids ...string) (found []capture.
 	return found
 }
 
+// claim claims keys and stores the events of the new ones.
 func claim(t testing.TB, s capture.Ledger, keys ...capture.EventKey) (isNew []bool) {
 	t.Helper()
 	commit(t, s, func(tx capture.Tx) (err error) {
 		isNew, err = tx.Claim(keys)
-		return err
+		c := &capture.Changes{}
+		for i, ok := range isNew {
+			if ok {
+				e := event(1, keys[i].Name, keys[i].DistinctID, epoch)
+				e.ProjectID, e.UUID = keys[i].ProjectID, keys[i].UUID
+				c.Events = append(c.Events, e)
+			}
+		}
+		return errors.Join(err, tx.Save(c))
 	})
 	return isNew
 }

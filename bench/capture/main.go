@@ -3,7 +3,7 @@
 // run. It prints one table.
 //
 // Usage: go run ./capture [-only batches,singles,postgres,flags] [-time d] [-rounds n] [-big n]
-// [-soak d] [-strict] [-dir folder]
+// [-soak d] [-segments] [-strict] [-dir folder]
 package main
 
 import (
@@ -30,6 +30,7 @@ type config struct {
 	only   string
 	dir    string
 	module string
+	sealed bool
 	strict bool
 }
 
@@ -51,6 +52,7 @@ func main() {
 	flag.DurationVar(&c.soak, "soak", 0, "send random distinct ids for so long, such as 1h, and watch the memory")
 	flag.StringVar(&c.dir, "dir", "", "folder on the disk to measure, the system's temporary one when empty")
 	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
+	flag.BoolVar(&c.sealed, "segments", false, "the server seals events into Parquet files, with --segments")
 	flag.BoolVar(&c.strict, "strict", false, "exit 1 when a demand is not met")
 	flag.Parse()
 	met, err := measureAll(&c)

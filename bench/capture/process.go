@@ -178,6 +178,9 @@ func (b *bench) ours(database string) (*process, string, error) {
 	if database != "" {
 		args = append(args, "--database", database)
 	}
+	if b.config.sealed && database == "" {
+		args = append(args, "--segments", filepath.Join(data, "events"))
+	}
 	p, err := b.launch("ours", b.program, args...)
 	return p, data, err
 }

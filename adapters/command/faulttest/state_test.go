@@ -112,7 +112,6 @@ func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
 		a.compareGroups(t, tx)
 		a.compareCalls(t, tx)
 		a.checkTablesAgree(t, tx)
-		a.checkKeys(t, tx)
 	}
 }
 
@@ -268,8 +267,6 @@ func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 	for _, law := range []struct{ what, one, other string }{
 		{"the counter of persons and the persons",
 			`SELECT COALESCE(SUM(n), 0) FROM counters WHERE name = 'persons'`, `SELECT COUNT(*) FROM persons`},
-		{"the keys and their events", `SELECT COUNT(*) FROM event_keys`,
-			`SELECT (SELECT COALESCE(SUM(events), 0) FROM event_blocks) + (SELECT COALESCE(SUM(events), 0) FROM event_new_chunks)`},
 		// Chunks and columns of blocks in segments, which have the level 16, may remain for some time.
 		{"the events of chunks and those of blocks and new chunks", `SELECT COALESCE(SUM(events), 0) FROM event_chunks
 			WHERE first_id > (SELECT COALESCE(MAX(last_id), 0) FROM event_segments WHERE event_segments.project_id = event_chunks.project_id)`,
@@ -285,21 +282,6 @@ func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 			a.problem("%s do not agree: %d and %d", law.what, one, second)
 		}
 	}
-}
-
-// checkKeys checks that every duplicate key is of an event.
-func (a *audit) checkKeys(t testing.TB, tx *sql.Tx) {
-	t.Helper()
-	ids := make(map[int64]bool, len(a.stored))
-	for _, id := range a.stored {
-		ids[id] = true
-	}
-	var id int64
-	rows(t, tx, `SELECT id FROM event_keys`, nil, []any{&id}, func() {
-		if !ids[id] {
-			a.problem("there is a key of event %d, but no such event", id)
-		}
-	})
 }
 
 func (a *audit) compare(what string, replay, stored any) {

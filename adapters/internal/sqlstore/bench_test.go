@@ -51,12 +51,12 @@ func benchPages(length int) []string {
 }
 
 // benchUUID returns the n-th UUID of a benchmark: of version 7, one for each
-// microsecond, or of version 4.
+// microsecond from the first time of the events on, or of version 4.
 func benchUUID(n int, version int) (u capture.UUID) {
 	hash := sha1.Sum(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	copy(u[:], hash[:])
 	if version == 7 {
-		binary.BigEndian.PutUint64(u[:], uint64(1_790_000_000_000+n/1000)<<16|uint64(n%4096))
+		binary.BigEndian.PutUint64(u[:], uint64(1_795_132_800_000+n/1000)<<16|uint64(n%4096))
 	}
 	u[6], u[8] = u[6]&0x0f|byte(version)<<4, u[8]&0x3f|0x80
 	return u

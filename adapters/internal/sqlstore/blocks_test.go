@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	gocmp "cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -630,8 +631,7 @@ func writeOlder(t testing.TB, address string, schema int64, list []capture.Recor
 		keys := database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, "")
 		err = keys.Run(&db.Dialect, nil, len(list), func(args []any, i int) []any {
 			e := &list[i]
-			key, _ := events.AppendKey(nil, nil, &capture.EventKey{ProjectID: e.ProjectID, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID})
-			return append(args, key, e.ID)
+			return append(args, binary.BigEndian.AppendUint64(e.UUID[:], 7), e.ID) // and a hash
 		}, func(text string, args ...any) error {
 			_, err := db.Write.Exec(text, args...)
 			return err

@@ -2,80 +2,30 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/people"
 	"github.com/bunting-flags/bunting/capture"
 )
 
-var (
-	insertKeys = database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING`)
-	findKeys   = database.NewLookup(`SELECT id FROM event_keys WHERE key`, 0)
-)
-
-// Claim implements capture.Tx. Duplicates consume ids too, so the ids of stored events
-// have gaps.
-func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
-	ids, err := t.store.events.NextIDs(&t.Tx, len(keys))
+// Claim implements capture.Tx. It assigns ids to the new events, which Save stores with their keys.
+func (t *ledgerTx) Claim(keys []capture.EventKey) (isNew []bool, err error) {
+	if t.keys != nil {
+		return nil, errors.New("keys are claimed already")
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if t.keys, isNew, err = t.store.events.Claim(&t.Tx, keys, t.compared); err != nil {
+		return nil, fmt.Errorf("claiming the keys of events: %w", err)
+	}
+	t.claimed, err = t.store.events.NextIDs(&t.Tx, t.keys.New())
 	if err != nil {
 		return nil, fmt.Errorf("numbering events: %w", err)
 	}
-	all := make([]byte, 0, events.KeySize*len(keys))
-	var scratch []byte
-	for i := range keys {
-		all, scratch = events.AppendKey(all, scratch, &keys[i])
-	}
-	key := func(i int) []byte { return all[i*events.KeySize : (i+1)*events.KeySize] }
-	isNew := make([]bool, len(keys))
-	err = insertKeys.Chunks(&t.store.db.Dialect, len(keys), func(text string, from, n int) error {
-		return t.claim(text, key, ids, isNew, from, n)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claiming the keys of events: %w", err)
-	}
-	for i, id := range ids {
-		if isNew[i] {
-			t.claimed = append(t.claimed, id)
-		}
-	}
 	return isNew, nil
-}
-
-// claim inserts the keys from from on, n of them, with one statement, and sets isNew for
-// those that were not stored.
-func (t *ledgerTx) claim(text string, key func(int) []byte, ids []int64, isNew []bool, from, n int) error {
-	args := make([]any, 0, 2*n)
-	for i := from; i < from+n; i++ {
-		args = append(args, key(i), ids[i])
-	}
-	result, err := t.Exec(text, args...)
-	if err != nil {
-		return err
-	}
-	inserted, err := result.RowsAffected()
-	if err != nil {
-		return err
-	}
-	if inserted == int64(n) { // almost always
-		for i := from; i < from+n; i++ {
-			isNew[i] = true
-		}
-		return nil
-	}
-	// A key is new if it is stored with its id.
-	stored := make(map[int64]bool, n)
-	err = t.Find(&findKeys, nil, n, func(args []any, i int) []any { return append(args, key(from+i)) }, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		stored[id] = true
-		return err
-	})
-	for i := from; i < from+n; i++ {
-		isNew[i] = stored[ids[i]]
-	}
-	return err
 }
 
 var findPeople = database.NewFind(`d.distinct_id, d.person_uuid, p.created_at, p.is_identified, p.version, p.properties`,

@@ -74,14 +74,22 @@
 // # Events
 //
 // An event gets its id from one growing sequence. A commit writes its events as chunks, one
-// for each project or more if they are long, and their duplicate keys (decision 14). A chunk
-// has all columns of its events. After the commit, [Store.Index] adds the events to a block of
-// their project, which has the short columns of the events of a range of ids, with bounds and a
+// for each project or more if they are long. A chunk has all columns of its events. After the
+// commit, [Store.Index] adds the events to a block of their project, which has the short columns of the events of a range of ids, with bounds and a
 // filter that exclude other times, names and distinct ids. There are no other indexes by time,
 // name or distinct id, and no rows of events. The table event_new_chunks lists the chunks whose
 // events are in no block yet; readers decode these chunks. Small blocks and small chunks are
 // merged. With several servers, one of them at a time builds and merges blocks. A block or chunk
 // that is damaged is an error for everything that reads it, and [Examine] names it.
+//
+// An event is stored one time (§13.3). The duplicate keys of the newest events, some 16,000 of each
+// project, are in memory only, and are read from the chunks after a start. The keys of older events,
+// and of all in segments, are hashes in sorted lists, 8 bytes an event, in the tables event_key_runs and
+// event_key_pages. Eight or more lists are merged into one, up to about a million keys. A key is searched
+// in the lists that may have the time in its UUID, if it is of version 7, and that a filter does not
+// exclude. An event with an equal hash is read and compared; if there are many, before the
+// transaction. With several servers, each reads the keys of the events that other servers have
+// stored, in the transaction that has the lock of the project.
 //
 // With Config.Segments, full blocks are sealed: the events of eight or more of a project, or all events of
 // a project of which one is old, are written into a Parquet file (internal/segment), and their columns

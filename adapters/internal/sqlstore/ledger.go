@@ -3,19 +3,39 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 )
 
 // HasSingleWriter implements capture.Ledger. It is true for SQLite.
 func (s *Store) HasSingleWriter() bool { return s.db.Dialect.SingleWriter }
 
-// Commit implements capture.Ledger. Errors of the database itself match
-// capture.ErrStore. work is not repeated after a failure.
+// Commit implements capture.Ledger. Errors of the database itself match capture.ErrStore. work is
+// repeated only if Claim fails because keys must be compared with stored events before the transaction.
 func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
-	t := &ledgerTx{store: s, Tx: s.db.NewTx(ctx, nil)}
+	var compared *events.KeyComparisons
+	for {
+		err := s.commit(ctx, projects, compared, work)
+		var late *events.UncomparedError
+		if errors.As(err, &late) {
+			if compared, err = s.events.Compare(ctx, late, compared); err == nil {
+				continue
+			}
+		}
+		if err != nil && database.IsDatabaseFailure(err) {
+			return failure{err}
+		}
+		return err
+	}
+}
+
+// commit implements Commit for one transaction.
+func (s *Store) commit(ctx context.Context, projects []int64, compared *events.KeyComparisons, work func(capture.Tx) error) error {
+	t := &ledgerTx{store: s, Tx: s.db.NewTx(ctx, nil), compared: compared}
 	err := s.db.InWrite(ctx, func(tx *sql.Tx) error {
 		t.SQL = tx
 		if err := s.db.LockProjects(ctx, tx, projects); err != nil {
@@ -23,6 +43,7 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		}
 		return work(t)
 	})
+	t.keys.End(err)
 	// If the connection is lost during the commit, it is unknown whether the commit
 	// succeeded. Therefore cached entries are dropped in any case.
 	t.invalidateCache()
@@ -34,9 +55,6 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 			s.db.EmptyLog()
 		}
 	}
-	if err != nil && database.IsDatabaseFailure(err) {
-		return failure{err}
-	}
 	return err
 }
 
@@ -44,8 +62,12 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 type ledgerTx struct {
 	database.Tx
 	store *Store
-	// claimed are the ids of the new events, in order, until saveEvents stores them.
+	// keys are the keys of the new events, and claimed their ids, in order, until saveEvents stores
+	// them.
+	keys    *events.KeyClaim
 	claimed []int64
+	// compared are comparisons of keys from before the transaction.
+	compared *events.KeyComparisons
 	// newChunks is the number of chunks with the new events.
 	newChunks int64
 	// saved are the changes whose cache entries must be dropped.

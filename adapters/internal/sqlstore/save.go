@@ -159,6 +159,7 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err != nil {
 		return err
 	}
+	t.keys.Store(c.Events)
 	t.newChunks += int64(chunks)
 	last := t.claimed[len(t.claimed)-1]
 	t.claimed = nil

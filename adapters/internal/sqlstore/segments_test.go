@@ -42,6 +42,7 @@ func openSealing(t testing.TB, url, folder string, sealing events.Sealing) *Stor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
+	s.events.KeyEvents = 256 // lists of duplicate keys however few events there are
 	return s
 }
 

@@ -218,6 +218,23 @@ func TestS3_Unreachable(t *testing.T) {
 	if _, err := m.store.Events(t.Context(), 1, capture.EventQuery{Limit: 1000}); err == nil || !strings.Contains(err.Error(), "s3://segments/p1/ cannot be reached") {
 		t.Errorf("reading: %v", err)
 	}
+	again := func(id int64) error {
+		at := slices.IndexFunc(m.list, func(e capture.Record) bool { return e.ID >= id && e.ProjectID == 1 })
+		keys := keysOf(m.list[at : at+1])
+		return m.store.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+			isNew, err := tx.Claim(keys)
+			if slices.Contains(isNew, true) {
+				t.Error("a stored event is new")
+			}
+			return err
+		})
+	}
+	if err := again(1); err == nil || !strings.Contains(err.Error(), "s3://segments/p1/ cannot be reached") {
+		t.Errorf("a sealed event is sent again: %v", err)
+	}
+	if err := again(int64(sealed) + 1); err != nil {
+		t.Errorf("an event of the database is sent again: %v", err)
+	}
 	newest := slices.IndexFunc(m.list, func(e capture.Record) bool { return e.ID > int64(sealed) && e.ProjectID == 1 })
 	if page, err := m.store.Ledger(t.Context(), 1, m.list[newest].ID-1, 1); err != nil || len(page) != 1 || page[0].ID != m.list[newest].ID {
 		t.Errorf("an event of the database: %v, %v", page, err)
@@ -225,6 +242,9 @@ func TestS3_Unreachable(t *testing.T) {
 	server.fails(nil)
 	if _, err := m.store.sealAll(t.Context()); err != nil { // checks the folder first
 		t.Fatal(err)
+	}
+	if err := again(1); err != nil {
+		t.Errorf("a sealed event is sent again: %v", err)
 	}
 	m.check("reachable again")
 	if names := sealedNames(t, m.store); len(names) != 4 {

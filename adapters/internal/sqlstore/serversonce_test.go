@@ -198,7 +198,8 @@ func TestServers_RetainTogether(t *testing.T) {
 		}
 		return fmt.Errorf("there are still %d events", countEvents(t, stores[0]))
 	})
-	if n, keys := countEvents(t, stores[0]), countRows(t, stores[0], "event_keys"); n != events/2 || keys != events/2 {
+	keys, _ := eventsFrom(0, events)
+	if n, keys := countEvents(t, stores[0]), countStored(t, stores[0], keys); n != events/2 || keys != events/2 {
 		t.Errorf("%d events and %d keys, want %d", n, keys, events/2)
 	}
 }

@@ -161,7 +161,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := copies.CheckComplete(ctx, s.db); err != nil {
 		return err
 	}
-	if err := s.events.Start(ctx); err != nil {
+	if err := s.events.Start(ctx, s.logger); err != nil {
 		return err
 	}
 	err := s.checkFolder(ctx)

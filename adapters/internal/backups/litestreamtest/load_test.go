@@ -191,7 +191,7 @@ func requireEqual(t *testing.T, want, got string) {
 			t.Errorf("%s: %d rows of %d are missing, and %d of %d are different", name, missing, all, extra, restored)
 		}
 	}
-	if len(tables) < 20 || number(`SELECT COUNT(*) FROM main.event_keys`) == 0 {
+	if len(tables) < 20 || number(`SELECT COUNT(*) FROM main.event_chunks`) == 0 {
 		t.Errorf("only %d tables are compared, or there are no events", len(tables))
 	}
 }

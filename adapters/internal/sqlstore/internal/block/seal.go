@@ -32,11 +32,12 @@ const (
 	kindFilter
 	kindHashes
 	kindShort
+	kindKeys
 )
 
 // compressed has the kinds that are compressed. The rest would get hardly shorter: they have random
 // bits, and differences of times.
-var compressed = [...]bool{kindPeople: true, kindChunk: true, kindShort: false}
+var compressed = [...]bool{kindPeople: true, kindChunk: true, kindKeys: false}
 
 const (
 	// headerSize is the number of bytes before the length.

@@ -223,6 +223,10 @@ func (m *mover) begin(ctx context.Context) error {
 		return err
 	}
 	return m.to.db.InWrite(ctx, func(tx *sql.Tx) error {
+		// A server that was started on the empty database has chosen it.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM places WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM event_key_runs)`, database.PositionKeySecret); err != nil {
+			return err
+		}
 		for i := range m.tables {
 			if err := m.tables[i].deleteInitialRows(ctx, tx, m.to.db.DisplayURL); err != nil {
 				return err

@@ -19,6 +19,10 @@ const PositionEventID = "event_id"
 // folder of segment files, which is random.
 const PositionSegments = "segments"
 
+// PositionKeySecret is the name of the row of the table places that has the secret number of the
+// hashes in lists of duplicate keys, which is random. It has no meaning while there are no lists.
+const PositionKeySecret = "event_key_secret"
+
 // The names of rows of the table places of a store of an earlier schema. They are deleted when its
 // events are converted.
 const (
@@ -29,6 +33,9 @@ const (
 	// PositionRows is the id up to which the events of a schema before 16 were converted. It has no
 	// row if there are no such events.
 	PositionRows = "event_rows"
+	// PositionKeys exists if the lists of duplicate keys of a schema before 19 may have to be built. It
+	// has no further meaning.
+	PositionKeys = "event_keys"
 )
 
 // Count adds n to a counter of a project.

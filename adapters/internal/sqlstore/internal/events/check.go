@@ -40,7 +40,8 @@ func (c *checker) add(s *eventSum, project int64) {
 	}
 }
 
-// CheckBlocks decodes all blocks and chunks and compares their events. It returns descriptions of
+// CheckBlocks decodes all blocks and chunks, compares their events, and decodes the lists of duplicate
+// keys. It returns descriptions of
 // the damage, at most limit.
 func CheckBlocks(ctx context.Context, q Source, limit int) (faults []string, err error) {
 	c := checker{limit: limit, seed: maphash.MakeSeed()}
@@ -54,6 +55,9 @@ func CheckBlocks(ctx context.Context, q Source, limit int) (faults []string, err
 	}
 	if err == nil {
 		err = c.segments(ctx, q)
+	}
+	if err == nil {
+		err = c.keys(ctx, q)
 	}
 	return c.faults, err
 }
@@ -196,4 +200,47 @@ func (c *checker) chunks(ctx context.Context, q Source) (all eventSum, err error
 		c.fault(fmt.Errorf("%d new chunks of events are missing: %w", lost, block.ErrDamaged))
 	}
 	return all, err
+}
+
+// keys decodes the lists of duplicate keys, which stores of an earlier schema do not have.
+func (c *checker) keys(ctx context.Context, q Source) error {
+	var exist bool
+	err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM places WHERE name = $1)`, database.PositionKeySecret).Scan(&exist)
+	if err != nil || !exist {
+		return err
+	}
+	var keys []block.StoredKey
+	decode := func(data []byte) {
+		var err error
+		if keys, err = block.DecodeKeys(keys[:0], data); err != nil {
+			c.fault(fmt.Errorf("duplicate keys: %w", err))
+		}
+	}
+	listed, stored := 0, 0
+	err = database.Query(ctx, q, func(rows *sql.Rows) error {
+		var n int
+		var starts []byte
+		if err := rows.Scan(&n, &starts); err != nil {
+			return err
+		}
+		listed += n
+		decode(starts)
+		return nil
+	}, `SELECT timely + late, starts FROM event_key_runs ORDER BY first_id`)
+	if err != nil {
+		return err
+	}
+	err = database.Query(ctx, q, func(rows *sql.Rows) error {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return err
+		}
+		decode(data)
+		stored += len(keys)
+		return nil
+	}, `SELECT keys FROM event_key_pages ORDER BY id`)
+	if err == nil && listed != stored {
+		c.fault(fmt.Errorf("the lists of duplicate keys have %d keys, and their pages %d: %w", listed, stored, block.ErrDamaged))
+	}
+	return err
 }

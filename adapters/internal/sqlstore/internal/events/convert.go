@@ -46,7 +46,21 @@ func Migrate(ctx context.Context, db *database.DB, logger *slog.Logger) error {
 			logger.Info("stored events are being converted", "id", c.last)
 		}
 	}
-	return nil
+	return dropEmptyKeys(ctx, db)
+}
+
+// dropEmptyKeys drops the table of duplicate keys of a schema before 19 of a store without events.
+// Otherwise Start converts it, which may need segments.
+func dropEmptyKeys(ctx context.Context, db *database.DB) error {
+	return db.InWrite(ctx, func(tx *sql.Tx) error {
+		var left bool
+		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM places WHERE name = $1) AND NOT EXISTS (SELECT 1 FROM event_chunks) AND NOT EXISTS (SELECT 1 FROM event_segments)`,
+			database.PositionKeys).Scan(&left)
+		if err == nil && left {
+			_, err = dropKeys(ctx, tx)
+		}
+		return err
+	})
 }
 
 // converter converts the events of a store of an earlier schema.
@@ -226,4 +240,15 @@ func (c *converter) rows(after int64) (done bool, err error) {
 var Unconverted = map[string]string{
 	"events":     `SELECT COUNT(*) FROM events`,
 	"event_rows": `SELECT COUNT(*) FROM event_rows WHERE id > (SELECT id FROM places WHERE name = '` + database.PositionRows + `')`,
+}
+
+// dropKeys drops the table event_keys and its place. Both are missing in a store that is converted,
+// and only the table in a copy of one that was not.
+func dropKeys(ctx context.Context, q database.Querier) (done bool, err error) {
+	for _, text := range []string{`DROP TABLE IF EXISTS event_keys`, `DELETE FROM places WHERE name = '` + database.PositionKeys + `'`} {
+		if _, err := q.ExecContext(ctx, text); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }

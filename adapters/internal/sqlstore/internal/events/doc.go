@@ -17,5 +17,12 @@
 // [Log.Seal] writes the events of full blocks, and of old ones, into the files of package segment
 // (seal.go, segmentwriter.go), deletes their columns and chunks (sealedrest.go) and merges small files
 // (mergesegments.go). source.go reads blocks of files, sealedchunks.go complete events and
-// sealedsearch.go the events of a distinct id. convert.go converts stores of earlier schemas.
+// sealedsearch.go the events of a distinct id.
+//
+// [Log.Claim] recognizes events that are stored already by their duplicate keys (keyclaim.go), which
+// are in memory (keyindex.go, keyfilters.go) and in stored lists (keys.go, keyruns.go). The keys of
+// events in segments are in lists. Only events with equal hashes are read and compared (keymatch.go),
+// many of them before the transaction (keycompare.go).
+//
+// convert.go converts stores of earlier schemas.
 package events

@@ -1,23 +1,14 @@
 package events
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture"
 )
-
-// erasedEvent is an event to delete, with its duplicate key.
-type erasedEvent struct {
-	id  int64
-	key capture.EventKey
-}
-
-// erasedOf returns an event of a project to delete.
-func erasedOf(project int64, e *block.Event) erasedEvent {
-	return erasedEvent{e.ID, capture.EventKey{ProjectID: project, UUID: e.UUID, Name: e.Name, DistinctID: e.DistinctID}}
-}
 
 // EraseEventsOf erases the events of a person's distinct ids, block by block, and returns their
 // number. Events that are in no block yet are put into blocks first.
@@ -47,65 +38,32 @@ func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) 
 // eraseFromBlock erases the events of a search that are in a block from it and from all
 // other tables, and returns their number.
 func (l *Log) eraseFromBlock(t *database.Tx, b *storedBlock, s *blockSearch) (int64, error) {
-	var found []erasedEvent
 	erased := map[int64]bool{}
-	s.byHash = b.level == sealedLevel // such a search is exact, and decodes only few events
-	err := l.eachMatch(t.Ctx, l.in(t), s, b.unit, withOrigins, func(c *block.Columns, i int) {
-		if e := c.Event(i); !erased[e.ID] { // if its file was replaced meanwhile, it may be visited again
-			erased[e.ID] = true
-			found = append(found, erasedOf(s.project, &e))
-		}
-	})
-	if err != nil {
+	parts := blockParts(0)
+	if s.byHash = b.level == sealedLevel; s.byHash {
+		parts = withOrigins // such a search is exact, and decodes only few events
+	}
+	err := l.eachMatch(t.Ctx, l.in(t), s, b.unit, parts, func(c *block.Columns, i int) { erased[c.IDs[i]] = true })
+	if err != nil || len(erased) == 0 {
 		return 0, err
 	}
-	if len(found) == 0 {
-		return 0, nil
-	}
 	if b.level == sealedLevel {
-		return int64(len(found)), eraseSealed(t, b, found)
+		return int64(len(erased)), eraseSealed(t, b, erased)
 	}
 	if err := l.rewriteBlocks(t, b.project, b.unit, b.level, erased); err != nil {
 		return 0, err
 	}
-	return int64(len(found)), eraseEvents(t, b.project, found)
+	return int64(len(erased)), eraseFromChunks(t, b.project, erased)
 }
 
 var insertErased = database.NewInsert(`INSERT INTO event_erased (project_id, id)`, 2, "")
 
-// eraseSealed marks events of a block in a segment as erased, and deletes their duplicate keys. Seal
-// rewrites the segment without them.
-func eraseSealed(t *database.Tx, b *storedBlock, events []erasedEvent) error {
-	err := t.Insert(&insertErased, len(events), func(args []any, i int) []any { return append(args, b.project, events[i].id) })
+// eraseSealed marks events of a block in a segment as erased. Seal rewrites the segment without them.
+func eraseSealed(t *database.Tx, b *storedBlock, erased map[int64]bool) error {
+	ids := slices.Sorted(maps.Keys(erased))
+	err := t.Insert(&insertErased, len(ids), func(args []any, i int) []any { return append(args, b.project, ids[i]) })
 	if err == nil {
-		_, err = t.Exec(`UPDATE event_blocks SET events = events - $3 WHERE project_id = $1 AND first_id = $2`, b.project, b.first, len(events))
+		_, err = t.Exec(`UPDATE event_blocks SET events = events - $3 WHERE project_id = $1 AND first_id = $2`, b.project, b.first, len(ids))
 	}
-	if err != nil {
-		return err
-	}
-	return deleteKeys(t, events)
-}
-
-// eraseEvents deletes the chunks' parts and the duplicate keys of events of a project.
-func eraseEvents(t *database.Tx, project int64, events []erasedEvent) error {
-	ids := make(map[int64]bool, len(events))
-	for i := range events {
-		ids[events[i].id] = true
-	}
-	if err := eraseFromChunks(t, project, ids); err != nil {
-		return err
-	}
-	return deleteKeys(t, events)
-}
-
-// deleteKeys deletes the duplicate keys of events.
-func deleteKeys(t *database.Tx, events []erasedEvent) error {
-	var key, scratch []byte
-	for i := range events {
-		key, scratch = AppendKey(key[:0], scratch, &events[i].key)
-		if _, err := t.Exec(`DELETE FROM event_keys WHERE key = $1`, key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

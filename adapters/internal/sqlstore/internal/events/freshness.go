@@ -32,7 +32,12 @@ func (s *Reader) State(ctx context.Context, projectID int64) (out queries.State,
 
 // rewritten returns only the field Rewritten of State.
 func (s *Reader) rewritten(ctx context.Context, projectID int64) (n int64, err error) {
-	found, err := database.Column[int64](ctx, s.db.Read, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, database.CounterRewritten)
+	return rewrittenCount(ctx, s.db.Read, projectID)
+}
+
+// rewrittenCount returns the counter of a project that changes whenever stored events are erased or deleted.
+func rewrittenCount(ctx context.Context, q database.Querier, projectID int64) (n int64, err error) {
+	found, err := database.Column[int64](ctx, q, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, database.CounterRewritten)
 	if len(found) == 1 {
 		n = found[0]
 	}

@@ -26,9 +26,21 @@ const (
 
 // Index puts the events of the oldest new chunks, about 2,048, into blocks and merges small
 // chunks, or merges small blocks, in a transaction of its own, and reports whether there is more
-// to do. Unless idle is true it waits until there are that many events, or many chunks. On
-// PostgreSQL it does nothing while another server does it.
+// to do. Unless idle is true it waits until there are that many events, or many chunks. It also makes
+// lists of the duplicate keys of many events. On PostgreSQL it does nothing while another server does
+// it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
+	more, err = l.indexEvents(ctx, idle)
+	if err == nil {
+		var moreKeys bool
+		moreKeys, err = l.listKeys(ctx)
+		more = more || moreKeys
+	}
+	return more && err == nil, err
+}
+
+// indexEvents implements Index without the keys.
+func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error) {
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < IndexChunk && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type Log struct {
 	// NewChunks is about the number of chunks that this process added since its last call of Index
 	// that built blocks.
 	NewChunks atomic.Int64
+	// KeyEvents is the number of events of a project without a list of duplicate keys from which a list
+	// is made.
+	KeyEvents int
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
 	// horizons is the state of Horizon.
@@ -47,6 +51,8 @@ type Log struct {
 	// searched is when the last search for old events ended.
 	searched time.Time
 	seal     Sealing
+	// keys has the duplicate keys.
+	keys keyIndex
 	// filters caches the filters of blocks.
 	filters *lru.Cache[filterKey, block.Filter]
 }
@@ -58,15 +64,15 @@ func NewLog(db *database.DB, s Sealing) *Log {
 		s.Now = time.Now
 	}
 	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
-	l := &Log{db: db, files: s.Files, seal: s, filters: filters}
+	l := &Log{db: db, files: s.Files, seal: s, filters: filters, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}
 	return l
 }
 
-// Start loads the stored positions.
-func (l *Log) Start(ctx context.Context) (err error) {
+// Start loads the stored positions, and converts the duplicate keys of a store of an earlier schema.
+func (l *Log) Start(ctx context.Context, logger *slog.Logger) (err error) {
 	l.unmerged.Store(true)
 	last, err := l.lastID(ctx, l.db.Write)
 	if err != nil {
@@ -78,7 +84,10 @@ func (l *Log) Start(ctx context.Context) (err error) {
 	}
 	l.Last.Store(last)
 	l.Indexed.Store(indexed)
-	return nil
+	if err := l.startKeys(ctx); err != nil {
+		return err
+	}
+	return l.convertKeys(ctx, logger)
 }
 
 // lastID returns the last id that was assigned to an event: on SQLite to an event that is

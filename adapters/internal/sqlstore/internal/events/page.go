@@ -183,8 +183,7 @@ func (s *Reader) readEvents(ctx context.Context, projectID int64, positions []ev
 }
 
 // Event implements capture.History. Events with the same UUID differ in name or
-// distinct id, and their duplicate keys begin with the UUID. The newest event is
-// returned, or nil if there is none.
+// distinct id. The newest event is returned, or nil if there is none.
 func (s *Reader) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
 	newest, err := s.event(ctx, projectID, id)
 	return newest, s.db.ReadError("an event", err)
@@ -196,8 +195,7 @@ const checkedIDs = 10
 // event implements Event. It compares the short columns, because a client chooses how many events
 // have the same UUID.
 func (s *Reader) event(ctx context.Context, projectID int64, uuid capture.UUID) (*capture.Record, error) {
-	low, high := keyBounds(uuid)
-	ids, err := database.Column[int64](ctx, s.db.Read, `SELECT id FROM event_keys WHERE key >= $1 AND key <= $2 ORDER BY id`, low, high)
+	ids, err := s.log.findUUID(ctx, projectID, uuid)
 	if err != nil {
 		return nil, err
 	}
@@ -206,17 +204,20 @@ func (s *Reader) event(ctx context.Context, projectID int64, uuid capture.UUID) 
 		parts = withShort
 	}
 	var c Chunks
+	var missing []int64 // erased events, or events whose chunk is missing
 	for _, id := range ids {
-		e, ok, err := c.event(ctx, s.log.Source(), projectID, id, 0, parts) // ok is false for other projects
+		e, ok, err := c.event(ctx, s.log.Source(), projectID, id, 0, parts)
 		if err != nil {
 			return nil, err
 		}
-		if at := (eventPosition{e.Time, id}); ok && compareNewest(at, newest) < 0 {
+		if !ok {
+			missing = append(missing, id)
+		} else if at := (eventPosition{e.Time, id}); e.UUID == uuid && compareNewest(at, newest) < 0 {
 			newest = at
 		}
 	}
-	if newest.id == 0 { // the ids are of other projects, or a chunk is missing
-		for _, id := range ids[:min(len(ids), checkedIDs)] {
+	if newest.id == 0 {
+		for _, id := range missing[:min(len(missing), checkedIDs)] {
 			if err := checkErased(ctx, s.log.Source(), projectID, id); err != nil {
 				return nil, err
 			}

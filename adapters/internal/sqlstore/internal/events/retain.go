@@ -17,8 +17,8 @@ import (
 // other writers wait meanwhile.
 const retainChunk = 1000
 
-// DeleteBefore deletes events that arrived before a time, with their duplicate
-// keys and from their blocks, from the oldest on and at most limit of them, and returns their
+// DeleteBefore deletes events that arrived before a time, from their chunks and blocks and with the
+// lists of duplicate keys that have no other event, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
 // events. Of segments it deletes whole blocks, when all events of the segment are old, and
 // therefore up to a block more than limit.
@@ -54,10 +54,7 @@ func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n 
 const retentionLock int64 = 0x42554e52 << 32
 
 // oldEvent is an event that may be deleted because of its age.
-type oldEvent struct {
-	erasedEvent
-	arrived int64
-}
+type oldEvent struct{ project, id, arrived int64 }
 
 // oldest returns the oldest events of all projects in the order of their ids, at most limit of them.
 // Chunks of several projects overlap, so it reads chunks until no further one can have an older
@@ -79,9 +76,8 @@ func oldest(ctx context.Context, q database.Querier, limit int) (list []oldEvent
 			if err := c.decodeShort(&short); err != nil {
 				return err
 			}
-			for i := range short.IDs {
-				e := short.Event(i)
-				list = append(list, oldEvent{erasedOf(c.project, &e), e.Arrived})
+			for i, id := range short.IDs {
+				list = append(list, oldEvent{c.project, id, short.Arrived[i]})
 			}
 			slices.SortFunc(list, func(a, b oldEvent) int { return cmp.Compare(a.id, b.id) })
 			list = list[:min(len(list), limit)]
@@ -109,15 +105,11 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	old := make([]erasedEvent, len(list))
-	for i := range list {
-		old[i] = list[i].erasedEvent
-	}
 	// Erasing a person deletes events too, in another order: without the locks of the
 	// projects both transactions could deadlock.
-	projects := make([]int64, 0, len(old))
-	for i := range old {
-		projects = append(projects, old[i].key.ProjectID)
+	projects := make([]int64, 0, len(list))
+	for i := range list {
+		projects = append(projects, list[i].project)
 	}
 	slices.Sort(projects)
 	t := l.db.NewTx(ctx, q)
@@ -130,21 +122,23 @@ func (l *Log) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) 
 			return 0, err
 		}
 	}
-	ids, last := make(map[int64]bool, len(old)), old[len(old)-1].id
-	for i := range old {
-		ids[old[i].id] = true
+	ids, last := make(map[int64]bool, len(list)), list[len(list)-1].id
+	for i := range list {
+		ids[list[i].id] = true
 	}
 	if err := l.deleteFromBlocks(&t, projects, last, ids); err != nil {
 		return 0, err
 	}
-	if err := deleteKeys(&t, old); err != nil {
-		return 0, err
+	for _, id := range projects {
+		if err := l.deleteKeyRuns(&t, id, last); err != nil {
+			return 0, err
+		}
 	}
 	// Exports read changes of persons by the same ids as events: old changes are not needed.
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
 		return 0, err
 	}
-	return int64(len(old)), nil
+	return int64(len(list)), nil
 }
 
 // deleteFromBlocks deletes events, none of which has a greater id than last, from the
@@ -225,8 +219,8 @@ func (l *Log) deleteOldSegment(ctx context.Context, tx *sql.Tx, s *storedSegment
 	return l.deleteSealedBlock(&t, s)
 }
 
-// deleteSealedBlock deletes the first block of a segment and its duplicate keys, and the segment if
-// it is the last one. It returns the number of events.
+// deleteSealedBlock deletes the first block of a segment and the lists of duplicate keys up to it, and
+// the segment if it is the last one. It returns the number of events.
 func (l *Log) deleteSealedBlock(t *database.Tx, s *storedSegment) (n int64, isLast bool, err error) {
 	blocks, err := listBlocks(t.Ctx, t.SQL, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id >= $2 AND last_id <= $3 ORDER BY first_id LIMIT 2`, s.project, s.first, s.last)
 	if err != nil {
@@ -237,22 +231,13 @@ func (l *Log) deleteSealedBlock(t *database.Tx, s *storedSegment) (n int64, isLa
 		last = blocks[0].last
 	}
 	if len(blocks) > 0 {
-		search := anyTime(s.project, blocks[0].first-1, blocks[0].last)
-		var old []erasedEvent
-		err := l.eachMatch(t.Ctx, l.in(t), &search, blocks[0].unit, withPeople|withOrigins, func(c *block.Columns, i int) {
-			e := c.Event(i)
-			old = append(old, erasedOf(s.project, &e))
-		})
-		if err == nil {
-			err = deleteKeys(t, old)
-		}
-		if err == nil {
-			err = deleteBlock(t, &blocks[0])
+		n = int64(blocks[0].events)
+		if err = deleteBlock(t, &blocks[0]); err == nil {
+			err = l.deleteKeyRuns(t, s.project, last)
 		}
 		if err != nil {
 			return 0, false, err
 		}
-		n = int64(len(old))
 	}
 	if err := t.Count(s.project, database.CounterRewritten, 1); err != nil {
 		return 0, false, err

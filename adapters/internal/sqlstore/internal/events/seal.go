@@ -123,6 +123,9 @@ func (l *Log) sealProject(ctx context.Context, project int64, all bool) (bool, e
 	if err != nil || len(blocks) == 0 {
 		return false, err
 	}
+	if err := l.listAllKeys(ctx, project); err != nil {
+		return false, err
+	}
 	w := segmentWriter{log: l, segment: storedSegment{project: project, unit: unit{blocks[0].first, blocks[len(blocks)-1].last}, generation: 1}, blocks: blocks}
 	if err := w.write(ctx); err != nil {
 		return false, err

@@ -1,0 +1,176 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// A KeyClaim has the keys of the new events of a transaction. A nil KeyClaim has none.
+type KeyClaim struct {
+	log *Log
+	// keys are the hashes of the keys of the new events, in order, until Store.
+	keys     []block.Key
+	stored   map[int64][]tailKey
+	projects map[int64]*projectKeys
+}
+
+// claimedKeys are the keys of a project in a call of Claim.
+type claimedKeys struct {
+	project  int64
+	p        *projectKeys
+	searches []keySearch // of keys that occur first
+}
+
+// Claim reports which of some events are not stored yet, by their keys, and returns these. If a key
+// occurs several times, only the first is new. The transaction must hold the locks of their
+// projects, and store the events. End must be called when it has ended.
+//
+// done are comparisons that were made before the transaction, or nil. If there are too many to make in
+// the transaction, the error is an UncomparedError.
+func (l *Log) Claim(t *database.Tx, keys []capture.EventKey, done *KeyComparisons) (c *KeyClaim, isNew []bool, err error) {
+	c = &KeyClaim{log: l, stored: map[int64][]tailKey{}, projects: map[int64]*projectKeys{}}
+	if l.db.Dialect.SingleWriter {
+		l.keys.turn.Lock()
+	}
+	isNew = make([]bool, len(keys))
+	hashes, groups := groupKeys(block.NewKeyHasher(l.keys.secret), keys, isNew)
+	var late []*candidates
+	reads := 0
+	for _, g := range groups {
+		found, err := l.findKeys(t, c, g)
+		in := newCandidates(g.project, found, keys, isNew)
+		if err == nil {
+			err = done.recall(t, in)
+		}
+		if err == nil && done.mayRead(in, l.files.IsBucket(), &reads) {
+			err = in.check(t.Ctx, l.in(t))
+		} else {
+			late = append(late, in)
+		}
+		if err != nil {
+			c.End(err)
+			return nil, nil, fmt.Errorf("project %d: %w", g.project, err)
+		}
+	}
+	if len(late) > 0 {
+		err := &UncomparedError{late}
+		c.End(err)
+		return nil, nil, err
+	}
+	for i, ok := range isNew {
+		if ok {
+			c.keys = append(c.keys, hashes[i])
+		}
+	}
+	return c, isNew, nil
+}
+
+// groupKeys returns the hashes of keys, and the keys that occur first by project, for which it sets
+// isNew.
+func groupKeys(hasher *block.KeyHasher, keys []capture.EventKey, isNew []bool) (hashes []block.Key, groups []*claimedKeys) {
+	type place struct {
+		project int64
+		key     block.Key
+	}
+	hashes = make([]block.Key, len(keys))
+	first, more := make(map[place]int, len(keys)), map[place][]int{} // the indexes of different keys
+	var g *claimedKeys
+	for i := range keys {
+		k := &keys[i]
+		hashes[i] = hasher.Key(&k.UUID, k.Name, k.DistinctID)
+		at := place{k.ProjectID, hashes[i]}
+		if other, ok := first[at]; ok {
+			isEqual := func(other int) bool { return keys[other] == *k }
+			if isEqual(other) || slices.ContainsFunc(more[at], isEqual) {
+				continue
+			}
+			more[at] = append(more[at], i)
+		} else {
+			first[at] = i
+		}
+		isNew[i] = true
+		if g == nil || g.project != k.ProjectID {
+			n := slices.IndexFunc(groups, func(g *claimedKeys) bool { return g.project == k.ProjectID })
+			if n < 0 {
+				n, groups = len(groups), append(groups, &claimedKeys{project: k.ProjectID})
+			}
+			g = groups[n]
+		}
+		ms, isTimed := block.KeyTime(&k.UUID)
+		g.searches = append(g.searches, keySearch{i, hashes[i], ms, isTimed})
+	}
+	return hashes, groups
+}
+
+// findKeys returns the events that may have one of the keys of a project.
+func (l *Log) findKeys(t *database.Tx, c *KeyClaim, g *claimedKeys) (found []candidate, err error) {
+	if g.p, err = l.currentKeys(t.Ctx, l.in(t), g.project, true); err != nil {
+		return nil, err
+	}
+	c.projects[g.project] = g.p
+	pages := map[int64][]keyPage{}
+	l.keys.mu.Lock()
+	found = g.p.inTail(g.searches)
+	g.p.search(pages, g.searches)
+	l.keys.mu.Unlock()
+	if len(pages) == 0 {
+		return found, nil
+	}
+	listed, err := l.readCandidates(t.Ctx, t.SQL, pages)
+	if err == nil {
+		err = l.readKeyFilters(t.Ctx, t.SQL, g.p)
+	}
+	return append(found, listed...), err
+}
+
+// inTail returns the events without a list that may have a key.
+func (p *projectKeys) inTail(searches []keySearch) (found []candidate) {
+	for i := range searches {
+		at, ok := p.newest[searches[i].key]
+		for ; ok && at >= 0; at = p.tail[at].next {
+			found = append(found, candidate{index: searches[i].index, id: p.tail[at].id})
+		}
+	}
+	return found
+}
+
+// Store adds the keys of the new events, which are stored with their ids and in the order of Claim.
+func (c *KeyClaim) Store(events []capture.Record) {
+	for i := range events {
+		e := &events[i]
+		c.stored[e.ProjectID] = append(c.stored[e.ProjectID], tailKeyOf(c.keys[i], &e.UUID, database.Micros(e.CreatedAt), e.ID))
+	}
+	c.keys = nil
+}
+
+// New returns the number of new events that are not stored yet.
+func (c *KeyClaim) New() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.keys)
+}
+
+// End ends a claim, with the error of the transaction. It has no effect on nil.
+func (c *KeyClaim) End(err error) {
+	if c == nil {
+		return
+	}
+	k := &c.log.keys
+	k.mu.Lock()
+	for project, p := range c.projects {
+		if err != nil { // the transaction may have been committed nevertheless
+			p.check = true
+		} else {
+			k.grow(p, p.add(c.stored[project]))
+		}
+	}
+	k.mu.Unlock()
+	if c.log.db.Dialect.SingleWriter {
+		k.turn.Unlock()
+	}
+}
