@@ -35,6 +35,18 @@ type generator struct {
 	small bool
 	// random: every event has a new distinct id.
 	random bool
+	// visitor: one of about 100,000 events is of visitorID.
+	visitor bool
+	// Of the batches, every second-th belongs to the second project; none if it is 0.
+	second, batches int
+}
+
+// batchKey returns the project key of the next batch.
+func (g *generator) batchKey() string {
+	if g.batches++; g.second > 0 && g.batches%g.second == 0 {
+		return plainKey
+	}
+	return projectKey
 }
 
 func newGenerator(seed uint64, version int) *generator {
@@ -43,6 +55,9 @@ func newGenerator(seed uint64, version int) *generator {
 		seed: strconv.FormatUint(seed, 36),
 	}
 }
+
+// visitorID is the distinct id of a person with few events, in most segments of a large store.
+const visitorID = "visitor@example.com"
 
 func personID(n int) string { return "person-" + strconv.Itoa(n) + "@example.com" }
 
@@ -75,6 +90,9 @@ func (g *generator) event(to []byte) []byte {
 		id = g.newID()
 	} else {
 		id = personID(g.rng.IntN(existingPersons))
+	}
+	if g.visitor && g.rng.IntN(100_000) == 0 {
+		id = visitorID
 	}
 	if g.small {
 		return g.smallEvent(to, id)

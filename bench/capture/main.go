@@ -2,8 +2,9 @@
 // compared with bare handlers. Each server is a separate process, and all run on one machine in one
 // run. It prints one table.
 //
-// Usage: go run ./capture [-only batches,singles,postgres,flags] [-time d] [-rounds n] [-big n]
-// [-soak d] [-segments] [-strict] [-dir folder]
+// Usage: go run ./capture [-segments] [-only batches,singles,postgres,flags] [-time d] [-rounds n]
+// [-older folder] [-big n] [-questions n] [-beside n] [-questions-file file] [-soak d] [-strict]
+// [-dir folder] [-module folder]
 package main
 
 import (
@@ -25,11 +26,13 @@ type config struct {
 	rounds int           // our server and the other alternate; the table contains medians
 	big    int
 	ask    int
+	beside int
 	file   string
 	soak   time.Duration
 	only   string
 	dir    string
 	module string
+	older  string
 	sealed bool
 	strict bool
 }
@@ -48,10 +51,12 @@ func main() {
 	flag.StringVar(&c.only, "only", "batches,singles,postgres,flags", "what to measure; none for nothing of these")
 	flag.IntVar(&c.big, "big", 0, "fill one SQLite file with so many events, such as 10000000, and read pages of it")
 	flag.IntVar(&c.ask, "questions", 0, "ask questions about so many events, such as 1000000")
-	flag.StringVar(&c.file, "questions-file", "", "the file of these events, made if it is not there and kept")
+	flag.IntVar(&c.beside, "beside", 0, "only the last part of -questions: events and /flags beside questions")
+	flag.StringVar(&c.file, "questions-file", "", "the file of the events of -questions and -beside, made if it is not there and kept")
 	flag.DurationVar(&c.soak, "soak", 0, "send random distinct ids for so long, such as 1h, and watch the memory")
 	flag.StringVar(&c.dir, "dir", "", "folder on the disk to measure, the system's temporary one when empty")
 	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
+	flag.StringVar(&c.older, "older", "", "folder of an older checkout, whose server gets the batches too")
 	flag.BoolVar(&c.sealed, "segments", false, "the server seals events into Parquet files, with --segments")
 	flag.BoolVar(&c.strict, "strict", false, "exit 1 when a demand is not met")
 	flag.Parse()
@@ -99,8 +104,13 @@ func measureAll(c *config) (met bool, err error) {
 		}
 	}
 	b.logf("building the server")
-	if err := b.build(); err != nil {
+	if b.program, err = b.build(c.module, "bunting"); err != nil {
 		return false, err
+	}
+	if c.older != "" {
+		if b.older, err = b.build(c.older, "older"); err != nil {
+			return false, err
+		}
 	}
 	defer func() {
 		fmt.Printf("%s, %d cores, %s\n", runtime.Version(), runtime.NumCPU(), runtime.GOARCH)
@@ -116,8 +126,8 @@ func measureAll(c *config) (met bool, err error) {
 			return false, err
 		}
 	}
-	if c.ask > 0 {
-		if err := b.measureQuestions(c.ask, c.file); err != nil {
+	if n := max(c.ask, c.beside); n > 0 {
+		if err := b.measureQuestions(n, c.file); err != nil {
 			return false, err
 		}
 	}

@@ -14,6 +14,11 @@ type measured struct {
 	cpu       time.Duration // of the server process
 	idle      int64         // resident memory before the load, in bytes
 	now, peak int64         // resident at the end of the load, and maximum
+	// tail is the size of a store with segments at the end of the load, disk when all events are
+	// sealed. cpu is that until then.
+	tail, disk disk
+	sealing    time.Duration // CPU time between tail and disk
+	database   time.Duration // CPU time of PostgreSQL
 }
 
 // atEnd registers a function to run at the end of the program, also after an interrupt. The
@@ -71,16 +76,33 @@ func (b *bench) measure(what string, t target, before []request, l load) (m *mea
 	if err != nil {
 		return nil, err
 	}
+	database, err := b.postgres.cpu()
+	if err != nil {
+		return nil, err
+	}
 	l.address = p.address
 	if m.result, err = l.run(); err != nil {
 		return nil, err
+	}
+	if m.now, _, err = p.memory(); err != nil {
+		return nil, err
+	}
+	if b.config.sealed {
+		if err := m.readSealing(p, data); err != nil {
+			return nil, err
+		}
 	}
 	after, err := p.cpu()
 	if err != nil {
 		return nil, err
 	}
 	m.cpu = after - cpu
-	if m.now, m.peak, err = p.memory(); err != nil {
+	databaseAfter, err := b.postgres.cpu()
+	if err != nil {
+		return nil, err
+	}
+	m.database = databaseAfter - database
+	if _, m.peak, err = p.memory(); err != nil {
 		return nil, err
 	}
 	if err := checkStored(p, sent+m.events); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // postgresServer is a PostgreSQL server of this program, with default settings: fsync is on.
@@ -87,6 +88,40 @@ func (s *postgresServer) database() (string, error) {
 	return "postgres:///" + name + "?user=postgres&host=" + s.dir, err
 }
 
+// cpu returns the CPU time of all processes of the server so far, and 0 if s is nil.
+func (s *postgresServer) cpu() (sum time.Duration, err error) {
+	if s == nil {
+		return 0, nil
+	}
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	main, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, err
+	}
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range processes {
+		pid, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			return 0, err
+		}
+		switch stat, err := readStat(pid); {
+		case err != nil: // it has ended
+		case pid == main:
+			sum += stat.own + stat.dead
+		case stat.parent == main:
+			sum += stat.own
+		}
+	}
+	return sum, nil
+}
+
 func (s *postgresServer) stop() error {
 	if s.stopped.Swap(true) {
 		return nil
@@ -118,7 +153,11 @@ func (b *bench) measurePostgres() (err error) {
 		return err
 	}
 	b.table.section("the same batches on %s, fsync on; other: on SQLite", s.version())
-	defer func() { err = errors.Join(err, s.stop()) }()
+	b.postgres = s
+	defer func() {
+		b.postgres = nil
+		err = errors.Join(err, s.stop())
+	}()
 	b.atEnd(func() { _ = s.stop() }) // no effect if it has ended
 	before, err := persons(0)
 	if err != nil {
@@ -151,6 +190,7 @@ func (b *bench) measurePostgres() (err error) {
 	t := b.table
 	t.compare("events", ours.rate(), other.rate(), perSecond)
 	t.compare("CPU of Bunting's process an event", each(ours.cpu, ours.events), each(other.cpu, other.events), micros)
+	t.figure("CPU of PostgreSQL an event", micros(each(ours.database, ours.events)))
 	t.figure("acknowledgement at full load p50", millis(ours.quantile(0.5)))
 	t.figure("acknowledgement at full load p99", millis(ours.quantile(0.99)))
 	t.figure("resident at most", megabytes(ours.peak))

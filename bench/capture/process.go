@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -82,15 +81,35 @@ const cpuTick = 10 * time.Millisecond
 
 // cpu returns the user and system time so far.
 func (p *process) cpu() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	s, err := readStat(p.cmd.Process.Pid)
+	return s.own, err
+}
+
+// stat is what /proc says of a process.
+type stat struct {
+	parent    int
+	own, dead time.Duration // CPU time of the process, and of its children that have ended
+}
+
+func readStat(pid int) (s stat, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, err
+		return s, err
 	}
 	// The name, in parentheses, may contain spaces.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * cpuTick, cmp.Or(err1, err2)
+	if s.parent, err = strconv.Atoi(fields[1]); err != nil {
+		return s, err
+	}
+	var times [4]time.Duration // of user and system, and those of children
+	for i := range times {
+		ticks, err := strconv.ParseInt(fields[11+i], 10, 64)
+		if err != nil {
+			return s, err
+		}
+		times[i] = time.Duration(ticks) * cpuTick
+	}
+	return stat{s.parent, times[0] + times[1], times[2] + times[3]}, nil
 }
 
 // memory returns the current and the maximum resident memory, in bytes.
@@ -117,6 +136,12 @@ func (p *process) memory() (now, peak int64, err error) {
 
 // recorded returns the number of events that the server reports as stored.
 func (p *process) recorded() (int, error) {
+	n, err := p.metric(recordedMetric)
+	return int(n), err
+}
+
+// metric returns the value of a metric without labels.
+func (p *process) metric(name string) (float64, error) {
 	c, err := dial(p.address)
 	if err != nil {
 		return 0, err
@@ -127,12 +152,11 @@ func (p *process) recorded() (int, error) {
 		return 0, err
 	}
 	for line := range strings.Lines(string(body)) {
-		if value, ok := strings.CutPrefix(line, recordedMetric+" "); ok {
-			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			return int(n), err
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
 		}
 	}
-	return 0, errors.New("/metrics does not have " + recordedMetric)
+	return 0, errors.New("/metrics does not have " + name)
 }
 
 const recordedMetric = "bunting_capture_recorded_total"
@@ -140,26 +164,41 @@ const recordedMetric = "bunting_capture_recorded_total"
 // bench is the state that all measurements share.
 type bench struct {
 	program string // the built server
+	older   string // the built server of an older checkout, empty without one
 	dir     string // temporary folder for all files
 	config  *config
 	table   *table
 	servers int
+	// postgres is running while it is measured, otherwise nil.
+	postgres *postgresServer
 
 	mu      sync.Mutex
 	endings []func()
 }
 
-// build builds the server, in its own module with its own requirements.
-func (b *bench) build() error {
-	b.program = filepath.Join(b.dir, "bunting")
-	cmd := exec.Command("go", "build", "-o", b.program, "./cmd/bunting")
-	cmd.Dir = b.config.module
+// build builds the server of a module, with the module's own requirements.
+func (b *bench) build(module, name string) (program string, err error) {
+	program = filepath.Join(b.dir, name)
+	cmd := exec.Command("go", "build", "-o", program, "./cmd/bunting")
+	cmd.Dir = module
 	cmd.Stderr = os.Stderr
-	return cmd.Run()
+	return program, cmd.Run()
 }
 
 // ours starts the server on an empty store: a new data folder, or the database if one is given.
 func (b *bench) ours(database string) (*process, string, error) {
+	var args []string
+	if database != "" {
+		args = append(args, "--database", database)
+	}
+	if b.config.sealed {
+		args = append(args, "--segments-after", sealAfter.String())
+	}
+	return b.serve(b.program, b.config.sealed, args...)
+}
+
+// serve starts a server on a new data folder, with a folder of segments in it if sealed is set.
+func (b *bench) serve(program string, sealed bool, more ...string) (*process, string, error) {
 	b.servers++
 	data := filepath.Join(b.dir, "data"+strconv.Itoa(b.servers))
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -174,14 +213,11 @@ func (b *bench) ours(database string) (*process, string, error) {
 	if err := os.WriteFile(file, []byte(definitions), 0o600); err != nil {
 		return nil, "", err
 	}
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--definitions", file, "--data", data, "--log-level", "warn"}
-	if database != "" {
-		args = append(args, "--database", database)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--definitions", file, "--data", data, "--log-level", "warn"}, more...)
+	if sealed {
+		args = append(args, "--segments", filepath.Join(data, segmentsFolder))
 	}
-	if b.config.sealed && database == "" {
-		args = append(args, "--segments", filepath.Join(data, "events"))
-	}
-	p, err := b.launch("ours", b.program, args...)
+	p, err := b.launch("ours", program, args...)
 	return p, data, err
 }
 

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,45 +28,90 @@ const (
 	mostOfRead   = 1.5
 )
 
-// question is a query, with an equivalent plain read of a table with a row for each event for
-// comparison.
+// question is a query, with the same for DuckDB, and an equivalent plain read of a table with a row for
+// each event for comparison.
 type question struct {
-	name, query, rows string
-	most              time.Duration // time limit for a million events
+	name, query, duck string
+	columns, where    string // what to read of the rows
+	// Time limits: for a million events in the database, and for ten million in segments.
+	most, mostSealed time.Duration
+	isCount          bool // DuckDB counts the same events; persons may have been merged later
 }
 
-const questionRange = `"dateRange":{"date_from":"2026-01-01","date_to":"2026-01-31"}`
+const (
+	questionRange = `"dateRange":{"date_from":"2026-01-01","date_to":"2026-01-31"}`
+	duckDay       = `epoch_us(timestamp) // 86400000000`
+	duckRange     = ` timestamp >= TIMESTAMPTZ '2026-01-01 00:00:00+00' AND timestamp < TIMESTAMPTZ '2026-02-01 00:00:00+00'`
+)
 
 func node(event string) string {
 	return fmt.Sprintf(`{"kind":"EventsNode","event":%q`, event)
 }
 
+// filtered is a query of the number of events by day with a filter on a property.
+func filtered(filter string) string {
+	return `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[` + filter + `]}],` + questionRange + `}`
+}
+
+// duckTrend is a statement of a value by day.
+func duckTrend(value, from, where string) string {
+	return `SELECT (` + duckDay + `)::VARCHAR, ` + value + `::VARCHAR FROM ` + from + ` WHERE ` + where + duckRange + ` GROUP BY ` + duckDay + ` ORDER BY ` + duckDay
+}
+
+// duckFunnel counts the persons that have reached each step: an event of a step has the latest start of those that
+// have reached the step before.
+const duckFunnel = `WITH first AS (
+	SELECT person_id, timestamp, event, max(CASE WHEN event = 'item viewed' THEN timestamp END) OVER (PARTITION BY person_id ORDER BY timestamp) AS start
+	FROM {files} WHERE event IN ('item viewed', 'order placed', 'invoice sent') AND` + duckRange + `
+), second AS (
+	SELECT *, max(CASE WHEN event = 'order placed' AND timestamp <= start + INTERVAL 336 HOUR THEN start END) OVER (PARTITION BY person_id ORDER BY timestamp) AS start2 FROM first
+)
+SELECT count(DISTINCT CASE WHEN event = 'item viewed' THEN person_id END)::VARCHAR,
+	count(DISTINCT CASE WHEN start2 IS NOT NULL THEN person_id END)::VARCHAR,
+	count(DISTINCT CASE WHEN event = 'invoice sent' AND timestamp <= start2 + INTERVAL 336 HOUR THEN person_id END)::VARCHAR FROM second`
+
+// duckRetention counts the persons of each week that come back in each later one.
+const duckRetention = `WITH target AS (SELECT DISTINCT person_id, (` + duckDay + ` + 4) // 7 AS week FROM {files} WHERE event = 'order placed' AND` + duckRange + `),
+	back AS (SELECT DISTINCT person_id, (` + duckDay + ` + 4) // 7 AS week FROM {files} WHERE event = 'item viewed' AND` + duckRange + `)
+SELECT target.week::VARCHAR, (back.week - target.week)::VARCHAR, count(*)::VARCHAR FROM target JOIN back ON back.person_id = target.person_id AND back.week >= target.week
+GROUP BY 1, 2 ORDER BY 1, 2`
+
+const duckURL = "https://shop.example.com/products/77?utm_source=newsletter&utm_campaign=autumn"
+
 var questions = []question{
 	{
-		"count by day of one event", `{"kind":"TrendsQuery","series":[` + node(names[0]) + `}],` + questionRange + `}`,
-		`SELECT timestamp, event FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND event = 'order placed'`, 40 * time.Millisecond,
+		name: "count by day of one event", query: `{"kind":"TrendsQuery","series":[` + node(names[0]) + `}],` + questionRange + `}`,
+		columns: `timestamp, event`, where: `event = 'order placed'`, duck: duckTrend(`count(*)`, `{files}`, `event = 'order placed' AND`),
+		most: 40 * time.Millisecond, mostSealed: 60 * time.Millisecond, isCount: true,
 	}, {
-		"unique people by day of one event", `{"kind":"TrendsQuery","series":[` + node(names[0]) + `,"math":"dau"}],` + questionRange + `}`,
-		`SELECT timestamp, event, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND event = 'order placed'`, 0,
+		name: "unique people by day of one event", query: `{"kind":"TrendsQuery","series":[` + node(names[0]) + `,"math":"dau"}],` + questionRange + `}`,
+		columns: `timestamp, event, distinct_id`, where: `event = 'order placed'`, duck: duckTrend(`count(DISTINCT person_id)`, `{files}`, `event = 'order placed' AND`),
+		mostSealed: 250 * time.Millisecond,
 	}, {
-		"unique people by day", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","math":"dau"}],` + questionRange + `}`,
-		`SELECT timestamp, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383`, 200 * time.Millisecond,
+		name: "unique people by day", query: `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","math":"dau"}],` + questionRange + `}`,
+		columns: `timestamp, distinct_id`, where: `TRUE`, duck: duckTrend(`count(DISTINCT person_id)`, `{files}`, ``),
+		most: 200 * time.Millisecond, mostSealed: 250 * time.Millisecond,
 	}, {
-		"a JSON property over all events", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","properties":[{"key":"duration_ms","type":"event","operator":"gt","value":800}]}],` + questionRange + `}`,
-		`SELECT timestamp, properties FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383`, 1500 * time.Millisecond,
+		name: "a filter on a frequent property", query: filtered(`{"key":"duration_ms","type":"event","operator":"gt","value":800}`),
+		columns: `timestamp, properties`, where: `TRUE`, duck: duckTrend(`count(*)`, `{all}`, `"properties.duration_ms"::VARCHAR::DOUBLE > 800 AND`),
+		most: 1500 * time.Millisecond, mostSealed: 500 * time.Millisecond, isCount: true,
 	}, {
-		"a funnel of three steps in 14 days", `{"kind":"FunnelsQuery","series":[` + node(names[1]) + `},` + node(names[0]) + `},` + node(names[4]) + `}],` + questionRange + `}`,
-		`SELECT id, timestamp, event, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND event IN ('item viewed', 'order placed', 'invoice sent')`, 800 * time.Millisecond,
+		name: "a funnel of three steps in 14 days", query: `{"kind":"FunnelsQuery","series":[` + node(names[1]) + `},` + node(names[0]) + `},` + node(names[4]) + `}],` + questionRange + `}`,
+		columns: `id, timestamp, event, distinct_id`, where: `event IN ('item viewed', 'order placed', 'invoice sent')`, duck: duckFunnel,
+		most: 800 * time.Millisecond, mostSealed: time.Second,
 	}, {
-		"retention by week", `{"kind":"RetentionQuery",` + questionRange + `,"retentionFilter":{"period":"Week","totalIntervals":5,"targetEntity":{"id":"order placed","type":"events"},"returningEntity":{"id":"item viewed","type":"events"}}}`,
-		`SELECT timestamp, event, distinct_id FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND event IN ('item viewed', 'order placed')`, time.Second,
+		name: "retention by week", query: `{"kind":"RetentionQuery",` + questionRange + `,"retentionFilter":{"period":"Week","totalIntervals":5,"targetEntity":{"id":"order placed","type":"events"},"returningEntity":{"id":"item viewed","type":"events"}}}`,
+		columns: `timestamp, event, distinct_id`, where: `event IN ('item viewed', 'order placed')`, duck: duckRetention,
+		most: time.Second, mostSealed: 1500 * time.Millisecond,
+	}, {
+		name: "a filter on a rare property", query: filtered(`{"key":"$current_url","type":"event","operator":"exact","value":["` + duckURL + `"]}`),
+		columns: `timestamp, properties`, where: `TRUE`, duck: duckTrend(`count(*)`, `{files}`, `properties->>'$.$current_url' = '`+duckURL+`' AND`),
+		mostSealed: 3 * time.Second, isCount: true,
 	},
 }
 
-// measureQuestions runs queries over n events in a SQLite file, in this process, and alternately
-// reads the same columns of the same rows without a query. The results are the least CPU time of
-// seven runs, and the least elapsed time with two processors. The rows are in a file of their own. If
-// file exists, both are used unchanged.
+// measureQuestions runs queries over n events in a SQLite file, in this process, and then queries
+// beside other requests. If the file exists, it is used unchanged.
 func (b *bench) measureQuestions(n int, file string) error {
 	if file == "" {
 		file = filepath.Join(b.dir, "questions.db")
@@ -77,7 +121,23 @@ func (b *bench) measureQuestions(n int, file string) error {
 			return err
 		}
 	}
-	store, err := openQuestioned(file)
+	ask := b.askBesideRows
+	if b.config.sealed {
+		ask = b.askBesideDuckDB
+	}
+	if b.config.ask > 0 {
+		if err := ask(n, file); err != nil {
+			return err
+		}
+	}
+	return b.measureMixed(file)
+}
+
+// askBesideRows alternately runs queries and reads the same columns of the same rows without a query. The
+// results are the least CPU time of seven runs, and the least elapsed time with two processors. The rows are in
+// a file of their own.
+func (b *bench) askBesideRows(n int, file string) error {
+	store, err := openQuestioned(file, "")
 	if err != nil {
 		return err
 	}
@@ -101,10 +161,7 @@ func (b *bench) measureQuestions(n int, file string) error {
 			b.table.judge(fmt.Sprintf("≤ %s", q.most), passed <= q.most)
 		}
 	}
-	if err := errors.Join(bare.Close(), store.close()); err != nil {
-		return err
-	}
-	return b.measureMixed(file)
+	return errors.Join(bare.Close(), store.close())
 }
 
 // questioned is a server in this process that is only asked questions.
@@ -113,10 +170,11 @@ type questioned struct {
 	close   func() error
 }
 
-// openQuestioned opens a server on a database, in which the caller of each request is the owner.
-func openQuestioned(file string) (questioned, error) {
+// openQuestioned opens a server on a database, in which the caller of each request is the owner. segments
+// is its folder of segments, or empty.
+func openQuestioned(file, segments string) (questioned, error) {
 	ctx := context.Background()
-	s, err := server.Open(ctx, server.Options{Database: "sqlite:" + file, Authenticate: func(*http.Request) (*management.Caller, error) {
+	s, err := server.Open(ctx, server.Options{Database: "sqlite:" + file, Segments: segments, Authenticate: func(*http.Request) (*management.Caller, error) {
 		return &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}}, nil
 	}})
 	if err != nil {
@@ -125,18 +183,23 @@ func openQuestioned(file string) (questioned, error) {
 	return questioned{handler: s.Handler(), close: sync.OnceValue(func() error { return s.Close(ctx) })}, nil
 }
 
-// ask runs a query without a cached result. While processors is 1, the scan does not use a second
-// processor, which it may if a server has no other work.
-func (s questioned) ask(query string, processors int) error {
+// ask runs a query without a cached result, and returns the response. While processors is 1, the scan does
+// not use a second processor, which it may if a server has no other work.
+func (s questioned) ask(query string, processors int) ([]byte, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/api/projects/1/query/", strings.NewReader(`{"query":`+query+`,"refresh":"force_blocking"}`))
 	r.Header.Set("Content-Type", "application/json")
+	return s.do(r)
+}
+
+// do sends a request, whose response must have the status 200, and returns its body.
+func (s questioned) do(r *http.Request) ([]byte, error) {
+	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {
-		return fmt.Errorf("%d %s", w.Code, w.Body)
+		return nil, fmt.Errorf("%s: %d %s", r.URL, w.Code, w.Body)
 	}
-	return nil
+	return w.Body.Bytes(), nil
 }
 
 // measure runs the query and the plain read alternately. It returns the CPU time of both, and the
@@ -144,7 +207,7 @@ func (s questioned) ask(query string, processors int) error {
 func (q *question) measure(server questioned, bare *sql.DB) (ours, other, passed time.Duration, err error) {
 	for round := range questionRuns {
 		began := ownCPU()
-		if err := server.ask(q.query, 1); err != nil {
+		if _, err := server.ask(q.query, 1); err != nil {
 			return 0, 0, 0, err
 		}
 		between := ownCPU()
@@ -153,7 +216,7 @@ func (q *question) measure(server questioned, bare *sql.DB) (ours, other, passed
 		}
 		took, read := between-began, ownCPU()-between
 		beganAt := time.Now()
-		if err := server.ask(q.query, 2); err != nil {
+		if _, err := server.ask(q.query, 2); err != nil {
 			return 0, 0, 0, err
 		}
 		on2 := time.Since(beganAt)
@@ -183,13 +246,14 @@ func (q *question) read(bare *sql.DB) error {
 		return err
 	}
 	defer conn.Close()
+	query := `SELECT ` + q.columns + ` FROM events WHERE id BETWEEN ?1 << 14 AND (?1 << 14) + 16383 AND ` + q.where
 	return conn.Raw(func(driverConn any) error {
 		queryer, ok := driverConn.(driver.QueryerContext)
 		if !ok {
 			return fmt.Errorf("a connection that is a %T cannot be asked", driverConn)
 		}
 		for epoch := range last>>14 + 1 {
-			rows, err := queryer.QueryContext(context.Background(), q.rows, []driver.NamedValue{{Ordinal: 1, Value: epoch}})
+			rows, err := queryer.QueryContext(context.Background(), query, []driver.NamedValue{{Ordinal: 1, Value: epoch}})
 			if err != nil {
 				return err
 			}
@@ -209,47 +273,4 @@ func ignoreError(err, but error) error {
 		return nil
 	}
 	return err
-}
-
-// bareFile is the end of the name of the file with a row for each event.
-const bareFile = ".rows"
-
-// fillQuestions stores n events of the mix with a server, spread over 30 days, and moves its
-// database to file. It stores the same events as rows.
-func (b *bench) fillQuestions(n int, file string) error {
-	p, data, err := b.sqlite()
-	if err != nil {
-		return err
-	}
-	var stored atomic.Int64
-	rows, err := openBareStore(file+bareFile, groupEvents, &stored)
-	if err != nil {
-		return errors.Join(err, p.stop())
-	}
-	defer rows.close()
-	bare := httptest.NewServer(&bareServer{store: rows.append})
-	defer bare.Close()
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var later time.Duration
-	for from := 0; from < n && err == nil; from += bigPart {
-		var requests []request
-		part := min(bigPart, n-from)
-		requests, err = batches(part/batchSize, func(g *generator) {
-			// Each core's generator writes every second batch.
-			g.clock, g.tick = start.Add(later), questionDays*24*time.Hour/time.Duration(n)*time.Duration(runtime.GOMAXPROCS(0))
-		})
-		if err == nil {
-			_, err = load{address: p.address, connections: batchConnections, requests: requests, check: checkAccepted}.run()
-		}
-		if err == nil {
-			_, err = load{address: strings.TrimPrefix(bare.URL, "http://"), connections: batchConnections, requests: requests, check: checkAccepted}.run()
-		}
-		later += questionDays * 24 * time.Hour * time.Duration(part) / time.Duration(n)
-		b.logf("%d of %d events for questions", from+part, n)
-	}
-	time.Sleep(settle)
-	if err := errors.Join(err, p.stop()); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(data, "bunting.db"), file)
 }

@@ -21,28 +21,40 @@ const (
 // mixedQuestions run one after the other without pauses: one over an index, and one over all rows.
 var mixedQuestions = []int{2, 3}
 
-// mixedLoad is a load without and with concurrent queries, by round.
+// beside is what happens during a load.
+type beside int
+
+const (
+	besideNothing beside = iota
+	besideQuestions
+	besideEvents // on eight connections, as fast as possible
+)
+
+// mixedLoad is a load beside nothing, queries, or events, by round.
 type mixedLoad struct {
-	rates    [2][]float64
-	p50, p99 [2][]time.Duration
+	rates    [3][]float64
+	p50, p99 [3][]time.Duration
 	answers  []float64 // completed queries per second
+	events   []float64 // events per second beside it
 }
 
 // measureMixed sends events and requests for flags to a server on a copy of the file, alternately
-// without and with concurrent queries.
+// without and with concurrent queries, and requests for flags beside as many events as possible.
 func (b *bench) measureMixed(file string) (err error) {
 	copied := filepath.Join(b.dir, "beside.db")
-	if err := copyFile(copied, file); err != nil {
-		return err
-	}
-	// The definitions are those that the file was filled with.
-	p, err := b.launch("beside", b.program, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(b.dir, "beside"), "--database", "sqlite:"+copied, "--log-level", "warn")
+	remove, err := copyStore(copied, file, b.config.sealed)
 	if err != nil {
-		return err
+		return errors.Join(err, remove())
 	}
-	defer func() { err = errors.Join(err, p.stop(), os.Remove(copied)) }()
-	if err := b.measureTiles(p); err != nil {
-		return err
+	p, err := b.serveFile(copied, b.config.sealed)
+	if err != nil {
+		return errors.Join(err, remove())
+	}
+	defer func() { err = errors.Join(err, p.stop(), remove()) }()
+	if b.config.ask > 0 {
+		if err := b.measureTiles(p); err != nil {
+			return err
+		}
 	}
 	intake, flags := &mixedLoad{}, &mixedLoad{}
 	flagLoad := load{address: p.address, connections: 1, until: b.config.time, check: checkDecided}
@@ -50,57 +62,98 @@ func (b *bench) measureMixed(file string) (err error) {
 		flagLoad.requests = append(flagLoad.requests, flagsRequest(projectKey, personID(i%rememberedPersons), ""))
 	}
 	for range b.config.rounds {
-		for _, questions := range []bool{false, true} {
-			requests, err := batches(int(b.config.time.Seconds()*mostRate/batchSize), func(*generator) {})
-			if err == nil {
-				err = intake.add(load{address: p.address, connections: mixedConnections, until: b.config.time, requests: requests, check: checkAccepted}, questions)
-			}
-			if err == nil {
+		for _, with := range []beside{besideNothing, besideQuestions, besideEvents} {
+			if with != besideEvents {
+				l, err := b.intakeLoad(p, mixedConnections, b.config.time)
+				if err == nil {
+					err = intake.add(l, with, nil)
+				}
+				if err != nil {
+					return err
+				}
 				time.Sleep(settle)
-				err = flags.add(flagLoad, questions)
 			}
-			if err != nil {
+			var events load
+			if with == besideEvents {
+				if events, err = b.intakeLoad(p, batchConnections, b.config.time+2*ahead); err != nil {
+					return err
+				}
+			}
+			if err := flags.add(flagLoad, with, &events); err != nil {
 				return err
 			}
+			b.logf("/flags beside %d: p99 %s", with, millis(flags.p99[with][len(flags.p99[with])-1]))
 			time.Sleep(settle)
 		}
 	}
-	t := b.table
-	t.section("while questions are asked back to back, %s, median of %d; other: without questions", b.config.time, b.config.rounds)
-	with, without := median(intake.rates[1]), median(intake.rates[0])
-	t.compare("events that come in", with, without, perSecond)
-	t.judge("≥ 0.8", with >= minMixedRate*without)
-	t.compare("/flags, 99 %", float64(median(flags.p99[1])), float64(median(flags.p99[0])), func(v float64) string { return millis(time.Duration(v)) })
-	t.judge("≤ 2", median(flags.p99[1]) <= maxMixedLatency*median(flags.p99[0]))
-	t.compare("/flags, median", float64(median(flags.p50[1])), float64(median(flags.p50[0])), func(v float64) string { return millis(time.Duration(v)) })
+	b.mixedRows(intake, flags)
 	_, most, err := p.memory()
 	if err != nil {
 		return err
 	}
-	t.figure("resident at most", megabytes(most))
-	t.judge("≤ 256 MB", most <= mostResident)
-	t.figure("questions beside events", fmt.Sprintf("%.2f/s", median(intake.answers)))
-	t.figure("questions beside /flags", fmt.Sprintf("%.2f/s", median(flags.answers)))
+	b.table.figure("resident at most", megabytes(most))
+	b.table.judge("≤ 256 MB", most <= mostResident)
 	return nil
 }
 
-// add runs a load, with or without concurrent queries.
-func (c *mixedLoad) add(l load, questions bool) error {
+// intakeLoad is a load of events for a server.
+func (b *bench) intakeLoad(p *process, connections int, length time.Duration) (load, error) {
+	requests, err := batches(int(length.Seconds()*mostRate/batchSize), func(*generator) {})
+	return load{address: p.address, connections: connections, until: length, requests: requests, check: checkAccepted}, err
+}
+
+// mixedRows adds the results to the table.
+func (b *bench) mixedRows(intake, flags *mixedLoad) {
+	t := b.table
+	t.section("beside other requests, %s, median of %d; other: alone", b.config.time, b.config.rounds)
+	with, without := median(intake.rates[besideQuestions]), median(intake.rates[besideNothing])
+	t.compare("events beside questions", with, without, perSecond)
+	t.judge("≥ 0.8", with >= minMixedRate*without)
+	for _, row := range []struct {
+		name string
+		with beside
+	}{{"questions back to back", besideQuestions}, {"full intake", besideEvents}} {
+		p99 := median(flags.p99[row.with])
+		t.compareTimes("/flags beside "+row.name+", 99 %", p99, median(flags.p99[besideNothing]))
+		t.judge("≤ 2", p99 <= maxMixedLatency*median(flags.p99[besideNothing]))
+		t.compareTimes("/flags beside "+row.name+", median", median(flags.p50[row.with]), median(flags.p50[besideNothing]))
+	}
+	t.figure("questions beside events", fmt.Sprintf("%.2f/s", median(intake.answers)))
+	t.figure("questions beside /flags", fmt.Sprintf("%.2f/s", median(flags.answers)))
+	t.figure("events beside /flags", perSecond(median(flags.events)))
+}
+
+// ahead is how long before a load and after it events are sent beside it.
+const ahead = 500 * time.Millisecond
+
+// add runs a load beside something else; events are those of besideEvents.
+func (c *mixedLoad) add(l load, with beside, events *load) error {
 	stop, done := make(chan struct{}), make(chan error, 1)
-	answers, with := 0, 0
+	answers := 0
 	began := time.Now()
-	if questions {
-		with = 1
+	switch with {
+	case besideNothing:
+		done <- nil
+	case besideQuestions:
 		go func() { done <- askOn(l.address, stop, &answers) }()
+	case besideEvents:
+		go func() {
+			r, err := events.run()
+			if err == nil {
+				c.events = append(c.events, r.rate())
+			}
+			done <- err
+		}()
+		time.Sleep(ahead)
 	}
 	r, err := l.run()
 	elapsed := time.Since(began)
-	if close(stop); questions {
-		err = errors.Join(err, <-done)
-		c.answers = append(c.answers, float64(answers)/elapsed.Seconds())
-	}
-	if err != nil {
+	close(stop)
+	if err := errors.Join(err, <-done); err != nil {
 		return err
+	}
+	if with == besideQuestions {
+		c.answers = append(c.answers, float64(answers)/elapsed.Seconds())
 	}
 	c.rates[with] = append(c.rates[with], r.rate())
 	c.p50[with], c.p99[with] = append(c.p50[with], r.quantile(0.5)), append(c.p99[with], r.quantile(0.99))

@@ -49,7 +49,7 @@ type packer struct {
 
 // batch returns a request of n events, compressed.
 func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte) (request, error) {
-	p.text = append(p.text[:0], `{"api_key":"`+projectKey+`","historical_migration":false,"batch":[`...)
+	p.text = append(p.text[:0], `{"api_key":"`+g.batchKey()+`","historical_migration":false,"batch":[`...)
 	for i := range n {
 		if i > 0 {
 			p.text = append(p.text, ',')
