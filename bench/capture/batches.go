@@ -91,7 +91,7 @@ type rival struct {
 	start target
 }
 
-// compare sends the same load alternately to our server and to others.
+// compare sends the same load alternately to our server and to the rivals.
 func (b *bench) compare(what string, rounds int, before []request, l load, rivals []rival) (ours *measured, others []*measured, err error) {
 	list := append([]rival{{"ours", b.sqlite}}, rivals...)
 	runs := make([][]*measured, len(list))

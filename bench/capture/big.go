@@ -65,7 +65,7 @@ func (b *bench) measureBig(n int) (err error) {
 
 // fill sends n events to a server in parts, and the same events to the servers at other addresses. It
 // adds the rates of the first and the last part, and the memory, to the table. half is when it had sent
-// half of them. options gets the number of events before a part.
+// half of them. The parameter from of options is the number of events before a part.
 func (b *bench) fill(n int, options func(g *generator, from int), p *process, others ...string) (half time.Time, err error) {
 	var rates []float64
 	for from := 0; from < n; from += bigPart {

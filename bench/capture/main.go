@@ -3,7 +3,7 @@
 // run. It prints one table.
 //
 // Usage: go run ./capture [-segments] [-only batches,singles,postgres,flags] [-time d] [-rounds n]
-// [-older folder] [-big n] [-questions n] [-beside n] [-questions-file file] [-soak d] [-strict]
+// [-older folder] [-big n] [-questions n] [-mixed n] [-questions-file file] [-soak d] [-strict]
 // [-dir folder] [-module folder]
 package main
 
@@ -26,7 +26,7 @@ type config struct {
 	rounds int           // our server and the other alternate; the table contains medians
 	big    int
 	ask    int
-	beside int
+	mixed  int
 	file   string
 	soak   time.Duration
 	only   string
@@ -51,8 +51,8 @@ func main() {
 	flag.StringVar(&c.only, "only", "batches,singles,postgres,flags", "what to measure; none for nothing of these")
 	flag.IntVar(&c.big, "big", 0, "fill one SQLite file with so many events, such as 10000000, and read pages of it")
 	flag.IntVar(&c.ask, "questions", 0, "ask questions about so many events, such as 1000000")
-	flag.IntVar(&c.beside, "beside", 0, "only the last part of -questions: events and /flags beside questions")
-	flag.StringVar(&c.file, "questions-file", "", "the file of the events of -questions and -beside, made if it is not there and kept")
+	flag.IntVar(&c.mixed, "mixed", 0, "only the last part of -questions: events and /flags together with questions and with each other")
+	flag.StringVar(&c.file, "questions-file", "", "the file of the events of -questions and -mixed, made if it is not there and kept")
 	flag.DurationVar(&c.soak, "soak", 0, "send random distinct ids for so long, such as 1h, and watch the memory")
 	flag.StringVar(&c.dir, "dir", "", "folder on the disk to measure, the system's temporary one when empty")
 	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
@@ -103,14 +103,8 @@ func measureAll(c *config) (met bool, err error) {
 			return false, fmt.Errorf("-only %s: there are batches, singles, postgres, flags and none", name)
 		}
 	}
-	b.logf("building the server")
-	if b.program, err = b.build(c.module, "bunting"); err != nil {
+	if err := b.buildAll(); err != nil {
 		return false, err
-	}
-	if c.older != "" {
-		if b.older, err = b.build(c.older, "older"); err != nil {
-			return false, err
-		}
 	}
 	defer func() {
 		fmt.Printf("%s, %d cores, %s\n", runtime.Version(), runtime.NumCPU(), runtime.GOARCH)
@@ -126,7 +120,7 @@ func measureAll(c *config) (met bool, err error) {
 			return false, err
 		}
 	}
-	if n := max(c.ask, c.beside); n > 0 {
+	if n := max(c.ask, c.mixed); n > 0 {
 		if err := b.measureQuestions(n, c.file); err != nil {
 			return false, err
 		}

@@ -72,12 +72,9 @@ func (b *bench) measure(what string, t target, before []request, l load) (m *mea
 		}
 		sent = r.events
 	}
-	cpu, err := p.cpu()
-	if err != nil {
-		return nil, err
-	}
-	database, err := b.postgres.cpu()
-	if err != nil {
+	cpu, err1 := p.cpu()
+	database, err2 := b.postgres.cpu()
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	l.address = p.address
@@ -92,18 +89,11 @@ func (b *bench) measure(what string, t target, before []request, l load) (m *mea
 			return nil, err
 		}
 	}
-	after, err := p.cpu()
-	if err != nil {
-		return nil, err
-	}
-	m.cpu = after - cpu
-	databaseAfter, err := b.postgres.cpu()
-	if err != nil {
-		return nil, err
-	}
-	m.database = databaseAfter - database
-	if _, m.peak, err = p.memory(); err != nil {
-		return nil, err
+	after, err1 := p.cpu()
+	databaseAfter, err2 := b.postgres.cpu()
+	m.cpu, m.database = after-cpu, databaseAfter-database
+	if _, m.peak, err = p.memory(); err != nil || err1 != nil || err2 != nil {
+		return nil, errors.Join(err, err1, err2)
 	}
 	if err := checkStored(p, sent+m.events); err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return s.own, err
 }
 
-// stat is what /proc says of a process.
+// stat is the state of a process in /proc.
 type stat struct {
 	parent    int
 	own, dead time.Duration // CPU time of the process, and of its children that have ended
@@ -101,7 +101,7 @@ func readStat(pid int) (s stat, err error) {
 	if s.parent, err = strconv.Atoi(fields[1]); err != nil {
 		return s, err
 	}
-	var times [4]time.Duration // of user and system, and those of children
+	var times [4]time.Duration // user, system, and the same of children
 	for i := range times {
 		ticks, err := strconv.ParseInt(fields[11+i], 10, 64)
 		if err != nil {
@@ -174,6 +174,16 @@ type bench struct {
 
 	mu      sync.Mutex
 	endings []func()
+}
+
+// buildAll builds our server, and that of -older.
+func (b *bench) buildAll() (err error) {
+	b.logf("building the server")
+	b.program, err = b.build(b.config.module, "bunting")
+	if err == nil && b.config.older != "" {
+		b.older, err = b.build(b.config.older, "older")
+	}
+	return err
 }
 
 // build builds the server of a module, with the module's own requirements.

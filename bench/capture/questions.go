@@ -32,7 +32,7 @@ const (
 // each event for comparison.
 type question struct {
 	name, query, duck string
-	columns, where    string // what to read of the rows
+	columns, where    string // columns to read of the rows, and their condition
 	// Time limits: for a million events in the database, and for ten million in segments.
 	most, mostSealed time.Duration
 	isCount          bool // DuckDB counts the same events; persons may have been merged later
@@ -58,8 +58,8 @@ func duckTrend(value, from, where string) string {
 	return `SELECT (` + duckDay + `)::VARCHAR, ` + value + `::VARCHAR FROM ` + from + ` WHERE ` + where + duckRange + ` GROUP BY ` + duckDay + ` ORDER BY ` + duckDay
 }
 
-// duckFunnel counts the persons that have reached each step: an event of a step has the latest start of those that
-// have reached the step before.
+// duckFunnel counts the persons that have reached each step: an event of a step has the latest start of a
+// funnel that has reached the previous step.
 const duckFunnel = `WITH first AS (
 	SELECT person_id, timestamp, event, max(CASE WHEN event = 'item viewed' THEN timestamp END) OVER (PARTITION BY person_id ORDER BY timestamp) AS start
 	FROM {files} WHERE event IN ('item viewed', 'order placed', 'invoice sent') AND` + duckRange + `
@@ -70,7 +70,7 @@ SELECT count(DISTINCT CASE WHEN event = 'item viewed' THEN person_id END)::VARCH
 	count(DISTINCT CASE WHEN start2 IS NOT NULL THEN person_id END)::VARCHAR,
 	count(DISTINCT CASE WHEN event = 'invoice sent' AND timestamp <= start2 + INTERVAL 336 HOUR THEN person_id END)::VARCHAR FROM second`
 
-// duckRetention counts the persons of each week that come back in each later one.
+// duckRetention counts the persons of each week that return in each later week.
 const duckRetention = `WITH target AS (SELECT DISTINCT person_id, (` + duckDay + ` + 4) // 7 AS week FROM {files} WHERE event = 'order placed' AND` + duckRange + `),
 	back AS (SELECT DISTINCT person_id, (` + duckDay + ` + 4) // 7 AS week FROM {files} WHERE event = 'item viewed' AND` + duckRange + `)
 SELECT target.week::VARCHAR, (back.week - target.week)::VARCHAR, count(*)::VARCHAR FROM target JOIN back ON back.person_id = target.person_id AND back.week >= target.week
@@ -111,7 +111,7 @@ var questions = []question{
 }
 
 // measureQuestions runs queries over n events in a SQLite file, in this process, and then queries
-// beside other requests. If the file exists, it is used unchanged.
+// together with other requests. If the file exists, it is used unchanged.
 func (b *bench) measureQuestions(n int, file string) error {
 	if file == "" {
 		file = filepath.Join(b.dir, "questions.db")
@@ -121,9 +121,9 @@ func (b *bench) measureQuestions(n int, file string) error {
 			return err
 		}
 	}
-	ask := b.askBesideRows
+	ask := b.compareRows
 	if b.config.sealed {
-		ask = b.askBesideDuckDB
+		ask = b.compareDuckDB
 	}
 	if b.config.ask > 0 {
 		if err := ask(n, file); err != nil {
@@ -133,10 +133,10 @@ func (b *bench) measureQuestions(n int, file string) error {
 	return b.measureMixed(file)
 }
 
-// askBesideRows alternately runs queries and reads the same columns of the same rows without a query. The
+// compareRows alternately runs queries and reads the same columns of the same rows without a query. The
 // results are the least CPU time of seven runs, and the least elapsed time with two processors. The rows are in
 // a file of their own.
-func (b *bench) askBesideRows(n int, file string) error {
+func (b *bench) compareRows(n int, file string) error {
 	store, err := openQuestioned(file, "")
 	if err != nil {
 		return err

@@ -21,25 +21,25 @@ const (
 // mixedQuestions run one after the other without pauses: one over an index, and one over all rows.
 var mixedQuestions = []int{2, 3}
 
-// beside is what happens during a load.
-type beside int
+// mixture is the other load of a server during a load.
+type mixture int
 
 const (
-	besideNothing beside = iota
-	besideQuestions
-	besideEvents // on eight connections, as fast as possible
+	undisturbed mixture = iota
+	withQuestions
+	withEvents // on eight connections, as fast as possible
 )
 
-// mixedLoad is a load beside nothing, queries, or events, by round.
+// mixedLoad contains the results of a load by mixture and round.
 type mixedLoad struct {
 	rates    [3][]float64
 	p50, p99 [3][]time.Duration
 	answers  []float64 // completed queries per second
-	events   []float64 // events per second beside it
+	events   []float64 // events per second of withEvents
 }
 
 // measureMixed sends events and requests for flags to a server on a copy of the file, alternately
-// without and with concurrent queries, and requests for flags beside as many events as possible.
+// without and with concurrent queries, and requests for flags with as many events as possible.
 func (b *bench) measureMixed(file string) (err error) {
 	copied := filepath.Join(b.dir, "beside.db")
 	remove, err := copyStore(copied, file, b.config.sealed)
@@ -57,33 +57,21 @@ func (b *bench) measureMixed(file string) (err error) {
 		}
 	}
 	intake, flags := &mixedLoad{}, &mixedLoad{}
-	flagLoad := load{address: p.address, connections: 1, until: b.config.time, check: checkDecided}
+	var requests []request
 	for i := range int(b.config.time.Seconds() * mostFlags) {
-		flagLoad.requests = append(flagLoad.requests, flagsRequest(projectKey, personID(i%rememberedPersons), ""))
+		requests = append(requests, flagsRequest(projectKey, personID(i%rememberedPersons), ""))
 	}
 	for range b.config.rounds {
-		for _, with := range []beside{besideNothing, besideQuestions, besideEvents} {
-			if with != besideEvents {
-				l, err := b.intakeLoad(p, mixedConnections, b.config.time)
-				if err == nil {
-					err = intake.add(l, with, nil)
-				}
-				if err != nil {
-					return err
-				}
-				time.Sleep(settle)
-			}
-			var events load
-			if with == besideEvents {
-				if events, err = b.intakeLoad(p, batchConnections, b.config.time+2*ahead); err != nil {
-					return err
-				}
-			}
-			if err := flags.add(flagLoad, with, &events); err != nil {
+		for _, with := range []mixture{undisturbed, withQuestions} {
+			if err := b.mixEvents(p, intake, with); err != nil {
 				return err
 			}
-			b.logf("/flags beside %d: p99 %s", with, millis(flags.p99[with][len(flags.p99[with])-1]))
-			time.Sleep(settle)
+			if err := b.mixFlags(p, flags, with, requests); err != nil {
+				return err
+			}
+		}
+		if err := b.mixFlags(p, flags, withEvents, requests); err != nil {
+			return err
 		}
 	}
 	b.mixedRows(intake, flags)
@@ -96,6 +84,32 @@ func (b *bench) measureMixed(file string) (err error) {
 	return nil
 }
 
+// mixEvents measures the intake of events.
+func (b *bench) mixEvents(p *process, intake *mixedLoad, with mixture) error {
+	l, err := b.intakeLoad(p, mixedConnections, b.config.time)
+	if err != nil {
+		return err
+	}
+	defer time.Sleep(settle)
+	return intake.add(l, with, nil)
+}
+
+// mixFlags measures requests for flags.
+func (b *bench) mixFlags(p *process, flags *mixedLoad, with mixture, requests []request) (err error) {
+	var events load
+	if with == withEvents {
+		if events, err = b.intakeLoad(p, batchConnections, b.config.time+2*ahead); err != nil {
+			return err
+		}
+	}
+	err = flags.add(load{address: p.address, connections: 1, until: b.config.time, requests: requests, check: checkDecided}, with, &events)
+	if err == nil {
+		b.logf("/flags: p99 %s", millis(flags.p99[with][len(flags.p99[with])-1]))
+	}
+	time.Sleep(settle)
+	return err
+}
+
 // intakeLoad is a load of events for a server.
 func (b *bench) intakeLoad(p *process, connections int, length time.Duration) (load, error) {
 	requests, err := batches(int(length.Seconds()*mostRate/batchSize), func(*generator) {})
@@ -106,37 +120,37 @@ func (b *bench) intakeLoad(p *process, connections int, length time.Duration) (l
 func (b *bench) mixedRows(intake, flags *mixedLoad) {
 	t := b.table
 	t.section("beside other requests, %s, median of %d; other: alone", b.config.time, b.config.rounds)
-	with, without := median(intake.rates[besideQuestions]), median(intake.rates[besideNothing])
+	with, without := median(intake.rates[withQuestions]), median(intake.rates[undisturbed])
 	t.compare("events beside questions", with, without, perSecond)
 	t.judge("≥ 0.8", with >= minMixedRate*without)
 	for _, row := range []struct {
 		name string
-		with beside
-	}{{"questions back to back", besideQuestions}, {"full intake", besideEvents}} {
+		with mixture
+	}{{"questions back to back", withQuestions}, {"full intake", withEvents}} {
 		p99 := median(flags.p99[row.with])
-		t.compareTimes("/flags beside "+row.name+", 99 %", p99, median(flags.p99[besideNothing]))
-		t.judge("≤ 2", p99 <= maxMixedLatency*median(flags.p99[besideNothing]))
-		t.compareTimes("/flags beside "+row.name+", median", median(flags.p50[row.with]), median(flags.p50[besideNothing]))
+		t.compareTimes("/flags beside "+row.name+", 99 %", p99, median(flags.p99[undisturbed]))
+		t.judge("≤ 2", p99 <= maxMixedLatency*median(flags.p99[undisturbed]))
+		t.compareTimes("/flags beside "+row.name+", median", median(flags.p50[row.with]), median(flags.p50[undisturbed]))
 	}
 	t.figure("questions beside events", fmt.Sprintf("%.2f/s", median(intake.answers)))
 	t.figure("questions beside /flags", fmt.Sprintf("%.2f/s", median(flags.answers)))
 	t.figure("events beside /flags", perSecond(median(flags.events)))
 }
 
-// ahead is how long before a load and after it events are sent beside it.
+// ahead is the time before and after a load during which events are sent too.
 const ahead = 500 * time.Millisecond
 
-// add runs a load beside something else; events are those of besideEvents.
-func (c *mixedLoad) add(l load, with beside, events *load) error {
+// add runs a load; events is the other load of withEvents.
+func (c *mixedLoad) add(l load, with mixture, events *load) error {
 	stop, done := make(chan struct{}), make(chan error, 1)
 	answers := 0
 	began := time.Now()
 	switch with {
-	case besideNothing:
+	case undisturbed:
 		done <- nil
-	case besideQuestions:
+	case withQuestions:
 		go func() { done <- askOn(l.address, stop, &answers) }()
-	case besideEvents:
+	case withEvents:
 		go func() {
 			r, err := events.run()
 			if err == nil {
@@ -152,7 +166,7 @@ func (c *mixedLoad) add(l load, with beside, events *load) error {
 	if err := errors.Join(err, <-done); err != nil {
 		return err
 	}
-	if with == besideQuestions {
+	if with == withQuestions {
 		c.answers = append(c.answers, float64(answers)/elapsed.Seconds())
 	}
 	c.rates[with] = append(c.rates[with], r.rate())

@@ -62,7 +62,7 @@ func (b *bench) fillQuestions(n int, file string) error {
 	return nil
 }
 
-// serveFile starts a server on a database file, with the folder of segments beside it if sealed is set.
+// serveFile starts a server on a database file, with a folder of segments if sealed is set.
 func (b *bench) serveFile(file string, sealed bool, more ...string) (*process, error) {
 	args := append([]string{"--database", "sqlite:" + file}, more...)
 	if sealed {
@@ -72,7 +72,7 @@ func (b *bench) serveFile(file string, sealed bool, more ...string) (*process, e
 	return p, err
 }
 
-// fillFile sends n events to a server, and stores them as rows beside its database file if they are not
+// fillFile sends n events to a server, and stores them as rows in another file if they are not
 // sealed.
 func (b *bench) fillFile(n int, file string, p *process) error {
 	var others []string
@@ -97,7 +97,7 @@ func (b *bench) fillFile(n int, file string, p *process) error {
 	return err
 }
 
-// sealFile lets a server write the rest of the events of a database file into files.
+// sealFile starts a server that writes the remaining events of a database file into segments.
 func (b *bench) sealFile(file string) error {
 	p, err := b.serveFile(file, true, "--segments-after", sealAfter.String())
 	if err != nil {

@@ -24,9 +24,9 @@ const (
 	sealedPages = 20
 )
 
-// askBesideDuckDB runs queries over segments, and the same with DuckDB on the same files, each the least of seven
+// compareDuckDB runs queries over segments, and the same with DuckDB on the same files, each the least of seven
 // runs on two processors, and reads pages of events.
-func (b *bench) askBesideDuckDB(n int, file string) (err error) {
+func (b *bench) compareDuckDB(n int, file string) (err error) {
 	duck, err := openDuckDB(b.config.module, absolute(file)+sealedFolder, sealedProcessors)
 	if err != nil && !errors.Is(err, errNoDuckDB) {
 		return err
@@ -50,7 +50,7 @@ func (b *bench) askBesideDuckDB(n int, file string) (err error) {
 	defer func() { err = errors.Join(err, store.close()) }()
 	b.table.section("questions about %d events in segments, elapsed, %d processors, least of %d; other: DuckDB on the same files", n, sealedProcessors, questionRuns)
 	for i := range questions {
-		if err := b.besideDuckDB(&questions[i], n, store, duck); err != nil {
+		if err := b.compareQuestion(&questions[i], n, store, duck); err != nil {
 			return fmt.Errorf("%s: %w", questions[i].name, err)
 		}
 	}
@@ -67,8 +67,8 @@ func absolute(file string) string {
 	return path
 }
 
-// besideDuckDB measures a query and adds it to the table.
-func (b *bench) besideDuckDB(q *question, n int, store questioned, duck *duckDB) error {
+// compareQuestion measures a query and adds it to the table.
+func (b *bench) compareQuestion(q *question, n int, store questioned, duck *duckDB) error {
 	var answer []byte
 	var ours, cpu time.Duration
 	for round := range questionRuns {
@@ -108,7 +108,7 @@ func (t *table) compareTimes(what string, ours, other time.Duration) {
 }
 
 // judgeTime adds the limits of a time to the last row: at most twice that of DuckDB, and most unless there are
-// more events than those to which that limit applies.
+// more than limitedEvents.
 func (t *table) judgeTime(n int, ours, duck, most time.Duration) {
 	demand, met := "", true
 	if n <= limitedEvents {
@@ -187,7 +187,7 @@ func (b *bench) sealedPages(n int, store questioned, duck *duckDB) error {
 	return nil
 }
 
-// copyStore copies a database file, and links or copies its folder of segments. It returns what removes both.
+// copyStore copies a database file, and links or copies its folder of segments. It returns a function that removes both.
 func copyStore(to, from string, sealed bool) (remove func() error, err error) {
 	remove = func() error {
 		return errors.Join(os.RemoveAll(to), os.RemoveAll(to+"-wal"), os.RemoveAll(to+"-shm"), os.RemoveAll(to+sealedFolder))

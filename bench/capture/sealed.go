@@ -13,14 +13,14 @@ import (
 const (
 	// segmentsFolder is the folder of segments in a data folder.
 	segmentsFolder = "segments"
-	// sealAfter lets the server seal all events every ten seconds, and not only those of full blocks: so
+	// sealAfter makes the server seal all events every ten seconds, and not only full blocks: thus
 	// there are small files to merge, and at the end all events are in files.
 	sealAfter = time.Second
 	// sealPatience is the time limit until all events are in files.
 	sealPatience = 10 * time.Minute
 	// secondProject is the share of batches, every n-th, that belong to another project if events are
 	// sealed. It has so few events that its files are small and merged.
-	secondProject = 10
+	secondProject = 8
 )
 
 // The limits for the size of a store, in bytes an event.
@@ -33,7 +33,7 @@ const (
 type disk struct {
 	waiting       int   // events whose columns are in the database
 	sealed        int   // events in files
-	files, merged int   // number of files, and of those that others were merged to
+	files, merged int   // number of files, and of merged ones
 	fileBytes     int64 // size of the files
 	used, free    int64 // bytes of used and free pages of the database
 	// persons is the number of persons, personBytes the size of their tables and indexes, which is part

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Every tenth batch belongs to the second project.
+// Every eighth batch belongs to the second project.
 func TestBatches_SecondProject(t *testing.T) {
 	requests, err := batches(40, func(g *generator) { g.second = secondProject })
 	if err != nil {
@@ -23,7 +23,7 @@ func TestBatches_SecondProject(t *testing.T) {
 		}
 		counts[s.Tokens[0]]++
 	}
-	if counts[plainKey] == 0 || counts[plainKey] > 4 || counts[plainKey]+counts[projectKey] != 40 {
+	if counts[plainKey] == 0 || counts[plainKey] > 5 || counts[plainKey]+counts[projectKey] != 40 {
 		t.Errorf("batches by key: %v", counts)
 	}
 }
