@@ -1,7 +1,6 @@
 package sdklint
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -16,7 +15,7 @@ const (
 	emptyGroupToken
 )
 
-var portableRepeat = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}`)
+var portableRepeat = lazy(`^\{(\d+)(?:,(\d*))?\}`)
 
 // isPortableExpression reports whether posthog-node considers a pattern portable. This includes
 // patterns that are invalid in both languages.
@@ -68,7 +67,7 @@ func portableToken(p string, before int) (n, token int, ok bool) {
 // isRepetition reports whether p starts with a repetition and the counts fit into 32 bits, as Rust
 // requires.
 func isRepetition(p string) bool {
-	counts := portableRepeat.FindStringSubmatch(p)
+	counts := portableRepeat().FindStringSubmatch(p)
 	if counts == nil {
 		return false
 	}

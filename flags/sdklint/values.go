@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -16,6 +17,12 @@ import (
 )
 
 // This file describes how SDKs read operators and values, compared with the server (§11).
+
+// lazy returns a function that compiles an expression when it is first called: most programs that
+// link this package need few of its expressions, or none.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // family returns the operator's family, 0 for requirements on cohorts and flags, and
 // unknownFamily for an operator that SDKs do not support.
@@ -154,7 +161,7 @@ func otherInPython(v any) bool {
 }
 
 // plainNumber matches the numbers that all SDKs and the server read alike.
-var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+var plainNumber = lazy(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // goNumber compares strconv.ParseFloat with the server's parser: it also reads hexadecimal
 // numbers, for example.
@@ -168,7 +175,7 @@ func goNumber(p *filter) reading {
 	switch {
 	case err != nil || math.IsNaN(f) || math.IsInf(f, 0):
 		return readsNothing
-	case !plainNumber.MatchString(text):
+	case !plainNumber().MatchString(text):
 		return readsOther
 	}
 	return readsSame
@@ -179,7 +186,7 @@ func goNumber(p *filter) reading {
 func nodeNumber(p *filter) reading {
 	text, isText := p.Value.(string)
 	_, isNumber := values.Number(p.Value)
-	if isNumber && (!isText || plainNumber.MatchString(text)) {
+	if isNumber && (!isText || plainNumber().MatchString(text)) {
 		return readsSame
 	}
 	return readsOther
@@ -188,11 +195,11 @@ func nodeNumber(p *filter) reading {
 // Escapes and constructs that other languages' regular expressions read differently from
 // Rust's.
 var (
-	escaped     = regexp.MustCompile(`(?s)\\.`)
-	asciiInRE2  = regexp.MustCompile(`^\\[dDwWsSbBQ0-7<>]$`)
-	setsOfSets  = regexp.MustCompile(`\[[^\]]*(&&|--|~~|\[[^:])`)
-	notInPython = regexp.MustCompile(`^\\[zGKhHRQ<>]$`)
-	rustOnly    = regexp.MustCompile(`\\[pPux]\{|\\[pP]\w|\(\?<[^=!]|\(\?[a-z]*-?[a-z]*[RU]|.\(\?[a-z]+\)|\[\[:|&&`)
+	escaped     = lazy(`(?s)\\.`)
+	asciiInRE2  = lazy(`^\\[dDwWsSbBQ0-7<>]$`)
+	setsOfSets  = lazy(`\[[^\]]*(&&|--|~~|\[[^:])`)
+	notInPython = lazy(`^\\[zGKhHRQ<>]$`)
+	rustOnly    = lazy(`\\[pPux]\{|\\[pP]\w|\(\?<[^=!]|\(\?[a-z]*-?[a-z]*[RU]|.\(\?[a-z]+\)|\[\[:|&&`)
 )
 
 // goExpression compares RE2 in Go's syntax, which posthog-go uses, with the server. Patterns
@@ -204,7 +211,7 @@ func goExpression(p *filter) reading {
 	switch {
 	case goErr != nil && err == nil:
 		return readsNothing
-	case goErr == nil && (err != nil || hasEscape(pattern, asciiInRE2) || setsOfSets.MatchString(withoutEscapes(pattern))):
+	case goErr == nil && (err != nil || hasEscape(pattern, asciiInRE2()) || setsOfSets().MatchString(withoutEscapes(pattern))):
 		return readsOther
 	}
 	return readsSame
@@ -213,7 +220,7 @@ func goExpression(p *filter) reading {
 // pythonExpression finds patterns that Python rejects or reads differently from Rust.
 func pythonExpression(p *filter) reading {
 	pattern := p.text()
-	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython) || rustOnly.MatchString(pattern)) {
+	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython()) || rustOnly().MatchString(pattern)) {
 		return readsOther
 	}
 	return readsSame
@@ -223,7 +230,7 @@ func nodeExpression(p *filter) reading { return nothingIf(!isPortableExpression(
 
 // hasEscape reports whether some escape of the pattern matches a regular expression.
 func hasEscape(pattern string, want *regexp.Regexp) bool {
-	for _, e := range escaped.FindAllString(pattern, -1) {
+	for _, e := range escaped().FindAllString(pattern, -1) {
 		if want.MatchString(e) {
 			return true
 		}
@@ -231,7 +238,7 @@ func hasEscape(pattern string, want *regexp.Regexp) bool {
 	return false
 }
 
-func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pattern, "x") }
+func withoutEscapes(pattern string) string { return escaped().ReplaceAllString(pattern, "x") }
 
 // goDate checks whether posthog-go reads a date: a text in one of a few layouts, or a
 // relative date.
@@ -249,7 +256,7 @@ func goDate(p *filter) reading {
 }
 
 // notInDate matches a number beyond all years, or a number with a letter.
-var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
+var notInDate = lazy(`^[+-]?(\d{7,}|\d+[a-z])$`)
 
 // nodeDate checks whether posthog-node reads a date: a relative date, or a text that
 // JavaScript's Date accepts. Date accepts more than the server, and reads some texts
@@ -262,7 +269,7 @@ func nodeDate(p *filter) reading {
 	if _, ok := dates.ParseStepBack(text); ok {
 		return readsSame
 	}
-	if !strings.ContainsAny(text, "0123456789") || notInDate.MatchString(text) {
+	if !strings.ContainsAny(text, "0123456789") || notInDate().MatchString(text) {
 		return readsNothing
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -285,12 +292,12 @@ func testMonthsBack(atLeast int) test {
 
 // Forms of versions (§4.8). All SDKs read plain forms like the server.
 var (
-	plainVersion  = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `){0,2}$`)
-	plainWildcard = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `)?\.\*$`)
-	sdkVersion    = regexp.MustCompile(`^[vV]?` + versionPart + `(\.` + versionPart + `(\.` + versionPart + `(\.[^-+]*)?)?)?([-+].*)?$`)
-	jsVersion     = regexp.MustCompile(`^[vV]?` + jsPart + `(\.` + jsPart + `?(\.` + jsPart + `?(\.[^-+]*)?)?)?([-+].*)?$`)
-	goWildcard    = regexp.MustCompile(`^\.*` + versionPart + `(\.+` + versionPart + `(\.+` + versionPart + `(\..*)?)?)?\.*$`)
-	jsWildcard    = regexp.MustCompile(`^` + jsPart + `(\.` + jsPart + `(\..*)?)?$`)
+	plainVersion  = lazy(`^v?` + versionPart + `(\.` + versionPart + `){0,2}$`)
+	plainWildcard = lazy(`^v?` + versionPart + `(\.` + versionPart + `)?\.\*$`)
+	sdkVersion    = lazy(`^[vV]?` + versionPart + `(\.` + versionPart + `(\.` + versionPart + `(\.[^-+]*)?)?)?([-+].*)?$`)
+	jsVersion     = lazy(`^[vV]?` + jsPart + `(\.` + jsPart + `?(\.` + jsPart + `?(\.[^-+]*)?)?)?([-+].*)?$`)
+	goWildcard    = lazy(`^\.*` + versionPart + `(\.+` + versionPart + `(\.+` + versionPart + `(\..*)?)?)?\.*$`)
+	jsWildcard    = lazy(`^` + jsPart + `(\.` + jsPart + `(\..*)?)?$`)
 )
 
 const (
@@ -309,17 +316,17 @@ func goVersion(p *filter) reading {
 // pythonVersion uses posthog-go's rules, as §11 describes posthog-python.
 func pythonVersion(p *filter) reading {
 	if p.op == flags.SemverWildcard {
-		return readVersion(p, goWildcard, func(s string) string { return strings.ReplaceAll(s, "*", "") })
+		return readVersion(p, goWildcard(), func(s string) string { return strings.ReplaceAll(s, "*", "") })
 	}
-	return readVersion(p, sdkVersion, nil)
+	return readVersion(p, sdkVersion(), nil)
 }
 
 // nodeVersion checks whether posthog-node reads a version.
 func nodeVersion(p *filter) reading {
 	if p.op == flags.SemverWildcard {
-		return readVersion(p, jsWildcard, func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, ".*"), "*") })
+		return readVersion(p, jsWildcard(), func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, ".*"), "*") })
 	}
-	return readVersion(p, jsVersion, nil)
+	return readVersion(p, jsVersion(), nil)
 }
 
 // readVersion compares an SDK that accepts versions of the given form with the server. For
@@ -332,7 +339,7 @@ func readVersion(p *filter, form *regexp.Regexp, change func(string) string) rea
 		read = change(strings.TrimPrefix(strings.TrimPrefix(read, "v"), "V"))
 	}
 	switch {
-	case plain.MatchString(text):
+	case plain().MatchString(text):
 		return readsSame
 	case !p.hasValue() || !form.MatchString(read):
 		return readsNothing

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/flaglint"
 )
@@ -53,12 +54,18 @@ var sources = func() map[string]bool {
 // skippedFolders are folders that contain dependencies or build output.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "dist": true, "build": true, "target": true, "__pycache__": true, "venv": true}
 
+// lazy returns a function that compiles an expression when it is first called: of all commands, only
+// two search source code.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // Patterns for source code in languages other than Go: string literals, names, and calls of
 // PostHog's and OpenFeature's clients that read a flag with a string literal as its key.
 var (
-	texts = regexp.MustCompile(`"[^"\\\n]{1,400}"|'[^'\\\n]{1,400}'|` + "`[^`\\\\\n]{1,400}`")
-	names = regexp.MustCompile(`\b(?:R|r)ead[\pL\pN_]+`)
-	reads = regexp.MustCompile(`\b(?:` + strings.Join([]string{
+	texts = lazy(`"[^"\\\n]{1,400}"|'[^'\\\n]{1,400}'|` + "`[^`\\\\\n]{1,400}`")
+	names = lazy(`\b(?:R|r)ead[\pL\pN_]+`)
+	reads = lazy(`\b(?:` + strings.Join([]string{
 		`(?:[iI]s)?[fF]eature_?[eE]nabled`, `[iI]sFeatureEnabled`, `is_feature_enabled`, `[gG]etFeatureFlag(?:Payload|Result)?`, `get_feature_flag(?:_payload|_result)?`,
 		`useFeatureFlag(?:Enabled|VariantKey|Payload)?`, `onFeatureFlag`,
 		`[gG]et(?:Boolean|String|Number|Integer|Float|Double|Object)(?:Value|Details)`, `get_(?:boolean|string|integer|float|object)_(?:value|details)`,
@@ -166,29 +173,29 @@ func (s *search) searchGo(path string, code []byte) {
 }
 
 // clashSuffix matches the suffix that [Go] and [TypeScript] append to a name that another flag has.
-var clashSuffix = regexp.MustCompile(`_[0-9]+(Payload|)$`)
+var clashSuffix = lazy(`_[0-9]+(Payload|)$`)
 
 // function counts a use for every flag that may have the function with this name.
 func (s *search) function(name string) {
 	if len(name) == 0 || name[0] != 'R' && name[0] != 'r' {
 		return
 	}
-	for _, key := range s.functions[clashSuffix.ReplaceAllString(name[1:], "$1")] {
+	for _, key := range s.functions[clashSuffix().ReplaceAllString(name[1:], "$1")] {
 		s.found.Used[key]++
 	}
 }
 
 // text searches a file with the patterns.
 func (s *search) text(path string, code []byte) {
-	for _, text := range texts.FindAll(code, -1) {
+	for _, text := range texts().FindAll(code, -1) {
 		if key := string(text[1 : len(text)-1]); s.keys[key] {
 			s.found.Used[key]++
 		}
 	}
-	for _, name := range names.FindAll(code, -1) {
+	for _, name := range names().FindAll(code, -1) {
 		s.function(string(name))
 	}
-	for _, match := range reads.FindAllSubmatchIndex(code, -1) {
+	for _, match := range reads().FindAllSubmatchIndex(code, -1) {
 		if key := string(code[match[2]:match[3]]); !s.keys[key] {
 			s.found.Strange = append(s.found.Strange, Use{path, 1 + bytes.Count(code[:match[2]], []byte("\n")), key})
 		}

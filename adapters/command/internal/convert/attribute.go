@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,13 +95,13 @@ func (a attribute) isFalse() formula {
 	return a.matches(`^false$`)
 }
 
-var blankPattern = regexp.MustCompile(`^\s*$`)
+var blankPattern = lazy(`^\s*$`)
 
 func (a attribute) isBlank() formula {
 	if a.boolean {
 		return never
 	}
-	return a.matches(blankPattern.String())
+	return a.matches(blankPattern().String())
 }
 
 // order is a comparison by size.
@@ -146,11 +145,11 @@ func numberValue(n float64) any {
 	return n
 }
 
-var anyNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
+var anyNumber = lazy(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`)
 
 func parseNumber(src *node, text string) float64 {
 	f, err := strconv.ParseFloat(text, 64)
-	if !anyNumber.MatchString(text) || err != nil {
+	if !anyNumber().MatchString(text) || err != nil {
 		src.refuse("compares with %q, which is not a number", short(text))
 	}
 	return f

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -59,21 +58,21 @@ func severalJSON(text []byte) bool {
 
 // Patterns for lines of TOML: [tables] and the values of keys.
 var (
-	tomlTable = regexp.MustCompile(`(?m)^\[{1,2}[\w."' -]+\]{1,2}[ \t]*(?:#.*)?\r?$`)
-	tomlValue = regexp.MustCompile(`(?m)^[ \t]*[\w."'-]+[ \t]*=[ \t]*[^=\s]`)
+	tomlTable = lazy(`(?m)^\[{1,2}[\w."' -]+\]{1,2}[ \t]*(?:#.*)?\r?$`)
+	tomlValue = lazy(`(?m)^[ \t]*[\w."'-]+[ \t]*=[ \t]*[^=\s]`)
 )
 
 // kubernetesLine matches a line that all Kubernetes resources contain.
-var kubernetesLine = regexp.MustCompile(`(?m)^"?apiVersion"?:[ \t]*\S`)
+var kubernetesLine = lazy(`(?m)^"?apiVersion"?:[ \t]*\S`)
 
 // isTOML reports whether a text that is not valid YAML, or is a single YAML string, looks like
 // TOML.
 func isTOML(data []byte, y *node, err error) bool {
 	if err == nil {
 		_, isText := y.value.(string)
-		return isText && tomlValue.Match(data)
+		return isText && tomlValue().Match(data)
 	}
-	return tomlTable.Match(data) && tomlValue.Match(data)
+	return tomlTable().Match(data) && tomlValue().Match(data)
 }
 
 // decodeYAML parses a YAML file, which must contain a single document.
@@ -86,7 +85,7 @@ func decodeYAML(data []byte) (*node, error) {
 	var second yaml.Node
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("line %d: %w", max(second.Line, 1), errSeveral)
-		if kubernetesLine.Match(data) {
+		if kubernetesLine().Match(data) {
 			err = fmt.Errorf("%w: these are Kubernetes resources, and the flags are inside one of them: give only that one", err)
 		}
 		return nil, err

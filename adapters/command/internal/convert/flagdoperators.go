@@ -2,7 +2,6 @@ package convert
 
 import (
 	"cmp"
-	"regexp"
 )
 
 // part converts flagd's starts_with and ends_with.
@@ -26,7 +25,7 @@ func (l *logic) part(n *node, p part, args []*node) formula {
 // may precede.
 const looseVersion = `^[vV]?` + versionNumber + `(?:\.` + versionNumber + `(?:\.` + versionNumber + versionPre + versionBuild + `)?)?$`
 
-var flagdOperand = regexp.MustCompile(`^[vV]?(` + versionNumber + `)(?:\.(` + versionNumber + `)(?:\.(` + versionNumber + `)(` + versionPre + `)` + versionBuild + `)?)?$`)
+var flagdOperand = lazy(`^[vV]?(` + versionNumber + `)(?:\.(` + versionNumber + `)(?:\.(` + versionNumber + `)(` + versionPre + `)` + versionBuild + `)?)?$`)
 
 var flagdVersionOps = map[string]string{"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
@@ -43,7 +42,7 @@ func (l *logic) semVer(n *node, args []*node) formula {
 		l.refuse(n, "must compare an attribute with a version in quotes")
 	}
 	a.noteText()
-	operand := flagdOperand.FindStringSubmatch(text)
+	operand := flagdOperand().FindStringSubmatch(text)
 	if operand == nil {
 		l.refuse(n, "compares with %q, which is not a version", short(text))
 	}

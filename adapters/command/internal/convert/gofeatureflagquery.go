@@ -42,18 +42,18 @@ func (q *query) token(re *regexp.Regexp) (string, bool) {
 }
 
 var (
-	querySpace  = regexp.MustCompile(`^ \n*`)
-	queryWord   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_:-]*`)
-	queryOp     = regexp.MustCompile(`^(?:[A-Za-z]+|==|!=|>=|<=|>|<)`)
-	queryString = regexp.MustCompile(`^"(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|[^"\\])*"`)
-	queryNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?`)
-	queryRest   = regexp.MustCompile(`^[0-9A-Za-z.+-]+`)
-	queryComma  = regexp.MustCompile(`^, *`)
-	queryNot    = regexp.MustCompile(`^(?:not|NOT) ?\n*\(|^\(`)
+	querySpace  = lazy(`^ \n*`)
+	queryWord   = lazy(`^[A-Za-z][A-Za-z0-9_:-]*`)
+	queryOp     = lazy(`^(?:[A-Za-z]+|==|!=|>=|<=|>|<)`)
+	queryString = lazy(`^"(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|[^"\\])*"`)
+	queryNumber = lazy(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?`)
+	queryRest   = lazy(`^[0-9A-Za-z.+-]+`)
+	queryComma  = lazy(`^, *`)
+	queryNot    = lazy(`^(?:not|NOT) ?\n*\(|^\(`)
 )
 
 func (q *query) space() {
-	if _, ok := q.token(querySpace); !ok {
+	if _, ok := q.token(querySpace()); !ok {
 		q.fail("one space")
 	}
 }
@@ -63,8 +63,8 @@ func (q *query) expression() formula {
 	first := q.term()
 	for {
 		before := q.pos
-		_, spaced := q.token(querySpace)
-		word, _ := q.token(queryWord)
+		_, spaced := q.token(querySpace())
+		word, _ := q.token(queryWord())
 		if !spaced || word != "and" && word != "or" {
 			q.pos = before
 			return first
@@ -80,13 +80,13 @@ func (q *query) expression() formula {
 
 // term parses a comparison, or an expression in parentheses that may follow not.
 func (q *query) term() formula {
-	if open, ok := q.token(queryNot); ok {
+	if open, ok := q.token(queryNot()); ok {
 		if q.depth++; q.depth > maxDepth {
 			q.src.refuse("is nested deeper than %d levels", maxDepth)
 		}
-		q.token(querySpace)
+		q.token(querySpace())
 		f := q.expression()
-		q.token(querySpace)
+		q.token(querySpace())
 		if !strings.HasPrefix(q.text[q.pos:], ")") {
 			q.fail("a closing bracket")
 		}
@@ -97,7 +97,7 @@ func (q *query) term() formula {
 		}
 		return f
 	}
-	name, ok := q.token(queryWord)
+	name, ok := q.token(queryWord())
 	if !ok || queryOps[name] != "" || slices.Contains(queryKeywords, name) {
 		q.pos -= len(name)
 		q.fail("the name of an attribute")
@@ -106,7 +106,7 @@ func (q *query) term() formula {
 		q.src.refuse("reads a member of the attribute %q: properties have no members here", name)
 	}
 	q.space()
-	op, _ := q.token(queryOp)
+	op, _ := q.token(queryOp())
 	if op == "pr" {
 		return not(q.subject(name).isAbsent())
 	}
@@ -147,14 +147,14 @@ func (q *query) compare(a attribute, op string) formula {
 	case strings.HasPrefix(remaining, "["):
 		return q.list(a, op)
 	}
-	if word, ok := q.token(queryWord); ok {
+	if word, ok := q.token(queryWord()); ok {
 		return q.constant(a, op, word)
 	}
-	number, ok := q.token(queryNumber)
+	number, ok := q.token(queryNumber())
 	if !ok {
 		q.fail("a value")
 	}
-	if tail, more := q.token(queryRest); more {
+	if tail, more := q.token(queryRest()); more {
 		q.requireOp(op, "eq", "ne", "lt", "le", "gt", "ge")
 		return neverUnlessKind(a, "text", a.compareStrict(op, number+tail))
 	}
@@ -188,7 +188,7 @@ func (q *query) refuseOp(op string) {
 
 // quoted parses a string. Its escapes are not decoded, as in GO Feature Flag.
 func (q *query) quoted() string {
-	s, ok := q.token(queryString)
+	s, ok := q.token(queryString())
 	if !ok {
 		q.fail("a text in quotes")
 	}
@@ -263,7 +263,7 @@ func (q *query) list(a attribute, op string) formula {
 		if strings.HasPrefix(q.text[q.pos:], `"`) {
 			item = "text"
 			texts = append(texts, q.quoted())
-		} else if number, ok := q.token(queryNumber); ok {
+		} else if number, ok := q.token(queryNumber()); ok {
 			item = "double " + strconv.FormatBool(strings.Contains(number, "."))
 			numbers = append(numbers, a.number("eq", parseNumber(q.src, number)))
 		}
@@ -271,7 +271,7 @@ func (q *query) list(a attribute, op string) formula {
 			q.fail("a value of the same type as the others")
 		}
 		kind = item
-		if _, more := q.token(queryComma); !more {
+		if _, more := q.token(queryComma()); !more {
 			break
 		}
 	}

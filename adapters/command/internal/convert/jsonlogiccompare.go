@@ -32,7 +32,7 @@ func (l *logic) equal(n *node, op string, args []*node) formula {
 			l.refuse(n, "compares a boolean with a text")
 		}
 		a.noteTexts(v)
-		if blankPattern.MatchString(v) {
+		if blankPattern().MatchString(v) {
 			a.noteText() // in JSONLogic it also equals 0 and false
 		}
 		return a.oneOf([]string{v})

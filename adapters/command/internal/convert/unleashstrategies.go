@@ -43,7 +43,7 @@ func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleash
 	return u.result(list, s, allOf(when, users), own, percent)
 }
 
-var commas = regexp.MustCompile(`\s*,\s*`)
+var commas = lazy(`\s*,\s*`)
 
 // targetUsers returns the condition of a strategy, and the share of matching users in per cent.
 func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
@@ -56,7 +56,7 @@ func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
 		if ids == "" {
 			return never, 100
 		}
-		return u.b.userKey(s).oneOf(commas.Split(ids, -1)), 100
+		return u.b.userKey(s).oneOf(commas().Split(ids, -1)), 100
 	case "flexibleRollout":
 		return u.sticky(p, "rollout", cmp.Or(p.get("stickiness").textOr(), "default"))
 	case "gradualRolloutUserId":

@@ -19,9 +19,9 @@ const strictVersion = `^` + versionNumber + `\.` + versionNumber + `\.` + versio
 
 // Operands of rules: the submatches are the three numbers and the pre-release.
 var (
-	strictOperand = regexp.MustCompile(`^(` + versionNumber + `)\.(` + versionNumber + `)\.(` + versionNumber + `)(` + versionPre + `)$`)
+	strictOperand = lazy(`^(` + versionNumber + `)\.(` + versionNumber + `)\.(` + versionNumber + `)(` + versionPre + `)$`)
 	// shortOperand may omit the second and third number.
-	shortOperand = regexp.MustCompile(`^(` + versionNumber + `)(?:\.(` + versionNumber + `))?(?:\.(` + versionNumber + `))?(` + versionPre + `)` + versionBuild + `$`)
+	shortOperand = lazy(`^(` + versionNumber + `)(?:\.(` + versionNumber + `))?(?:\.(` + versionNumber + `))?(` + versionPre + `)` + versionBuild + `$`)
 )
 
 // version compares an attribute that has the given form in the source with an operand, whose
@@ -46,7 +46,7 @@ func (a attribute) version(op string, operand []string, form string) formula {
 
 // compareStrict is version for operands of three numbers.
 func (a attribute) compareStrict(op, text string) formula {
-	operand := strictOperand.FindStringSubmatch(text)
+	operand := strictOperand().FindStringSubmatch(text)
 	if operand == nil {
 		a.src.refuse("compares with %q, which is not a version such as 1.2.3", short(text))
 	}
@@ -55,7 +55,7 @@ func (a attribute) compareStrict(op, text string) formula {
 
 // compareLoose is version for operands that may omit numbers.
 func (a attribute) compareLoose(op, text, form string) formula {
-	operand := shortOperand.FindStringSubmatch(text)
+	operand := shortOperand().FindStringSubmatch(text)
 	if operand == nil {
 		a.src.refuse("%q is not a version of the form 1.2.3", short(text))
 	}
