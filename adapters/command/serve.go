@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,32 +112,12 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		return errors.New(settings.ReplaceNames(err.Error()))
 	}
 	defer s.close()
-	debug.FreeOSMemory() // returns the memory that only the start needed
 	err = s.run(ctx, hangups)
 	signals.CloseMetrics()
 	if ctx.Err() != nil {
 		_ = s.WriteShadow(p.Stdout)
 	}
 	return err
-}
-
-// Memory limits of the Go runtime. While the heap is small, garbage is collected less often than by
-// default, and near the limit more often. Together with the database's own caches this limit keeps
-// a loaded server below 256 MB.
-const (
-	memoryLimit   = 136 << 20
-	memoryPercent = 300
-)
-
-// tuneMemory sets the garbage collector's limits, except those that the environment sets. They
-// apply to the whole process, so a server that is embedded in another program does not set them.
-func tuneMemory(p *cli.Program) {
-	if p.Env["GOGC"] == "" {
-		debug.SetGCPercent(memoryPercent)
-	}
-	if p.Env["GOMEMLIMIT"] == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 }
 
 // reloadOnHangup returns a channel that receives SIGHUP, on which the server reads its files again.
@@ -198,6 +177,7 @@ func (s *served) run(ctx context.Context, hangups <-chan os.Signal) error {
 			}
 		})
 	}
+	background.Go(func() { whenIdle(serving, returnMemory) })
 	return <-ended
 }
 

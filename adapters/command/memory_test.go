@@ -1,0 +1,40 @@
+package command
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Memory is returned after the start and while a server is idle. It is not returned while requests
+// allocate much: each would wait for pages of the program.
+func TestWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		calls := 0
+		go whenIdle(ctx, func() { calls++ })
+		for _, step := range []struct {
+			name      string
+			allocated int
+			time      time.Duration
+			calls     int
+		}{
+			{"the start", 0, 0, 1},
+			{"the first quarter of a minute", 0, 15 * time.Second, 2},
+			{"half a minute with little work", 1 << 20, 30 * time.Second, 3},
+			{"half a minute with much work", 17 << 20, 30 * time.Second, 3},
+			{"an idle half minute after it", 0, 30 * time.Second, 4},
+		} {
+			synctest.Wait()
+			runtime.KeepAlive(make([]byte, step.allocated))
+			time.Sleep(step.time)
+			synctest.Wait()
+			if calls != step.calls {
+				t.Errorf("after %s: memory was returned %d times, want %d", step.name, calls, step.calls)
+			}
+		}
+	})
+}
