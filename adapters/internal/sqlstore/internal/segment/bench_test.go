@@ -3,6 +3,8 @@ package segment
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"runtime"
 	"testing"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -40,11 +42,9 @@ func BenchmarkSegment(b *testing.B) {
 		}
 		for at := range columns {
 			chunk, size := &f.groups[0].chunks[at], 0
-			for _, p := range append(chunk.pages, chunk.dictionary) {
-				size += int(p.size)
-			}
+			size = int(chunk.end() - chunk.offset)
 			b.ReportMetric(float64(size)/float64(len(events)), columns[at].name+"-B/event")
-			b.ReportMetric(float64(chunk.dictionary.size), columns[at].name+"-dict-B")
+			b.ReportMetric(float64(chunk.dictionary), columns[at].name+"-dict-B")
 		}
 	})
 	var got block.Columns
@@ -80,11 +80,54 @@ func BenchmarkSegment(b *testing.B) {
 			perEvent(b, n)
 		})
 	}
-	b.Run("Open", func(b *testing.B) {
+}
+
+// Opening a file with 131,072 events, of which nothing is in memory, or the metadata, or which is open; and the memory
+// that the metadata of a file takes, with what memory counts.
+func BenchmarkOpenFile(b *testing.B) {
+	folder, err := OpenFolder(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = folder.Close() }()
+	name, m := Name(1, 1, 1<<20, 1, 0), newMaker(1)
+	var groups [][]event
+	for range 8 {
+		groups = append(groups, m.events(block.MaxEvents))
+	}
+	data := segmentOf(b, groups...)
+	if _, _, err := folder.Create(name, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+		b.Fatal(err)
+	}
+	for state, prepare := range map[string]func(){"nothing": func() { folder.Forget(name) }, "metadata": func() { folder.CloseUnused(0) }, "open": func() {}} {
+		b.Run(state, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				prepare()
+				file, err := folder.Open(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				file.Release()
+			}
+		})
+	}
+	b.Run("memory", func(b *testing.B) {
+		var before, after runtime.MemStats
+		var list []*File
+		runtime.GC()
+		runtime.ReadMemStats(&before)
 		for b.Loop() {
-			if _, err := openBytes(out.Bytes()); err != nil {
+			f, err := openBytes(data)
+			if err != nil {
 				b.Fatal(err)
 			}
+			list = append(list, f)
 		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(list)), "B/file")
+		b.ReportMetric(float64(list[0].memory()), "counted-B/file")
+		runtime.KeepAlive(list)
 	})
 }

@@ -172,7 +172,7 @@ func FuzzPage(f *testing.F) {
 	}
 	for at := range columns {
 		c := &file.groups[0].chunks[at]
-		for i, p := range []place{c.pages[0], c.dictionary} {
+		for i, p := range []place{c.page(0), c.dictionaryPage()} {
 			if p.size == 0 {
 				continue
 			}
@@ -200,10 +200,12 @@ func FuzzPage(f *testing.F) {
 		}
 		page := slices.Concat(header, body)
 		g := group{Group: Group{Events: int(rows)}}
-		only := place{size: int32(len(page)), rows: int32(rows)}
-		g.chunks[at] = chunk{pages: []place{only}}
-		if isDictionary || hasDictionary {
-			g.chunks[at].dictionary = only
+		g.chunks[at] = chunk{pages: []pageStart{{0, int32(len(page))}, {int32(rows), 0}}}
+		if isDictionary || hasDictionary { // the page of values is at 0, too
+			g.chunks[at].offset, g.chunks[at].dictionary = -int64(len(page)), int32(len(page))
+		}
+		if isDictionary {
+			g.chunks[at].offset = 0
 		}
 		r := &reader{file: &File{name: "fuzz", data: bytes.NewReader(page), size: int64(len(page))}, group: &g}
 		if isDictionary {

@@ -55,7 +55,7 @@ func (r *reader) dictionary(at int) (*dictionary, error) {
 	if d.count > 0 {
 		return d, nil
 	}
-	p := r.group.chunks[at].dictionary
+	p := r.group.chunks[at].dictionaryPage()
 	err := r.readDictionary(d, p, columns[at].physical)
 	if err == nil && d.count == 0 {
 		err = damagedf("a dictionary without values")

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -29,12 +29,12 @@ type File struct {
 	// others are the properties that occur in the file, but have no column; nil if that is unknown.
 	others map[string]bool
 
-	// folder, contents, opened, users and cached belong to the folder, which locks them.
 	folder   *Folder
 	contents contents
-	opened   time.Time
-	users    int
-	cached   bool
+	// opened, users and hasDescriptor belong to openFiles, which locks them.
+	opened        time.Time
+	users         int
+	hasDescriptor bool
 }
 
 // Group is a group of a file: the events of a block, in the order of their ids.
@@ -53,24 +53,6 @@ type group struct {
 	properties []chunk
 	// firstIDs has the first id of each page of the ids.
 	firstIDs []int64
-}
-
-// chunk has the places of the pages of a column.
-type chunk struct {
-	dictionary place // zero if there is no dictionary
-	pages      []place
-	bytes      int64 // before compression
-}
-
-// hasDictionary reports whether the pages have the indexes of values in a dictionary.
-func (c *chunk) hasDictionary() bool { return c.dictionary.size > 0 }
-
-// place is the place of a page.
-type place struct {
-	offset int64
-	size   int32
-	// first is the first row of the page, rows their number.
-	first, rows int32
 }
 
 // Name returns the name of the segment.
@@ -173,7 +155,7 @@ func (f *File) footer() (tail []byte, start int64, meta *format.FileMetaData, er
 func propertiesOf(elements []format.SchemaElement) (map[string]int, error) {
 	list, properties := fixedColumns(), map[string]int{}
 	for i := 1 + len(list); i < len(elements); i++ {
-		name := strings.TrimPrefix(elements[i].Name, propertyPrefix)
+		name := strings.Clone(strings.TrimPrefix(elements[i].Name, propertyPrefix)) // it shares the memory of the footer
 		list = append(list, propertyColumn(name))
 		properties[name] = len(properties)
 	}
@@ -238,7 +220,7 @@ func (g *group) open(meta *format.RowGroup, tail []byte, start int64) (err error
 	for _, first := range bounds.MinValues {
 		g.firstIDs = append(g.firstIDs, number(first))
 	}
-	if len(g.firstIDs) != len(g.chunks[idColumn].pages) || !slices.IsSorted(g.firstIDs) {
+	if len(g.firstIDs) != g.chunks[idColumn].count() || !slices.IsSorted(g.firstIDs) {
 		return damagedf("%d first ids of pages", len(g.firstIDs))
 	}
 	return nil
@@ -255,33 +237,6 @@ func indexPart(tail []byte, from int64, length int32, to any) error {
 	return nil
 }
 
-// open fills a chunk with the places of its pages, which end before limit and have the rows of
-// the group.
-func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocation, rows int, limit int64) error {
-	if len(locations) == 0 || locations[0].FirstRowIndex != 0 || locations[0].Offset != meta.DataPageOffset {
-		return damagedf("%d pages", len(locations))
-	}
-	if at := meta.DictionaryPageOffset; at != 0 {
-		size := meta.DataPageOffset - at
-		if at < 0 || at > limit || size < 1 || size > math.MaxInt32 {
-			return damagedf("a dictionary at %d", at)
-		}
-		c.dictionary = place{offset: at, size: int32(size)}
-	}
-	c.pages, c.bytes = make([]place, len(locations)), meta.TotalUncompressedSize
-	for i, l := range locations {
-		next := int64(rows)
-		if i+1 < len(locations) {
-			next = locations[i+1].FirstRowIndex
-		}
-		if l.Offset < 0 || l.CompressedPageSize < 1 || l.Offset > limit-int64(l.CompressedPageSize) || next <= l.FirstRowIndex || next > int64(rows) {
-			return damagedf("a page of %d bytes at %d, row %d", l.CompressedPageSize, l.Offset, l.FirstRowIndex)
-		}
-		c.pages[i] = place{l.Offset, l.CompressedPageSize, int32(l.FirstRowIndex), int32(next - l.FirstRowIndex)}
-	}
-	return nil
-}
-
 // Groups returns the groups of the file, in the order of their ids.
 func (f *File) Groups() []Group {
 	list := make([]Group, len(f.groups))
@@ -289,4 +244,29 @@ func (f *File) Groups() []Group {
 		list[i] = f.groups[i].Group
 	}
 	return list
+}
+
+// memory is about the size of the metadata in bytes.
+func (f *File) memory() int {
+	const (
+		fileBytes = 2 << 10 // of the file, its contents and the entries of openFiles
+		nameBytes = 64      // of an entry of a map
+	)
+	bytes := fileBytes + len(f.groups)*int(unsafe.Sizeof(group{}))
+	for i := range f.groups {
+		g := &f.groups[i]
+		bytes += len(g.properties)*int(unsafe.Sizeof(chunk{})) + len(g.firstIDs)*8
+		for _, list := range [][]chunk{g.chunks[:], g.properties} {
+			for j := range list {
+				bytes += len(list[j].pages) * int(unsafe.Sizeof(pageStart{}))
+			}
+		}
+	}
+	for name := range f.properties {
+		bytes += nameBytes + len(name)
+	}
+	for name := range f.others {
+		bytes += nameBytes + len(name)
+	}
+	return bytes
 }

@@ -9,18 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/bunting-flags/bunting/adapters/internal/bucket"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
-
-// maxOpen is the maximum number of files that a folder keeps open after their use. Files in use
-// are open in addition.
-const maxOpen = 64
 
 // Folder has the segments of a store: a folder, or a part of a bucket of S3. It can be used
 // concurrently, also by several processes.
@@ -31,12 +24,7 @@ type Folder struct {
 	// more, empty if there is none. It may be nil.
 	Replacement func(name string) (string, error)
 
-	mu     sync.Mutex
-	files  *simplelru.LRU[string, *File]
-	closed bool
-	// removals is the number of names that were removed or written, so that Open does not cache a
-	// file that was removed meanwhile.
-	removals int
+	files *openFiles
 }
 
 // Open opens the segments of a database at an address: a folder, which is created if it is missing,
@@ -50,7 +38,7 @@ func Open(address, database string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--segments: %w", err)
 	}
-	return newFolder(o)
+	return newFolder(o), nil
 }
 
 // ErrUnavailable is the error, for errors.Is, if a bucket cannot be reached: the same may succeed
@@ -66,14 +54,14 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFolder(l)
+	return newFolder(l), nil
 }
 
-func newFolder(s storage) (f *Folder, err error) {
-	f = &Folder{storage: s}
+func newFolder(s storage) *Folder {
+	f := &Folder{storage: s}
 	f.remover = newRemover(s.lock(), f.removeNow)
-	f.files, err = simplelru.NewLRU(maxOpen, func(_ string, file *File) { file.drop() })
-	return f, err
+	f.files = newOpenFiles(s.descriptors())
+	return f
 }
 
 // IsBucket reports whether the segments are in a bucket. It may be called for nil.
@@ -93,24 +81,11 @@ func (f *Folder) Create(name string, write func(io.Writer) error) (bytes int64, 
 	return bytes, checksum, err
 }
 
-// Forget removes a file from the cache.
-func (f *Folder) Forget(name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.removals++
-	f.files.Remove(name)
-}
+// Forget removes what is in memory of a file.
+func (f *Folder) Forget(name string) { f.files.forget(name) }
 
-// CloseUnused removes files from the cache that were opened before a time that is age ago.
-func (f *Folder) CloseUnused(age time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, name := range f.files.Keys() {
-		if file, ok := f.files.Peek(name); ok && time.Since(file.opened) >= age {
-			f.files.Remove(name)
-		}
-	}
-}
+// CloseUnused closes files that nobody uses and that were opened before a time that is age ago.
+func (f *Folder) CloseUnused(age time.Duration) { f.files.closeUnused(age) }
 
 // Open opens a segment, which must be released. If there is no such file, it opens the one that
 // has replaced it, or else the error is fs.ErrNotExist.
@@ -133,63 +108,23 @@ func (f *Folder) open(name string) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	cached, removals, err := f.cached(name)
-	if cached != nil || err != nil {
-		return cached, err
-	}
-	data, err := f.storage.open(name)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := newFile(name, data, data.size())
-	if err != nil {
-		data.forget(0, data.size())
-		return nil, errors.Join(err, data.Close())
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	opened.folder, opened.contents, opened.users, opened.opened = f, data, 1, time.Now()
-	if !f.closed && f.removals == removals && !f.files.Contains(name) {
-		opened.cached = true
-		f.files.Add(name, opened)
-	}
-	return opened, nil
-}
-
-// cached returns a file of the cache, or nil.
-func (f *Folder) cached(name string) (*File, int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return nil, 0, errClosed
-	}
-	file, ok := f.files.Get(name)
-	if ok {
-		file.users++
-	}
-	return file, f.removals, nil
+	return f.files.open(name, func() (*File, error) {
+		data, err := f.storage.open(name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := newFile(name, data, data.size())
+		if err != nil {
+			data.forget(0, data.size())
+			return nil, err
+		}
+		file.folder, file.contents = f, data
+		return file, nil
+	})
 }
 
 // Release ends the use of a file.
-func (f *File) Release() {
-	f.folder.mu.Lock()
-	defer f.folder.mu.Unlock()
-	f.users--
-	f.close()
-}
-
-// drop is called when the cache has released a file.
-func (f *File) drop() {
-	f.cached = false
-	f.close()
-}
-
-// close closes a file that is not in use and not in the cache. The folder must be locked.
-func (f *File) close() {
-	if f.users == 0 && !f.cached {
-		_ = f.contents.Close() // it was only read
-	}
-}
+func (f *File) Release() { f.folder.files.release(f) }
 
 // removeNow removes a segment or an unfinished file, even if somebody holds the folder.
 func (f *Folder) removeNow(name string) error {
@@ -306,9 +241,6 @@ func (f *Folder) Claim(number int64) (int64, error) {
 func (f *Folder) Close() error {
 	f.stop()
 	f.storage.close()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	f.files.Purge()
+	f.files.close()
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -239,7 +238,7 @@ func TestFolder_RemoveOpen(t *testing.T) {
 	}
 	compare(t, "events", events, got)
 	file.Release()
-	if err := file.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrClosed) {
+	if err := file.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that was released and removed: %v", err)
 	}
 }
@@ -271,86 +270,6 @@ func TestFolder_Replacement(t *testing.T) {
 	}
 	if _, err := f.Open(Name(3, 1, 1, 1, 0)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
-	}
-}
-
-// Files of the cache are closed after some time, unless they are in use.
-func TestFolder_CloseUnused(t *testing.T) {
-	f := testFolder(t)
-	name := Name(1, 1, 2, 1, 0)
-	create(t, f, name, newMaker(1).events(2))
-	file, err := f.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.CloseUnused(time.Hour)
-	if same, err := f.Open(name); err != nil || same != file {
-		t.Errorf("opened again, %v", err)
-	}
-	file.Release()
-	f.CloseUnused(0)
-	if err := file.Names(0, &block.Columns{}); err != nil {
-		t.Errorf("a file in use: %v", err)
-	}
-	file.Release()
-	if err := file.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("an unused file: %v", err)
-	}
-}
-
-// At most maxOpen files remain open without being used; a file in use is not closed.
-func TestFolder_ManyFiles(t *testing.T) {
-	f, events := testFolder(t), newMaker(1).events(2)
-	var list []string
-	for i := range int64(maxOpen + 10) {
-		list = append(list, Name(1, i+1, i+1, 1, 0))
-		create(t, f, list[i], events)
-	}
-	used, err := f.Open(list[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := []*File{}
-	for _, name := range list[1:] {
-		file, err := f.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file.Release()
-		files = append(files, file)
-	}
-	open := 0
-	for _, file := range files {
-		switch err := file.Names(0, &block.Columns{}); {
-		case err == nil:
-			open++
-		case !errors.Is(err, fs.ErrClosed):
-			t.Fatal(err)
-		}
-	}
-	if open != maxOpen {
-		t.Errorf("%d files are open, want %d", open, maxOpen)
-	}
-	if err := used.Names(0, &block.Columns{}); err != nil {
-		t.Errorf("a file in use: %v", err)
-	}
-	used.Release()
-	last, err := f.Open(list[len(list)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := last.Names(0, &block.Columns{}); err != nil {
-		t.Errorf("a file in use of a closed folder: %v", err)
-	}
-	last.Release()
-	if err := last.Names(0, &block.Columns{}); !errors.Is(err, fs.ErrClosed) {
-		t.Errorf("a released file of a closed folder: %v", err)
-	}
-	if _, err := f.Open(list[0]); err == nil {
-		t.Error("a closed folder opens files")
 	}
 }
 

@@ -49,8 +49,8 @@ func (r *remover) Hold() (release func() error, err error) {
 }
 
 // Remove removes a segment or an unfinished file. While a process holds the folder, the file remains,
-// and is removed soon afterwards; if this process ends before, it remains. Open files can still be
-// read. It is no error if there is no such file.
+// and is removed soon afterwards; if this process ends before, it remains. Files with a descriptor can
+// still be read while they are in use. It is no error if there is no such file.
 func (r *remover) Remove(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

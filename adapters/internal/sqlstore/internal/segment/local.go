@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
@@ -20,6 +19,9 @@ type local struct {
 	dir string
 	// days is locked while the folder of a day is created or removed.
 	days sync.Mutex
+	// reading has room for the reads of files without a descriptor of their own.
+	reading chan struct{}
+	kept    int // the number of files that may have a descriptor
 }
 
 // openLocal creates the folder if it is missing.
@@ -31,7 +33,7 @@ func openLocal(dir string) (*local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder for segments, %s, cannot be used: %w; choose a folder in which the server may create and remove files", dir, err)
 	}
-	return &local{dir: dir}, nil
+	return newLocal(dir, descriptorsFor(fileLimit())), nil
 }
 
 // tryWriting creates and removes a file.
@@ -132,18 +134,6 @@ func (l *local) removeDay(day string) {
 	_ = os.Remove(day) // fails if it is not empty
 }
 
-func (l *local) open(name string) (contents, error) {
-	file, err := os.Open(l.path(name))
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &localFile{file, info.Size()}, nil
-}
-
 func (l *local) read(name string) (io.ReadCloser, error) { return os.Open(l.path(name)) }
 
 func (l *local) size(name string) (int64, error) {
@@ -219,14 +209,4 @@ func (l *local) setOwner(content []byte, isNew bool) error {
 	}
 	_, err = file.Write(content)
 	return errors.Join(err, file.Sync(), file.Close(), lastgood.SyncFolder(l.dir))
-}
-
-// ReadAt implements io.ReaderAt. The error is fs.ErrNotExist if another machine has removed the file
-// from a folder of NFS.
-func (f *localFile) ReadAt(dst []byte, offset int64) (int, error) {
-	n, err := f.File.ReadAt(dst, offset)
-	if errors.Is(err, syscall.ESTALE) {
-		err = fs.ErrNotExist
-	}
-	return n, err
 }

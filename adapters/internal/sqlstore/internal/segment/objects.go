@@ -51,8 +51,9 @@ func openObjects(address, database string) (*objects, error) {
 	return o, nil
 }
 
-func (o *objects) String() string { return o.bucket.String() }
-func (o *objects) lock() string   { return o.lockPath }
+func (o *objects) String() string   { return o.bucket.String() }
+func (o *objects) lock() string     { return o.lockPath }
+func (o *objects) descriptors() int { return 0 }
 
 func (o *objects) close() {
 	o.stop()
@@ -205,6 +206,7 @@ type objectReader struct {
 	bytes int64
 }
 
+func (r *objectReader) open() error  { return nil }
 func (r *objectReader) size() int64  { return r.bytes }
 func (r *objectReader) Close() error { return nil }
 

@@ -15,7 +15,9 @@ func (f *File) Pages(group int) (pages []Page, err error) {
 	if group < 0 || group >= len(f.groups) {
 		return nil, f.wrap(block.ErrDamaged)
 	}
-	for _, p := range f.groups[group].chunks[propertiesColumn].pages {
+	c := &f.groups[group].chunks[propertiesColumn]
+	for i := range c.count() {
+		p := c.page(i)
 		pages = append(pages, Page{int(p.first), int(p.first + p.rows), max(block.ChunkBytes, int(p.size))})
 	}
 	return pages, nil

@@ -170,7 +170,7 @@ func FuzzProperty(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, c := range file.groups[0].properties {
-		p := c.pages[0]
+		p := c.page(0)
 		h, levels, values, err := openPage(data[p.offset:p.offset+int64(p.size)], nil)
 		if err != nil {
 			f.Fatal(err)
@@ -193,7 +193,7 @@ func FuzzProperty(f *testing.F) {
 		}
 		page := slices.Concat(header, body)
 		only := place{size: int32(len(page)), rows: int32(rows)}
-		g := group{Group: Group{Events: int(rows)}, properties: []chunk{{pages: []place{only}}}}
+		g := group{Group: Group{Events: int(rows)}, properties: make([]chunk, 1)}
 		r := &reader{file: &File{name: "fuzz", data: bytes.NewReader(page), size: int64(len(page))}, group: &g}
 		if err := r.decodeProperty(&r.property, only, encoding); err == nil && len(r.property.entries) != int(rows) {
 			t.Fatalf("%d entries for %d rows", len(r.property.entries), rows)

@@ -59,8 +59,8 @@ func (r *reader) readProperty(at int, name string, to *Property) error {
 	if c.hasDictionary() {
 		encoding = format.RLEDictionary
 		d := &r.listed
-		if err := r.readDictionary(d, c.dictionary, format.ByteArray); err != nil {
-			return r.wrapIn(propertyPrefix+name, c.dictionary, err)
+		if err := r.readDictionary(d, c.dictionaryPage(), format.ByteArray); err != nil {
+			return r.wrapIn(propertyPrefix+name, c.dictionaryPage(), err)
 		}
 		all := string(d.values)
 		for i := range d.count {
@@ -69,8 +69,8 @@ func (r *reader) readProperty(at int, name string, to *Property) error {
 		}
 		to.Bytes = len(all)
 	}
-	for _, from := range c.pages {
-		p := &r.property
+	for i := range c.count() {
+		p, from := &r.property, c.page(i)
 		if err := r.decodeProperty(p, from, encoding); err != nil {
 			return r.wrapIn(propertyPrefix+name, from, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/parquet-go/parquet-go/format"
 
@@ -107,8 +106,8 @@ func (r *reader) page(at, row int) (*page, error) {
 	if row >= int(p.first) && row < int(p.first+p.rows) {
 		return p, nil
 	}
-	all := r.group.chunks[at].pages
-	found := all[sort.Search(len(all), func(i int) bool { return int(all[i].first) > row })-1]
+	c := &r.group.chunks[at]
+	found := c.page(c.pageOf(row))
 	p.place = place{}
 	if err := r.decode(at, p, found); err != nil {
 		return nil, r.wrap(at, found, err)

@@ -55,7 +55,7 @@ func (r *Rows) Find(id int64) (row int, ok bool, err error) {
 	if at < 0 {
 		return 0, false, nil
 	}
-	p, err := r.r.page(idColumn, int(r.r.group.chunks[idColumn].pages[at].first))
+	p, err := r.r.page(idColumn, int(r.r.group.chunks[idColumn].page(at).first))
 	if err != nil {
 		return 0, false, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
@@ -18,6 +17,8 @@ type storage interface {
 	open(name string) (contents, error)
 	// read returns a reader of a whole file.
 	read(name string) (io.ReadCloser, error)
+	// descriptors returns how many files may have a descriptor; 0 if files need none.
+	descriptors() int
 	// size returns the size of a file in bytes.
 	size(name string) (int64, error)
 	// remove removes a file, if there is one.
@@ -40,6 +41,8 @@ type storage interface {
 // contents are the bytes of an open file.
 type contents interface {
 	io.ReaderAt
+	// open opens a descriptor for reading, and Close closes it, while nobody reads. Both are possible again.
+	open() error
 	io.Closer
 	size() int64
 	// forget is called with a part that is damaged: it may have been damaged on the way here.
@@ -71,12 +74,3 @@ func checkSize(name string, size, listed int64) error {
 func missing(name, from string) error {
 	return fmt.Errorf("the segment %s is not in %s: give the right folder, or restore a backup: %w", name, from, fs.ErrNotExist)
 }
-
-// localFile is an open file of this machine.
-type localFile struct {
-	*os.File
-	bytes int64
-}
-
-func (f *localFile) size() int64         { return f.bytes }
-func (f *localFile) forget(int64, int64) {}
