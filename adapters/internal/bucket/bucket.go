@@ -89,7 +89,7 @@ func newTransport() *http.Transport {
 			return &patientConn{conn}, nil
 		},
 		TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience, IdleConnTimeout: patience,
-		MaxIdleConnsPerHost: 8, DisableCompression: true,
+		MaxIdleConnsPerHost: 16, DisableCompression: true,
 	}
 }
 

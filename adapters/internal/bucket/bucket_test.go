@@ -143,7 +143,7 @@ func TestReadAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, requests := scripted(t, tt.answers...)
 			dst := make([]byte, 3)
-			err := b.ReadAt(t.Context(), "x", dst, 2)
+			err := b.ReadAt(t.Context(), "x", 2, dst[:1], dst[1:])
 			if tt.want == "" && (err != nil || string(dst) != "234") {
 				t.Errorf("%q, %v", dst, err)
 			}

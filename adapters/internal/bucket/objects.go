@@ -111,11 +111,11 @@ func (b *Bucket) Size(ctx context.Context, name string) (int64, error) {
 	return info.Size, b.explain(err)
 }
 
-// ReadAt reads the part of an object that begins at an offset, as long as dst. A response that ends
-// early or is of another part is requested a second time.
-func (b *Bucket) ReadAt(ctx context.Context, name string, dst []byte, offset int64) (err error) {
+// ReadAt reads the part of an object that begins at an offset by one request, into some buffers one after
+// another. A response that ends early or is of another part is requested a second time.
+func (b *Bucket) ReadAt(ctx context.Context, name string, offset int64, dst ...[]byte) (err error) {
 	for range attempts {
-		if err = b.readAt(ctx, name, dst, offset); !errors.Is(err, errBroken) || ctx.Err() != nil {
+		if err = b.readAt(ctx, name, offset, dst); !errors.Is(err, errBroken) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -126,9 +126,12 @@ func (b *Bucket) ReadAt(ctx context.Context, name string, dst []byte, offset int
 var errBroken = errors.New("the response of S3 is not what was requested")
 
 // readAt implements ReadAt with one request.
-func (b *Bucket) readAt(ctx context.Context, name string, dst []byte, offset int64) (err error) {
+func (b *Bucket) readAt(ctx context.Context, name string, offset int64, dst [][]byte) (err error) {
 	var o minio.GetObjectOptions
-	last := offset + int64(len(dst)) - 1
+	last := offset - 1
+	for _, buffer := range dst {
+		last += int64(len(buffer))
+	}
 	if err := o.SetRange(offset, last); err != nil {
 		return err
 	}
@@ -141,11 +144,13 @@ func (b *Bucket) readAt(ctx context.Context, name string, dst []byte, offset int
 	if !strings.HasPrefix(got, want) {
 		return unavailable{fmt.Errorf("%s: %w: %q of %s, not %q", b, errBroken, got, name, want)}
 	}
-	if _, err := io.ReadFull(body, dst); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+	for _, buffer := range dst {
+		if _, err := io.ReadFull(body, buffer); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return unavailable{fmt.Errorf("%s: %w: %s: %w", b, errBroken, name, err)}
 		}
-		return unavailable{fmt.Errorf("%s: %w: %s: %w", b, errBroken, name, err)}
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type readAhead struct {
 	buffers int
 	// spares are the buffers that no goroutine uses.
 	spares *spareBuffers
+	// claimed is called with the index of a unit before it is read. It may be nil.
+	claimed func(i int)
 	// read reads a unit into the buffer e and calls give with it for each filled part,
 	// at least once unless the unit is empty.
 	read func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
@@ -84,6 +86,9 @@ func (a *readAhead) claim() (unit, bool) {
 	defer a.mu.Unlock()
 	if a.next == len(a.units) {
 		return unit{}, false
+	}
+	if a.claimed != nil {
+		a.claimed(a.next)
 	}
 	a.next++
 	return a.units[a.next-1], true

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
-	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // readSealed delivers events of the decoded block, which is in a segment, with their long columns. If the
@@ -24,10 +23,8 @@ func (u *unitScan) readSealed(ctx context.Context, keep []int32) error {
 
 // readFile implements readSealed for a group of the file. left are the events that are not delivered yet.
 func (u *unitScan) readFile(ctx context.Context, file *segment.File, group int, left *[]int32) error {
-	if names := u.scan.EventProperties; names != nil && u.want&anyLong == port.Properties {
-		if bytes, ok := file.PropertyBytes(group, names); ok && bytes <= database.PieceBytes {
-			return u.readValues(ctx, file, group, *left)
-		}
+	if u.readsColumns(file, group) {
+		return u.readValues(ctx, file, group, *left)
 	}
 	return u.readTexts(ctx, file, group, left)
 }

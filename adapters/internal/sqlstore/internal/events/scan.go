@@ -64,31 +64,25 @@ func splitNames(list []string) (out [][]string) {
 	return out
 }
 
-// run scans all units with a readAhead.
+// run scans all units that may contain matching events, blocks and then ranges of new chunks, with a
+// readAhead.
 func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) error {
-	units, err := p.units(ctx)
+	blocks, err := p.blocks(ctx)
 	if err != nil {
 		return err
 	}
-	ahead := &readAhead{units: units, spare: p.scan.HasSpareCPU, buffers: max(aheadBuffers, int(p.scan.Ahead/database.PieceBytes)), spares: &p.spares}
+	units := make([]unit, len(blocks))
+	for i := range blocks {
+		units[i] = blocks[i].unit
+	}
+	requests := p.requestAhead(ctx, blocks)
+	defer requests.close()
+	ahead := &readAhead{units: units, claimed: requests.claimed, spare: p.scan.HasSpareCPU, buffers: max(aheadBuffers, int(p.scan.Ahead/database.PieceBytes)), spares: &p.spares}
 	ahead.read = func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
 	}
 	ahead.deliver = func(ctx context.Context, e *columnBuffer) error { return p.deliver(ctx, e, yield) }
 	return ahead.run(ctx)
-}
-
-// units returns all units that may contain matching events: blocks, then ranges of new chunks.
-func (p *insightScan) units(ctx context.Context) ([]unit, error) {
-	blocks, err := p.blocks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var units []unit
-	for i := range blocks {
-		units = append(units, blocks[i].unit)
-	}
-	return units, nil
 }
 
 // deliver attributes events to persons if requested, and passes the events to yield in

@@ -63,7 +63,8 @@
 //
 // # Buckets
 //
-// objects.go reads parts of objects, of which 64 MiB stay in memory. An object is written to a
+// objects.go reads parts of objects, of which 48 MiB stay in memory. An [Ahead] requests further 16 MiB at most
+// before scans need them. An object is written to a
 // temporary file first, then uploaded with its MD5, and listed afterwards. Every request has a time
 // limit, and a bounded number of attempts.
 //

@@ -108,19 +108,23 @@ func (f *Folder) open(name string) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return f.files.open(name, func() (*File, error) {
-		data, err := f.storage.open(name)
-		if err != nil {
-			return nil, err
-		}
-		file, err := newFile(name, data, data.size())
-		if err != nil {
-			data.forget(0, data.size())
-			return nil, err
-		}
-		file.folder, file.contents = f, data
-		return file, nil
-	})
+	return f.files.open(name, true, func() (*File, error) { return f.load(name, nil) })
+}
+
+// load reads the metadata of a file, for a reader or ahead of a scan.
+func (f *Folder) load(name string, ahead *Ahead) (*File, error) {
+	data, err := f.storage.open(name, ahead)
+	if err != nil {
+		return nil, err
+	}
+	file, err := newFile(name, data, data.size())
+	if err != nil {
+		data.forget(0, data.size())
+		return nil, err
+	}
+	file.folder, file.contents = f, data.forAll()
+	file.data = file.contents
+	return file, nil
 }
 
 // Release ends the use of a file.

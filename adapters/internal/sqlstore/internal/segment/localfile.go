@@ -31,7 +31,7 @@ func newLocal(dir string, descriptors int) *local {
 
 func (l *local) descriptors() int { return l.kept }
 
-func (l *local) open(name string) (contents, error) {
+func (l *local) open(name string, _ *Ahead) (contents, error) {
 	info, err := os.Stat(l.path(name))
 	if err != nil {
 		return nil, err
@@ -49,6 +49,7 @@ type localFile struct {
 }
 
 func (f *localFile) size() int64         { return f.bytes }
+func (f *localFile) forAll() contents    { return f }
 func (f *localFile) forget(int64, int64) {}
 
 func (f *localFile) open() error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/bunting-flags/bunting/adapters/internal/bucket"
 )
 
@@ -31,6 +33,8 @@ type objects struct {
 	// temp is the folder for files that are being written, lockPath the path of the file with the
 	// lock of remover.
 	temp, lockPath string
+	// requests has room for the requests of all Aheads, and room for the parts that they have requested.
+	requests, room *semaphore.Weighted
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -43,7 +47,7 @@ func openObjects(address, database string) (*objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &objects{bucket: b, cache: newPartCache(), temp: os.TempDir()}
+	o := &objects{bucket: b, cache: newPartCache(), temp: os.TempDir(), requests: semaphore.NewWeighted(aheadRequests), room: semaphore.NewWeighted(aheadParts)}
 	if database != "" {
 		o.temp, o.lockPath = filepath.Dir(database), database+".segments.lock"
 	}
@@ -62,7 +66,12 @@ func (o *objects) close() {
 
 // during runs a request with a time limit.
 func (o *objects) during(limit time.Duration, request func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(o.ctx, limit)
+	return o.within(o.ctx, limit, request)
+}
+
+// within runs a request with a time limit and a context that ends at the latest when o is closed.
+func (o *objects) within(ctx context.Context, limit time.Duration, request func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := request(ctx)
 	switch {
@@ -108,13 +117,19 @@ func (o *objects) create(name string, write func(io.Writer) error) (bytes int64,
 	return s.size, s.sum, err
 }
 
-func (o *objects) open(name string) (contents, error) {
-	size, err := o.size(name)
-	return &objectReader{o, name, size}, err
+func (o *objects) open(name string, ahead *Ahead) (contents, error) {
+	ctx := o.ctx
+	if ahead != nil {
+		ctx = ahead.ctx
+	}
+	size, err := o.sizeWithin(ctx, name)
+	return &objectReader{o, name, size, ahead}, err
 }
 
-func (o *objects) size(name string) (size int64, err error) {
-	err = o.during(readTime, func(ctx context.Context) (err error) {
+func (o *objects) size(name string) (size int64, err error) { return o.sizeWithin(o.ctx, name) }
+
+func (o *objects) sizeWithin(ctx context.Context, name string) (size int64, err error) {
+	err = o.within(ctx, readTime, func(ctx context.Context) (err error) {
 		size, err = o.bucket.Size(ctx, name)
 		return err
 	})
@@ -204,11 +219,14 @@ type objectReader struct {
 	o     *objects
 	name  string
 	bytes int64
+	// ahead is not nil while the metadata is read ahead of a scan.
+	ahead *Ahead
 }
 
-func (r *objectReader) open() error  { return nil }
-func (r *objectReader) size() int64  { return r.bytes }
-func (r *objectReader) Close() error { return nil }
+func (r *objectReader) open() error      { return nil }
+func (r *objectReader) size() int64      { return r.bytes }
+func (r *objectReader) Close() error     { return nil }
+func (r *objectReader) forAll() contents { return &objectReader{r.o, r.name, r.bytes, nil} }
 
 func (r *objectReader) forget(offset, n int64) {
 	for at := offset / partSize; at <= (offset+n-1)/partSize; at++ {
@@ -218,9 +236,13 @@ func (r *objectReader) forget(offset, n int64) {
 
 // ReadAt implements io.ReaderAt. It reads whole parts, which it keeps.
 func (r *objectReader) ReadAt(dst []byte, offset int64) (n int, err error) {
+	ctx, cancelled := r.o.ctx, (<-chan struct{})(nil)
+	if r.ahead != nil {
+		ctx, cancelled = r.ahead.ctx, r.ahead.ctx.Done()
+	}
 	for n < len(dst) && offset < r.bytes {
 		at := offset / partSize
-		part, err := r.o.cache.get(partKey{r.name, at}, func() ([]byte, error) { return r.load(at) })
+		part, err := r.o.cache.get(partKey{r.name, at}, cancelled, func() ([]byte, error) { return r.load(ctx, at) })
 		if err != nil {
 			return n, err
 		}
@@ -233,11 +255,16 @@ func (r *objectReader) ReadAt(dst []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
+// buffer returns memory for a part.
+func (r *objectReader) buffer(at int64) []byte {
+	return make([]byte, min(partSize, r.bytes-at*partSize))
+}
+
 // load reads a part from the bucket.
-func (r *objectReader) load(at int64) ([]byte, error) {
-	part := make([]byte, min(partSize, r.bytes-at*partSize))
-	err := r.o.during(readTime, func(ctx context.Context) error {
-		return r.o.bucket.ReadAt(ctx, r.name, part, at*partSize)
+func (r *objectReader) load(ctx context.Context, at int64) ([]byte, error) {
+	part := r.buffer(at)
+	err := r.o.within(ctx, readTime, func(ctx context.Context) error {
+		return r.o.bucket.ReadAt(ctx, r.name, at*partSize, part)
 	})
 	return part, err
 }

@@ -42,30 +42,34 @@ func newOpenFiles(descriptors int) *openFiles {
 }
 
 // open returns the file with a name, which must be released. It calls load unless the file is in memory or
-// being loaded.
-func (o *openFiles) open(name string, load func() (*File, error)) (*File, error) {
+// being loaded. Those with isShared share a call of load, which must not be cancelled by one of them.
+func (o *openFiles) open(name string, isShared bool, load func() (*File, error)) (file *File, err error) {
 	o.mu.Lock()
-	file, removals, closed := o.files[name], o.removals, o.closed
-	if file != nil {
+	removals, closed := o.removals, o.closed
+	if file = o.files[name]; file != nil {
 		return file, o.use(file)
 	}
 	o.mu.Unlock()
 	if closed {
 		return nil, errClosed
 	}
-	// What was loaded before a removal is not for those who open the file after it.
-	loaded, err, _ := o.loading.Do(strconv.Itoa(removals)+" "+name, func() (any, error) { return load() })
+	if isShared { // what was loaded before a removal is not for those who open the file after it
+		var loaded any
+		loaded, err, _ = o.loading.Do(strconv.Itoa(removals)+" "+name, func() (any, error) { return load() })
+		file, _ = loaded.(*File)
+	} else {
+		file, err = load()
+	}
 	if err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
-	if file = o.files[name]; file == nil {
-		file = loaded.(*File)
-		if !o.closed && o.removals == removals {
-			o.files[name] = file
-			o.bytes += file.memory()
-			o.shrink()
-		}
+	if listed := o.files[name]; listed != nil {
+		file = listed
+	} else if !o.closed && o.removals == removals {
+		o.files[name] = file
+		o.bytes += file.memory()
+		o.shrink()
 	}
 	return file, o.use(file)
 }

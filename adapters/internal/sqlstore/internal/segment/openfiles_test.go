@@ -241,7 +241,7 @@ func TestOpenFiles_WrittenMeanwhile(t *testing.T) {
 	}
 	var readers sync.WaitGroup
 	read := func(want int64) {
-		if file, err := o.open("x", load); err != nil || file.size != want {
+		if file, err := o.open("x", true, load); err != nil || file.size != want {
 			t.Error(fmt.Sprint(file.size), err)
 		}
 	}

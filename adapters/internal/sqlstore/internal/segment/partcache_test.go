@@ -14,7 +14,7 @@ func TestPartCache(t *testing.T) {
 	c := newPartCache()
 	loads := 0
 	get := func(at int64, err error) error {
-		data, got := c.get(partKey{"x", at}, func() ([]byte, error) {
+		data, got := c.get(partKey{"x", at}, nil, func() ([]byte, error) {
 			loads++
 			return fmt.Append(nil, at), err
 		})
@@ -60,7 +60,7 @@ func TestPartCache_Together(t *testing.T) {
 	}
 	var readers sync.WaitGroup
 	read := func() {
-		if data, err := c.get(partKey{"x", 1}, load); string(data) != "part" || err != nil {
+		if data, err := c.get(partKey{"x", 1}, nil, load); string(data) != "part" || err != nil {
 			t.Errorf("%q, %v", data, err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 type storage interface {
 	// create writes a file. It appears when all of its bytes are stored.
 	create(name string, write func(io.Writer) error) (bytes int64, checksum uint32, err error)
-	// open opens a file for reading parts of it.
-	open(name string) (contents, error)
+	// open opens a file for reading parts of it, for a reader or ahead of a scan.
+	open(name string, ahead *Ahead) (contents, error)
 	// read returns a reader of a whole file.
 	read(name string) (io.ReadCloser, error)
 	// descriptors returns how many files may have a descriptor; 0 if files need none.
@@ -45,6 +45,8 @@ type contents interface {
 	open() error
 	io.Closer
 	size() int64
+	// forAll returns the contents for all readers, also if the file was opened ahead of a scan.
+	forAll() contents
 	// forget is called with a part that is damaged: it may have been damaged on the way here.
 	forget(offset, n int64)
 }
