@@ -47,7 +47,7 @@ func (o *openFiles) open(name string, isShared bool, load func() (*File, error))
 	o.mu.Lock()
 	removals, closed := o.removals, o.closed
 	if file = o.files[name]; file != nil {
-		return file, o.use(file)
+		return o.use(file)
 	}
 	o.mu.Unlock()
 	if closed {
@@ -71,12 +71,12 @@ func (o *openFiles) open(name string, isShared bool, load func() (*File, error))
 		o.bytes += file.memory()
 		o.shrink()
 	}
-	return file, o.use(file)
+	return o.use(file)
 }
 
 // use counts a user of a file, and opens a descriptor if there may be one more. o must be locked, and is
 // unlocked.
-func (o *openFiles) use(file *File) error {
+func (o *openFiles) use(file *File) (*File, error) {
 	o.unused.Remove(file.name)
 	o.idle.Remove(file.name)
 	file.users++
@@ -86,14 +86,14 @@ func (o *openFiles) use(file *File) error {
 	}
 	o.mu.Unlock()
 	if !isNew {
-		return nil
+		return file, nil
 	}
-	err := file.contents.open()
-	if err != nil {
+	if err := file.contents.open(); err != nil {
 		o.release(file)
 		o.forget(file.name)
+		return nil, err
 	}
-	return err
+	return file, nil
 }
 
 // reserve reports whether one more descriptor may be opened. If necessary, it closes one that is not in use.
