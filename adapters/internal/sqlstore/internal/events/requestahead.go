@@ -129,7 +129,7 @@ func (r *bucketRequests) request(i int, name string) error {
 	if !ok {
 		return nil
 	}
-	w := r.scan.wanted(file, group)
+	w := r.scan.columnSet(file, group)
 	parts, err := r.ahead.Request(file, group, &w, func() bool { return r.isLate(i) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,10 +141,10 @@ func (r *bucketRequests) request(i int, name string) error {
 	return err
 }
 
-// wanted returns the columns that the scan reads of a group. Of a scan with distinct ids, the events may be
+// columnSet returns the columns that the scan reads of a group. Of a scan with distinct ids, the events may be
 // few, so the pages of their long columns are not known before.
-func (p *insightScan) wanted(file *segment.File, group int) segment.Wanted {
-	w := segment.Wanted{People: p.want&peopleColumns != 0 || p.scan.DistinctIDs != nil, Origins: p.want&originColumns != 0}
+func (p *insightScan) columnSet(file *segment.File, group int) segment.ColumnSet {
+	w := segment.ColumnSet{People: p.want&peopleColumns != 0 || p.scan.DistinctIDs != nil, Origins: p.want&originColumns != 0}
 	switch {
 	case p.readsColumns(file, group):
 		w.Properties = p.scan.EventProperties

@@ -8,19 +8,8 @@ import (
 	"sync"
 )
 
-const (
-	// aheadRequests is the maximum number of requests ahead of all scans at a time, and requestParts that
-	// of the parts of one of them: together 16 MiB.
-	aheadRequests = 8
-	requestParts  = 4
-	// aheadParts is the maximum number of parts that all scans have requested before they need them, so
-	// that these do not displace one another from memory. unitParts is the maximum number of one group.
-	aheadParts = 32
-	unitParts  = 16
-)
-
-// Ahead requests parts of the files of a bucket before a scan reads them, some at a time. It only helps: what
-// it has not read, or could not read, is requested when it is needed. It must be closed.
+// Ahead requests parts of the files of a bucket before a scan reads them, some at a time. It only helps: a part
+// that it has not read, or could not read, is requested when it is needed. It must be closed.
 type Ahead struct {
 	folder   *Folder
 	o        *objects
@@ -32,7 +21,7 @@ type Ahead struct {
 	parts    int64 // that have room
 }
 
-// Ahead returns an Ahead that ends with ctx, or nil for files on a disk, which need none.
+// Ahead returns an Ahead that ends with ctx, or nil for files on a disk.
 func (f *Folder) Ahead(ctx context.Context) *Ahead {
 	o, ok := f.storage.(*objects)
 	if !ok {
@@ -49,18 +38,18 @@ func (a *Ahead) Open(name string) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return a.folder.files.open(name, false, func() (*File, error) { return a.folder.load(name, a) })
+	return a.folder.files.open(name, false, func() (*File, error) { return a.folder.load(a.ctx, name) })
 }
 
-// Wanted are the columns that a scan reads of a group, in addition to those of File.Names.
-type Wanted struct {
+// ColumnSet are the columns that a scan reads of a group, in addition to the columns of File.Names.
+type ColumnSet struct {
 	People, Origins bool // the columns of File.People and File.Origins
 	Texts           []Text
 	Properties      []string // with columns in the file
 }
 
 // columns returns the columns of a group.
-func (w *Wanted) columns(f *File, group int) (list []*chunk) {
+func (w *ColumnSet) columns(f *File, group int) (list []*chunk) {
 	g := &f.groups[group]
 	fixed := []int{idColumn, timeColumn, nameColumn}
 	if w.People {
@@ -84,7 +73,7 @@ func (w *Wanted) columns(f *File, group int) (list []*chunk) {
 }
 
 // parts returns the parts of a file that have the columns of a group, in order.
-func (w *Wanted) parts(f *File, group int) (list []int64) {
+func (w *ColumnSet) parts(f *File, group int) (list []int64) {
 	for _, c := range w.columns(f, group) {
 		for at := c.offset / partSize; at <= (c.end()-1)/partSize; at++ {
 			list = append(list, at)
@@ -94,11 +83,11 @@ func (w *Wanted) parts(f *File, group int) (list []int64) {
 	return slices.Compact(list)
 }
 
-// Request begins to request columns of a group. It waits while too many parts are requested, and then does
-// nothing if isLate returns true. Parts that follow one another are one request. It returns the number of
+// Request begins to request columns of a group. It waits while too many parts are requested, and returns
+// early if isLate returns true. Parts that follow one another are one request. It returns the number of
 // parts, for which Done must be called when the scan begins to read them. The error is that of the context of
 // a, which also ends when a request fails: then a bucket is probably unavailable.
-func (a *Ahead) Request(f *File, group int, w *Wanted, isLate func() bool) (parts int, err error) {
+func (a *Ahead) Request(f *File, group int, w *ColumnSet, isLate func() bool) (parts int, err error) {
 	if group < 0 || group >= len(f.groups) {
 		return 0, nil
 	}
@@ -133,7 +122,7 @@ func (a *Ahead) Request(f *File, group int, w *Wanted, isLate func() bool) (part
 	return parts, nil
 }
 
-// Done gives back the room of some parts.
+// Done releases the room of some parts.
 func (a *Ahead) Done(parts int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -67,7 +67,7 @@ var (
 )
 
 // everything are all columns.
-var everything = &Wanted{People: true, Origins: true, Texts: []Text{Elements, Properties, PersonProperties}}
+var everything = &ColumnSet{People: true, Origins: true, Texts: []Text{Elements, Properties, PersonProperties}}
 
 func never() bool { return false }
 
@@ -232,7 +232,7 @@ func TestAhead_FailsOrIsCancelled(t *testing.T) {
 			return true
 		}
 		a := f.Ahead(t.Context())
-		if _, err := a.Request(file, 0, &Wanted{}, never); err != nil {
+		if _, err := a.Request(file, 0, &ColumnSet{}, never); err != nil {
 			t.Error(err)
 		}
 		<-begun
@@ -278,7 +278,7 @@ func BenchmarkAhead(b *testing.B) {
 				for g := range groups {
 					if isAhead {
 						for ahead := g; ahead < min(g+5, len(groups)); ahead++ {
-							n, err := a.Request(file, ahead, &Wanted{Properties: []string{"$browser"}}, never)
+							n, err := a.Request(file, ahead, &ColumnSet{Properties: []string{"$browser"}}, never)
 							if err != nil {
 								b.Fatal(err)
 							}

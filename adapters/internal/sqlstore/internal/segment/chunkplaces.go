@@ -11,7 +11,7 @@ import (
 // some 3,000 pages, and the metadata of hundreds of files is in memory.
 type chunk struct {
 	offset     int64
-	dictionary int32 // the size of the page before the others with the dictionary; 0 if there is none
+	dictionary int32 // the size of the first page, which has the dictionary; 0 without one
 	pages      []pageStart
 	bytes      int64 // before compression
 }

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -81,10 +82,10 @@ func (f *Folder) Create(name string, write func(io.Writer) error) (bytes int64, 
 	return bytes, checksum, err
 }
 
-// Forget removes what is in memory of a file.
+// Forget removes the metadata of a file from memory.
 func (f *Folder) Forget(name string) { f.files.forget(name) }
 
-// CloseUnused closes files that nobody uses and that were opened before a time that is age ago.
+// CloseUnused closes files without users that were opened before a time that is age ago.
 func (f *Folder) CloseUnused(age time.Duration) { f.files.closeUnused(age) }
 
 // Open opens a segment, which must be released. If there is no such file, it opens the one that
@@ -108,12 +109,12 @@ func (f *Folder) open(name string) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return f.files.open(name, true, func() (*File, error) { return f.load(name, nil) })
+	return f.files.open(name, true, func() (*File, error) { return f.load(context.Background(), name) })
 }
 
-// load reads the metadata of a file, for a reader or ahead of a scan.
-func (f *Folder) load(name string, ahead *Ahead) (*File, error) {
-	data, err := f.storage.open(name, ahead)
+// load reads the metadata of a file. If ctx can end, it is read ahead of a scan.
+func (f *Folder) load(ctx context.Context, name string) (*File, error) {
+	data, err := f.storage.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type local struct {
 	days sync.Mutex
 	// reading has room for the reads of files without a descriptor of their own.
 	reading chan struct{}
-	kept    int // the number of files that may have a descriptor
+	files   int // the number of files that may have a descriptor
 }
 
 // openLocal creates the folder if it is missing.

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,10 +10,10 @@ import (
 )
 
 const (
-	// maxDescriptors is the maximum number of descriptors of the files of a folder. A file whose metadata is in
-	// memory is opened in some microseconds, so more would not help.
+	// maxDescriptors is the maximum number of descriptors of the files of a folder. With its metadata in memory,
+	// a file is opened in some microseconds, so more would not help.
 	maxDescriptors = 256
-	// limitShare is the part of the descriptors of the process that a folder may use: the others are for
+	// limitShare is the part of the descriptors of the process that a folder may use: the rest is for
 	// connections and databases.
 	limitShare = 4
 	// readingShare is the part of the descriptors of a folder for files without one of their own.
@@ -26,12 +27,12 @@ func descriptorsFor(limit uint64) int { return int(min(max(limit/limitShare, 2),
 // newLocal returns a storage that uses a number of descriptors, at least 2, for reading parts of files.
 func newLocal(dir string, descriptors int) *local {
 	reading := max(descriptors/readingShare, 1)
-	return &local{dir: dir, kept: descriptors - reading, reading: make(chan struct{}, reading)}
+	return &local{dir: dir, files: descriptors - reading, reading: make(chan struct{}, reading)}
 }
 
-func (l *local) descriptors() int { return l.kept }
+func (l *local) descriptors() int { return l.files }
 
-func (l *local) open(name string, _ *Ahead) (contents, error) {
+func (l *local) open(_ context.Context, name string) (contents, error) {
 	info, err := os.Stat(l.path(name))
 	if err != nil {
 		return nil, err

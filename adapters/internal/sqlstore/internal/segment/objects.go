@@ -24,6 +24,15 @@ const (
 	copyTime = 10 * time.Minute
 	// maxObjects is the maximum number of objects below the prefix.
 	maxObjects = 1_000_000
+
+	// aheadRequests is the maximum number of requests ahead of all scans at a time, and requestParts that
+	// of the parts of one of them: together 16 MiB.
+	aheadRequests = 8
+	requestParts  = 4
+	// aheadParts is the maximum number of parts that all scans have requested before they need them, so
+	// that these do not displace one another from memory. unitParts is the maximum number of one group.
+	aheadParts = 32
+	unitParts  = 16
 )
 
 // objects is a storage in a bucket of S3. Close ends all requests.
@@ -117,13 +126,12 @@ func (o *objects) create(name string, write func(io.Writer) error) (bytes int64,
 	return s.size, s.sum, err
 }
 
-func (o *objects) open(name string, ahead *Ahead) (contents, error) {
-	ctx := o.ctx
-	if ahead != nil {
-		ctx = ahead.ctx
-	}
-	size, err := o.sizeWithin(ctx, name)
-	return &objectReader{o, name, size, ahead}, err
+func (o *objects) open(ctx context.Context, name string) (contents, error) {
+	r := &objectReader{o: o, name: name, ctx: ctx}
+	requests, _ := r.context()
+	var err error
+	r.bytes, err = o.sizeWithin(requests, name)
+	return r, err
 }
 
 func (o *objects) size(name string) (size int64, err error) { return o.sizeWithin(o.ctx, name) }
@@ -219,14 +227,24 @@ type objectReader struct {
 	o     *objects
 	name  string
 	bytes int64
-	// ahead is not nil while the metadata is read ahead of a scan.
-	ahead *Ahead
+	// ctx can end if the file is read ahead of a scan.
+	ctx context.Context
 }
 
-func (r *objectReader) open() error      { return nil }
-func (r *objectReader) size() int64      { return r.bytes }
-func (r *objectReader) Close() error     { return nil }
-func (r *objectReader) forAll() contents { return &objectReader{r.o, r.name, r.bytes, nil} }
+// context returns the context of requests, and a channel that is closed when a scan has ended that is read ahead.
+func (r *objectReader) context() (ctx context.Context, cancelled <-chan struct{}) {
+	if cancelled = r.ctx.Done(); cancelled == nil {
+		return r.o.ctx, nil
+	}
+	return r.ctx, cancelled
+}
+
+func (r *objectReader) open() error  { return nil }
+func (r *objectReader) size() int64  { return r.bytes }
+func (r *objectReader) Close() error { return nil }
+func (r *objectReader) forAll() contents {
+	return &objectReader{r.o, r.name, r.bytes, context.Background()}
+}
 
 func (r *objectReader) forget(offset, n int64) {
 	for at := offset / partSize; at <= (offset+n-1)/partSize; at++ {
@@ -236,10 +254,7 @@ func (r *objectReader) forget(offset, n int64) {
 
 // ReadAt implements io.ReaderAt. It reads whole parts, which it keeps.
 func (r *objectReader) ReadAt(dst []byte, offset int64) (n int, err error) {
-	ctx, cancelled := r.o.ctx, (<-chan struct{})(nil)
-	if r.ahead != nil {
-		ctx, cancelled = r.ahead.ctx, r.ahead.ctx.Done()
-	}
+	ctx, cancelled := r.context()
 	for n < len(dst) && offset < r.bytes {
 		at := offset / partSize
 		part, err := r.o.cache.get(partKey{r.name, at}, cancelled, func() ([]byte, error) { return r.load(ctx, at) })

@@ -10,21 +10,22 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// maxMetadata is the maximum size of the metadata of files in memory, unless those in use have more. A file
-// of 131,072 events has about 50 KiB, so a store of 80 million events fits. Reading it again takes 0.7 ms, a
-// file in a bucket a request.
+// maxMetadata is the maximum size of the metadata of files in memory, unless files in use have more. A file
+// of 131,072 events has about 50 KiB, so a store of 80 million events fits. Reading it needs 0.7 ms, and
+// requests if the file is in a bucket.
 const maxMetadata = 32 << 20
 
-// openFiles are the files of a folder whose metadata is in memory: those in use, and those that were used
-// last. Some of them also have a descriptor. When a bound is reached, those that were not used for the
-// longest time give way. If too many are in use, further ones have no descriptor of their own, see localFile.
+// openFiles are the files of a folder with metadata in memory: the files in use, and the last ones that were
+// used. Some of them also have a descriptor. When a bound is reached, the least recently used file is
+// removed, or its descriptor is closed. If too many are in use, further files have no descriptor of their
+// own, see localFile.
 type openFiles struct {
 	mostBytes, mostDescriptors int
 	loading                    singleflight.Group
 
 	mu    sync.Mutex
 	files map[string]*File
-	// unused are the files that nobody uses, and idle those of them that have a descriptor.
+	// unused are the files without users, and idle the unused files that have a descriptor.
 	unused, idle *simplelru.LRU[string, *File]
 	bytes        int // of the metadata of files
 	descriptors  int // of these files, and of files that were removed while they are in use
@@ -42,7 +43,7 @@ func newOpenFiles(descriptors int) *openFiles {
 }
 
 // open returns the file with a name, which must be released. It calls load unless the file is in memory or
-// being loaded. Those with isShared share a call of load, which must not be cancelled by one of them.
+// being loaded. Calls with isShared share a call of load, which must not be cancelled by one of them.
 func (o *openFiles) open(name string, isShared bool, load func() (*File, error)) (file *File, err error) {
 	o.mu.Lock()
 	removals, closed := o.removals, o.closed
@@ -53,7 +54,7 @@ func (o *openFiles) open(name string, isShared bool, load func() (*File, error))
 	if closed {
 		return nil, errClosed
 	}
-	if isShared { // what was loaded before a removal is not for those who open the file after it
+	if isShared { // a file that was loaded before a removal is not for calls after it
 		var loaded any
 		loaded, err, _ = o.loading.Do(strconv.Itoa(removals)+" "+name, func() (any, error) { return load() })
 		file, _ = loaded.(*File)

@@ -63,7 +63,7 @@ func readNames(file *File) error { return file.Names(0, &block.Columns{}) }
 // the folder may have, and read everything. Afterwards the descriptors that remain are those of the files
 // that were used last.
 func TestOpenFiles_Descriptors(t *testing.T) {
-	const descriptors, kept = 8, 7 // an eighth is for files without a descriptor of their own
+	const descriptors, remaining = 8, 7 // an eighth is for files without a descriptor of their own
 	f, names := boundedFolder(t, descriptors, 40)
 	var readers sync.WaitGroup
 	var inUse sync.WaitGroup
@@ -94,11 +94,11 @@ func TestOpenFiles_Descriptors(t *testing.T) {
 	for _, name := range names {
 		openFile(t, f, name).Release()
 	}
-	if n := openDescriptors(t, f); n != kept {
-		t.Errorf("%d descriptors, want %d", n, kept)
+	if n := openDescriptors(t, f); n != remaining {
+		t.Errorf("%d descriptors, want %d", n, remaining)
 	}
 	for i, name := range names {
-		if has := f.files.files[name].hasDescriptor; has != (i >= len(names)-kept) {
+		if has := f.files.files[name].hasDescriptor; has != (i >= len(names)-remaining) {
 			t.Errorf("file %d has a descriptor: %t", i, has)
 		}
 	}
@@ -122,11 +122,11 @@ func TestDescriptorsFor(t *testing.T) {
 // The metadata of files that were used last remains in memory up to a number of bytes, also when their
 // descriptors are closed; files in use remain in any case.
 func TestOpenFiles_Metadata(t *testing.T) {
-	const kept = 10
+	const remaining = 10
 	f, names := boundedFolder(t, 2, 30)
 	used := openFile(t, f, names[0])
 	size := used.memory()
-	f.files.mostBytes = kept * size
+	f.files.mostBytes = remaining * size
 	again := func(name string) (same bool) {
 		before := f.files.files[name]
 		file := openFile(t, f, name)
@@ -141,7 +141,7 @@ func TestOpenFiles_Metadata(t *testing.T) {
 			if again(name) {
 				t.Errorf("%s was in memory", name)
 			}
-			if n, bytes := len(f.files.files), f.files.bytes; n > kept || bytes != n*size {
+			if n, bytes := len(f.files.files), f.files.bytes; n > remaining || bytes != n*size {
 				t.Fatalf("%d files of %d bytes are in memory", n, bytes)
 			}
 		}
@@ -150,7 +150,7 @@ func TestOpenFiles_Metadata(t *testing.T) {
 	if n := openDescriptors(t, f); n != 1 { // of the file in use
 		t.Errorf("%d descriptors", n)
 	}
-	for _, name := range names[len(names)-(kept-1):] {
+	for _, name := range names[len(names)-(remaining-1):] {
 		if !again(name) {
 			t.Errorf("%s was not in memory", name)
 		}
@@ -172,8 +172,8 @@ func TestOpenFiles_Metadata(t *testing.T) {
 		}
 		file.Release()
 	}
-	if n := len(f.files.files); n != kept {
-		t.Errorf("%d unused files are in memory, want %d", n, kept)
+	if n := len(f.files.files); n != remaining {
+		t.Errorf("%d unused files are in memory, want %d", n, remaining)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// partSize is the size of the parts of objects that are requested and kept in memory: a group has
+	// partSize is the size of the parts of objects that are requested and cached: a group has
 	// some of them, and a request takes about as long as reading so much.
 	partSize = 512 << 10
 	// maxParts is the maximum number of parts in memory: 48 MiB. Those that are being requested ahead are
@@ -37,7 +37,7 @@ type partCache struct {
 // loadingPart is a part that is being requested.
 type loadingPart struct {
 	// isAhead is true if no reader needs it yet. If the request fails, or is cancelled with its scan, a
-	// reader that waits for it requests it again.
+	// reader that waits for it requests it itself.
 	isAhead bool
 
 	done chan struct{}
@@ -111,7 +111,7 @@ func (c *partCache) missing(name string, parts []int64) (list []int64) {
 }
 
 // startAhead notes that parts of an object that follow one another are being requested before a reader needs
-// them: the first of the list that are missing. end must be called for each of them. rest are the others.
+// them: the first of the list that are missing. end must be called for each of them. rest are the parts after them.
 func (c *partCache) startAhead(name string, parts []int64) (loading []*loadingPart, first int64, rest []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

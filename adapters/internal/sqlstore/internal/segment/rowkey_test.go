@@ -24,7 +24,7 @@ func TestRows_HasKey(t *testing.T) {
 		reads := 0
 		for _, at := range [...]int{idColumn, uuidColumn, nameColumn, distinctColumn} {
 			c := &f.groups[g].chunks[at]
-			if reads += len(c.pages); c.hasDictionary() {
+			if reads += c.count(); c.hasDictionary() {
 				reads++
 			}
 		}

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,8 +14,8 @@ import (
 type storage interface {
 	// create writes a file. It appears when all of its bytes are stored.
 	create(name string, write func(io.Writer) error) (bytes int64, checksum uint32, err error)
-	// open opens a file for reading parts of it, for a reader or ahead of a scan.
-	open(name string, ahead *Ahead) (contents, error)
+	// open opens a file for reading parts of it. If ctx can end, it is read ahead of a scan.
+	open(ctx context.Context, name string) (contents, error)
 	// read returns a reader of a whole file.
 	read(name string) (io.ReadCloser, error)
 	// descriptors returns how many files may have a descriptor; 0 if files need none.
@@ -41,7 +42,7 @@ type storage interface {
 // contents are the bytes of an open file.
 type contents interface {
 	io.ReaderAt
-	// open opens a descriptor for reading, and Close closes it, while nobody reads. Both are possible again.
+	// open opens a descriptor for reading, and Close closes it, while there are no reads. Both may be called repeatedly.
 	open() error
 	io.Closer
 	size() int64
