@@ -92,9 +92,9 @@
 // stored, in the transaction that has the lock of the project.
 //
 // With Config.Segments, full blocks are sealed: the events of eight or more of a project, or all events of
-// a project of which one is old, are written into a Parquet file (internal/segment), and their columns
-// and chunks are deleted from the database in short transactions. Small files are merged. The rows of
-// the blocks with bounds, filters and hashes remain, and the table event_segments lists the files.
+// a project of which one is old, are written into a Parquet file (internal/segment), and their columns,
+// chunks and hashes are deleted from the database in short transactions. Small files are merged. The
+// bounds and filters of the blocks remain, and the table event_segments lists the files.
 // Readers find events in the same blocks, and read the columns of sealed blocks from the files. Erased
 // events are in the table event_erased until their files are rewritten.
 //

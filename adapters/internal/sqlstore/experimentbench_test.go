@@ -150,6 +150,29 @@ func (r spareReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Bat
 	return r.Reader.Scan(ctx, s, yield)
 }
 
+// benchEvents returns the number of events of a benchmark: BUNTING_BENCH_EVENTS, or usual without it.
+func benchEvents(b *testing.B, usual int) int {
+	text := os.Getenv("BUNTING_BENCH_EVENTS")
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// benchFile returns the path of the store of a benchmark: BUNTING_BENCH_FILE, which is kept for the next run, or
+// one that is removed. isNew reports whether it is to be filled.
+func benchFile(b *testing.B) (file string, isNew bool) {
+	if file = os.Getenv("BUNTING_BENCH_FILE"); file == "" {
+		return b.TempDir() + "/bench.db", true
+	}
+	_, err := os.Stat(file)
+	return file, err != nil
+}
+
 // BenchmarkExperiment measures the days of ten metrics of an experiment with four variants: all 29
 // days at first, then one more day, and the results of all metrics. Run it with -benchtime 1x.
 //
@@ -157,20 +180,8 @@ func (r spareReader) Scan(ctx context.Context, s port.Scan, yield func(*port.Bat
 // are 5 s for all days, 0.5 s for one more day, and 512 MB; they are 2 processors' figures.
 // BUNTING_BENCH_FILE is a file that keeps the events for the next run.
 func BenchmarkExperiment(b *testing.B) {
-	n := 300_000
-	if text := os.Getenv("BUNTING_BENCH_EVENTS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
-	}
-	file := os.Getenv("BUNTING_BENCH_FILE")
-	isNew := file == ""
-	if isNew {
-		file = b.TempDir() + "/experiment.db"
-	} else if _, err := os.Stat(file); err != nil {
-		isNew = true
-	}
+	n := benchEvents(b, 300_000)
+	file, isNew := benchFile(b)
 	s, err := Open(context.Background(), "sqlite:"+file, Config{})
 	if err != nil {
 		b.Fatal(err)

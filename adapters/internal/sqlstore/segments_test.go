@@ -258,13 +258,15 @@ func TestSegments_ErasedMeanwhile(t *testing.T) {
 	})
 }
 
-// checkDeleted checks that the chunks and the columns of events in segments are deleted.
+// checkDeleted checks that the chunks, the columns and the hashes of events in segments are deleted, and so are the
+// filters of blocks that were replaced.
 func checkDeleted(t testing.TB, s *Store) {
 	t.Helper()
 	for what, text := range map[string]string{
 		"chunks":  `SELECT COUNT(*) FROM event_chunks c WHERE EXISTS (SELECT 1 FROM event_segments s WHERE s.project_id = c.project_id AND s.last_id >= c.first_id)`,
 		"columns": `SELECT COUNT(*) FROM event_columns WHERE first_id NOT IN (SELECT first_id FROM event_blocks WHERE level < 16)`,
-		"hashes":  `SELECT COUNT(*) FROM event_hashes WHERE first_id NOT IN (SELECT first_id FROM event_blocks)`,
+		"hashes":  `SELECT COUNT(*) FROM event_hashes WHERE first_id NOT IN (SELECT first_id FROM event_blocks WHERE level < 16)`,
+		"filters": `SELECT COUNT(*) FROM event_filters WHERE first_id NOT IN (SELECT first_id FROM event_blocks)`,
 	} {
 		var n int
 		if err := s.db.Read.QueryRow(text).Scan(&n); err != nil || n > 0 {

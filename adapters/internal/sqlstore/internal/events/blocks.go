@@ -199,31 +199,33 @@ func insertBlock(t *database.Tx, project int64, level int, w *block.Writer) erro
 	if bounds.Events >= block.MaxEvents/2 {
 		level = fullLevel
 	}
-	if err := insertBounds(t, project, level, &bounds, w.Filter(), w.Hashes(names)); err != nil {
+	if err := insertBounds(t, project, level, &bounds, w.Filter()); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, bounds.FirstID, w.Hashes(names)); err != nil {
 		return err
 	}
 	_, err := t.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, bounds.FirstID, names, w.People(names), w.Origins(names))
 	return err
 }
 
-// insertBounds stores a block without its columns.
-func insertBounds(t *database.Tx, project int64, level int, b *block.Bounds, filter, hashes []byte) error {
-	if _, err := t.Exec(`INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		project, b.FirstID, b.LastID, level, b.Events, b.FirstTime, b.LastTime, filter); err != nil {
-		return err
+// insertBounds stores a block without its columns and hashes.
+func insertBounds(t *database.Tx, project int64, level int, b *block.Bounds, filter []byte) error {
+	_, err := t.Exec(`INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		project, b.FirstID, b.LastID, level, b.Events, b.FirstTime, b.LastTime)
+	if err == nil && len(filter) > 0 {
+		_, err = t.Exec(`INSERT INTO event_filters (first_id, filter) VALUES ($1, $2)`, b.FirstID, filter)
 	}
-	_, err := t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, b.FirstID, hashes)
 	return err
 }
 
 // deleteBlock deletes a block.
 func deleteBlock(t *database.Tx, b *storedBlock) error {
 	_, err := t.Exec(`DELETE FROM event_blocks WHERE project_id = $1 AND first_id = $2`, b.project, b.first)
-	if err == nil {
-		_, err = t.Exec(`DELETE FROM event_columns WHERE first_id = $1`, b.first)
-	}
-	if err == nil {
-		_, err = t.Exec(`DELETE FROM event_hashes WHERE first_id = $1`, b.first)
+	for _, table := range [...]string{"event_filters", "event_columns", "event_hashes"} {
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM `+table+` WHERE first_id = $1`, b.first)
+		}
 	}
 	return err
 }

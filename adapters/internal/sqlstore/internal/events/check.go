@@ -144,6 +144,11 @@ func (c *checker) blocks(ctx context.Context, q Source) (all eventSum, err error
 		if err := rows.Scan(&b.project, &b.first, &b.last, &b.events, &filter, &b.names, &b.people, &b.origins, &b.hashes); err != nil {
 			return err
 		}
+		for _, column := range [...]*[]byte{&b.names, &b.people, &b.origins, &b.hashes} {
+			if *column == nil { // it is missing, and no column is left out
+				*column = []byte{}
+			}
+		}
 		err := b.decode(short)
 		if _, filterErr := block.DecodeFilter(filter); err == nil && filterErr != nil {
 			err = b.wrap(filterErr)
@@ -161,8 +166,9 @@ func (c *checker) blocks(ctx context.Context, q Source) (all eventSum, err error
 		}
 		c.fault(err)
 		return nil
-	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, b.filter, COALESCE(c.names, b.filter), COALESCE(c.people, b.filter), COALESCE(c.origins, b.filter), COALESCE(h.hashes, b.filter)
-		FROM event_blocks b LEFT JOIN event_columns c ON c.first_id = b.first_id LEFT JOIN event_hashes h ON h.first_id = b.first_id WHERE b.level < 16 ORDER BY b.first_id`)
+	}, `SELECT b.project_id, b.first_id, b.last_id, b.events, f.filter, c.names, c.people, c.origins, h.hashes
+		FROM event_blocks b LEFT JOIN event_filters f ON f.first_id = b.first_id LEFT JOIN event_columns c ON c.first_id = b.first_id
+		LEFT JOIN event_hashes h ON h.first_id = b.first_id WHERE b.level < 16 ORDER BY b.first_id`)
 	return all, err
 }
 

@@ -63,7 +63,12 @@ func write16(t *testing.T, db *database.DB, list []capture.Record, mark int64) {
 				}
 			}
 			if err == nil && w.Bounds().Events > 0 {
-				err = insertBlock(tx, project, 0, &w)
+				b, names := w.Bounds(), w.Names()
+				_, one := tx.Exec(`INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES ($1, $2, $3, 15, $4, $5, $6, $7)`,
+					project, b.FirstID, b.LastID, b.Events, b.FirstTime, b.LastTime, w.Filter())
+				_, two := tx.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, b.FirstID, w.Hashes(names))
+				_, three := tx.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, b.FirstID, names, w.People(names), w.Origins(names))
+				err = errors.Join(one, two, three)
 			}
 		}
 		if err == nil {
@@ -130,6 +135,11 @@ func TestMigrate_16(t *testing.T) {
 				err = db.Read.QueryRow(`SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&n)
 				if want := int64(len(list)) - tt.mark; n != want || err != nil {
 					t.Errorf("%d events are in no block, %v; want %d", n, err, want)
+				}
+				var filters, blocks int
+				err = errors.Join(db.Read.QueryRow(`SELECT COUNT(*) FROM event_filters WHERE LENGTH(filter) > 64`).Scan(&filters), db.Read.QueryRow(`SELECT COUNT(*) FROM event_blocks`).Scan(&blocks))
+				if filters != blocks || err != nil {
+					t.Errorf("%d filters of %d blocks, %v", filters, blocks, err)
 				}
 				if faults, err := CheckBlocks(t.Context(), Source{Querier: db.Read}, 10); err != nil || len(faults) > 0 {
 					t.Errorf("%q, %v", faults, err)

@@ -89,23 +89,27 @@ func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 		search.names = []string{p.query.Name}
 	}
 	search.distinctIDs, search.byHash = p.query.DistinctIDs, byHash
+	located := 0 // the number of blocks that are located ahead
 	for size := 1; len(blocks) > 0; size = min(2*size, filterGroup) {
 		// Begin with a single block, since the newest one often fills the page.
-		group := blocks[:min(size, len(blocks))]
-		blocks = blocks[len(group):]
+		group, ahead := blocks[:min(size, len(blocks))], blocks[:min(filterGroup, len(blocks))]
+		n := len(group)
+		blocks = blocks[n:]
 		if search.names != nil || search.distinctIDs != nil {
 			if group, err = p.store.log.filterBlocks(ctx, p.store.log.Source(), group, &search); err != nil {
 				return err
 			}
 		}
+		if len(group) > 0 && located < n {
+			located = len(ahead)
+			if err := p.store.log.locate(ctx, p.store.log.Source(), &search, ahead); err != nil {
+				return err
+			}
+		}
+		located -= n
 		for i := range group {
 			if oldest, full := p.lowerBound(); full && group[i].lastTime < oldest {
 				return nil
-			}
-			if i%prefetchedBlocks == 0 {
-				if err := p.store.log.prefetch(ctx, p.store.log.Source(), &search, group[i:min(i+prefetchedBlocks, len(group))]); err != nil {
-					return err
-				}
 			}
 			if err := p.search(ctx, &group[i], &search); err != nil {
 				return err
@@ -148,7 +152,7 @@ func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) 
 			oldest, _ = p.lowerBound()
 		}
 	}
-	done, err := s.eachPrefetched(b, visit)
+	done, err := s.eachLocated(p.store.log.Source(), b, visit)
 	if !done && err == nil {
 		err = p.store.log.eachFound(ctx, p.store.log.Source(), s, b.unit, 0, visit)
 	}

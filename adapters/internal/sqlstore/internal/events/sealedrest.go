@@ -11,7 +11,7 @@ import (
 // deletedChunks is the maximum number of chunks that one transaction deletes.
 const deletedChunks = 256
 
-// deleteListed deletes a part of the columns and chunks of one project whose events are in segments, and
+// deleteListed deletes a part of the columns, hashes and chunks of one project whose events are in segments, and
 // reports whether it has found any. They are deleted in the order of the ids, the columns of a block
 // with its last chunk, so that all are deleted when there is no such chunk any more.
 func (l *Log) deleteListed(ctx context.Context) (found bool, err error) {
@@ -60,12 +60,14 @@ func (l *Log) deletePart(t *database.Tx, project int64) (found bool, err error) 
 	if n == len(chunks) && n < deletedChunks {
 		last = end
 	}
-	_, err = t.Exec(`DELETE FROM event_columns WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND last_id <= $3 AND level = 16
-		AND first_id >= (SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2))`, project, chunks[0].first, last)
-	if err == nil {
-		err = deleteSealedChunks(t, project, last)
+	const sealed = ` WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND last_id <= $3 AND level = 16
+		AND first_id >= (SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2))`
+	for _, table := range [...]string{"event_columns", "event_hashes"} {
+		if _, err := t.Exec(`DELETE FROM `+table+sealed, project, chunks[0].first, last); err != nil {
+			return true, err
+		}
 	}
-	return true, err
+	return true, deleteSealedChunks(t, project, last)
 }
 
 // deleteSealedChunks deletes the chunks of a project up to an id whose events are in segments.

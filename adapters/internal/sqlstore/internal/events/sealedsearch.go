@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -15,34 +19,31 @@ import (
 // fewRows is the maximum number of events of a sealed block that are read one by one.
 const fewRows = 32
 
-// eachSealedHash calls visit like eachMatch for the sealed blocks of a list that have hashes, and returns
-// the other blocks.
+// eachSealedHash calls visit like eachMatch for the sealed blocks of a list that can be searched by hash, and
+// returns the other blocks.
 func (s *blockSearch) eachSealedHash(blocks []encodedBlock, u unit, visit foundEvent) (rest []encodedBlock, err error) {
-	_, values := s.values()
 	for i := range blocks {
-		b := &blocks[i]
-		if b.sealed == nil || b.hashes == nil {
-			rest = append(rest, *b)
-			continue
-		}
-		done, err := s.sealedHashes(b, values, u, visit)
-		if err != nil {
-			return nil, b.wrap(err)
+		b, done := &blocks[i], false
+		if b.sealed != nil {
+			if done, err = s.sealedHashes(b, u, visit); err != nil {
+				return nil, b.wrap(err)
+			}
+			b.hashes = nil
 		}
 		if !done {
-			b.hashes = nil
 			rest = append(rest, *b)
 		}
 	}
 	return rest, nil
 }
 
-// sealedHashes implements eachSealedHash for a block. Only ids, times and names are decoded, or with origins
-// all short columns; then the distinct ids are compared, too. done is false if the hashes belong to
-// another file, because the file was replaced meanwhile. Then some of the events may have been visited.
-func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit, visit foundEvent) (done bool, err error) {
+// sealedHashes implements eachSealedHash for a block. Only ids, times and requested names are decoded, or with
+// origins all short columns; then the distinct ids are compared, too. done is false if the rows are not known: the
+// file was replaced meanwhile, or it is of an earlier version and there are no hashes of its rows. Then
+// some of the events may have been visited.
+func (s *blockSearch) sealedHashes(b *encodedBlock, u unit, visit foundEvent) (done bool, err error) {
 	err = b.sealed.rows(func(file *segment.File, group int) (err error) {
-		done, err = s.hashesIn(file, group, b, values, u, visit)
+		done, err = s.hashesIn(file, group, b, u, visit)
 		return err
 	})
 	if errors.Is(err, errOtherRows) {
@@ -52,18 +53,27 @@ func (s *blockSearch) sealedHashes(b *encodedBlock, values []block.Value, u unit
 }
 
 // hashesIn implements sealedHashes for a group of a file.
-func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, values []block.Value, u unit, visit foundEvent) (done bool, err error) {
-	c := &s.decoder.block
-	found, err := c.FindSealedHashes(b.hashes, file.Groups()[group].Events, values)
-	if err != nil {
-		return false, nil
-	}
+func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, u unit, visit foundEvent) (done bool, err error) {
+	c, events := &s.decoder.block, file.Groups()[group].Events
 	rows := file.Rows(group)
 	defer func() { _ = rows.Close() }()
+	values := s.values().distinctIDs
+	found, ok, err := rows.WithDistinctIDs(values, s.found)
+	if err != nil {
+		return false, err
+	}
+	if s.found = found; !ok { // a file of an earlier version, whose hashes are in the database
+		if found, err = c.FindSealedHashes(b.hashes, events, values); err != nil {
+			return false, nil
+		}
+	}
 	var m matcher
-	read, distinctIDs := rows.Names, []string(nil)
-	if b.sealed.parts&withOrigins != 0 {
+	read, distinctIDs := rows.Times, []string(nil)
+	switch {
+	case b.sealed.parts&withOrigins != 0:
 		read, distinctIDs = rows.Short, s.distinctIDs
+	case s.names != nil:
+		read = rows.Names
 	}
 	decode := func(first, n int) error {
 		err := read(first, n, c)
@@ -78,7 +88,7 @@ func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, v
 		}
 	}
 	if len(found) > fewRows {
-		if err := decode(0, file.Groups()[group].Events); err != nil {
+		if err := decode(0, events); err != nil {
 			return false, err
 		}
 		for _, row := range slices.Backward(found) {
@@ -95,51 +105,51 @@ func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, v
 	return true, nil
 }
 
-// prefetchedBlocks is the maximum number of blocks whose hashes are read by one statement: they have
-// 64 KiB each.
-const prefetchedBlocks = 32
-
-// prefetch reads the hashes of the sealed blocks of a list, and where these blocks are, unless the search
-// does not use hashes.
-func (l *Log) prefetch(ctx context.Context, q Source, s *blockSearch, blocks []storedBlock) error {
-	s.prefetched = nil
+// locate reads where the sealed blocks of a list are, unless the search does not use hashes.
+func (l *Log) locate(ctx context.Context, q Source, s *blockSearch, blocks []storedBlock) (err error) {
+	s.segments = nil
 	if !s.byHash || s.distinctIDs == nil {
 		return nil
 	}
-	var sealed []storedBlock
+	u := unit{math.MaxInt64, 0}
 	for _, b := range blocks {
 		if b.level == sealedLevel {
-			sealed = append(sealed, b)
+			u = unit{min(u.first, b.first), max(u.last, b.last)}
 		}
 	}
-	if len(sealed) == 0 {
-		return nil
-	}
-	slices.SortFunc(sealed, func(a, b storedBlock) int { return cmp.Compare(a.first, b.first) })
-	read, err := selectBlocks(ctx, q, s.project, unit{sealed[0].first, sealed[len(sealed)-1].last}, withHashes,
-		`b.first_id IN (`+database.JoinNumbers(sealed, func(b storedBlock) int64 { return b.first })+`)`)
-	s.prefetched = make(map[int64]*encodedBlock, len(read))
-	for i := range read {
-		if b := &read[i]; b.sealed != nil && b.hashes != nil {
-			s.prefetched[b.first] = b
-		}
+	if u.first <= u.last {
+		s.segments, err = q.segments(ctx, s.project, u)
 	}
 	return err
 }
 
-// eachPrefetched calls visit like eachFound for a prefetched block. done is false if the block is not
-// prefetched, or was changed meanwhile.
-func (s *blockSearch) eachPrefetched(b *storedBlock, visit foundEvent) (done bool, err error) {
-	e := s.prefetched[b.first]
-	if e == nil {
+// eachLocated calls visit like eachFound for a block, all of whose ids the search has, in a located segment. done is
+// false if the block is in none, or if the rows are not known: that segment may have other groups than the block
+// that was listed before. Then some of the events may have been visited.
+func (s *blockSearch) eachLocated(q Source, b *storedBlock, visit foundEvent) (done bool, err error) {
+	at, found := slices.BinarySearchFunc(s.segments, b, func(g storedSegment, b *storedBlock) int {
+		switch {
+		case g.last < b.last:
+			return -1
+		case g.first > b.first:
+			return 1
+		}
+		return 0
+	})
+	if !found || b.level != sealedLevel {
 		return false, nil
 	}
-	_, values := s.values()
-	if done, err = s.sealedHashes(e, values, b.unit, visit); err != nil {
-		err = e.wrap(err)
+	g := &s.segments[at]
+	e := encodedBlock{storedBlock: *b, sealed: &sealedBlock{unit: b.unit, files: q.Files, name: g.name, erased: g.erased}}
+	done, err = s.sealedHashes(&e, b.unit, visit)
+	if errors.Is(err, block.ErrDamaged) { // eachFound returns the error if it is still the case
+		return false, nil
 	}
 	return done, err
 }
+
+// pageReaders is the number of goroutines that read the events of a page from segments.
+const pageReaders = 4
 
 // readSealed reads events of segments, whose rows a search has found, into records by id. Events of
 // files that were replaced meanwhile are left out.
@@ -147,23 +157,45 @@ func readSealed(project int64, found []eventPlace, records map[int64]capture.Rec
 	slices.SortFunc(found, func(a, b eventPlace) int {
 		return cmp.Or(cmp.Compare(a.sealed.first, b.sealed.first), cmp.Compare(a.row, b.row))
 	})
+	var blocks [][]eventPlace
 	for len(found) > 0 {
-		s, n := found[0].sealed, 1
-		for n < len(found) && found[n].sealed == s {
+		n := 1
+		for n < len(found) && found[n].sealed == found[0].sealed {
 			n++
 		}
-		err := s.readRows(project, found[:n], records)
-		if err != nil && !errors.Is(err, errOtherRows) {
-			return err
-		}
-		found = found[n:]
+		blocks, found = append(blocks, found[:n]), found[n:]
 	}
-	return nil
+	var mu sync.Mutex // of records
+	var next atomic.Int64
+	errs := make([]error, min(pageReaders, len(blocks)))
+	var readers sync.WaitGroup
+	for reader := range errs {
+		readers.Go(func() {
+			defer func() { // a bug fails the request instead of the process
+				if fault := recover(); fault != nil {
+					errs[reader] = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
+				}
+			}()
+			for at := int(next.Add(1)) - 1; at < len(blocks) && errs[reader] == nil; at = int(next.Add(1)) - 1 {
+				list, err := blocks[at][0].sealed.readRows(project, blocks[at])
+				if err != nil && !errors.Is(err, errOtherRows) {
+					errs[reader] = err
+				}
+				mu.Lock()
+				for i := range list {
+					records[list[i].ID] = list[i]
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	readers.Wait()
+	return errors.Join(errs...)
 }
 
 // readRows implements readSealed for events of one block.
-func (s *sealedBlock) readRows(project int64, found []eventPlace, records map[int64]capture.Record) error {
-	return s.rows(func(file *segment.File, group int) error {
+func (s *sealedBlock) readRows(project int64, found []eventPlace) (records []capture.Record, err error) {
+	err = s.rows(func(file *segment.File, group int) error {
 		rows := file.Rows(group)
 		defer func() { _ = rows.Close() }()
 		var d chunkDecoder
@@ -175,8 +207,9 @@ func (s *sealedBlock) readRows(project int64, found []eventPlace, records map[in
 				return block.ErrDamaged
 			}
 			short, long := d.short.Event(0), d.long(0)
-			records[e.id] = recordOf(project, &short, &long)
+			records = append(records, recordOf(project, &short, &long))
 		}
 		return nil
 	})
+	return records, err
 }

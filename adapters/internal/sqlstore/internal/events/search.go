@@ -21,12 +21,15 @@ type blockSearch struct {
 	from, to int64
 	// names and distinctIDs of events; nil means all
 	names, distinctIDs []string
+	// hashed are the values of both after the first use.
+	hashed *searchValues
 	// byHash selects events by the hashes of their distinct ids, which includes a few events
 	// of other distinct ids but needs less time. With origins, sealed blocks are searched exactly.
 	byHash bool
-	// prefetched are sealed blocks with their hashes, by first id.
-	prefetched map[int64]*encodedBlock
-	decoder    blockDecoder
+	// segments are those of sealed blocks that are searched next.
+	segments []storedSegment
+	decoder  blockDecoder
+	found    []int32 // reusable memory
 }
 
 // anyTime returns a search for the events with after < id <= upTo.
@@ -132,7 +135,7 @@ const filterGroup = 128
 // filterBlocks returns the blocks of a list, all of one project, that may contain the names
 // and distinct ids of a search according to their filters, or that were replaced.
 func (l *Log) filterBlocks(ctx context.Context, q Source, blocks []storedBlock, s *blockSearch) (out []storedBlock, err error) {
-	names, distinctIDs := s.values()
+	values := s.values()
 	for group := range slices.Chunk(blocks, filterGroup) {
 		filters, err := l.readFilters(ctx, q, s.project, group)
 		if err != nil {
@@ -140,7 +143,7 @@ func (l *Log) filterBlocks(ctx context.Context, q Source, blocks []storedBlock, 
 		}
 		for i := range group {
 			may := func(v block.Value) bool { return filters[i].MayHave(v) }
-			if (names == nil || slices.ContainsFunc(names, may)) && (distinctIDs == nil || slices.ContainsFunc(distinctIDs, may)) {
+			if (s.names == nil || slices.ContainsFunc(values.names, may)) && (s.distinctIDs == nil || slices.ContainsFunc(values.distinctIDs, may)) {
 				out = append(out, group[i])
 			}
 		}
@@ -148,15 +151,22 @@ func (l *Log) filterBlocks(ctx context.Context, q Source, blocks []storedBlock, 
 	return out, nil
 }
 
-// values returns the values of the names and distinct ids of a search, nil for all.
-func (s *blockSearch) values() (names, distinctIDs []block.Value) {
+// searchValues are the values of the names and distinct ids of a search.
+type searchValues struct{ names, distinctIDs []block.Value }
+
+// values returns the values of the names and distinct ids, which must not change any more.
+func (s *blockSearch) values() *searchValues {
+	if s.hashed != nil {
+		return s.hashed
+	}
+	s.hashed = &searchValues{}
 	for _, name := range s.names {
-		names = append(names, block.NameValue(database.CleanText(name)))
+		s.hashed.names = append(s.hashed.names, block.NameValue(database.CleanText(name)))
 	}
 	for _, id := range s.distinctIDs {
-		distinctIDs = append(distinctIDs, block.DistinctIDValue(capture.StoredDistinctID(id)))
+		s.hashed.distinctIDs = append(s.hashed.distinctIDs, block.DistinctIDValue(capture.StoredDistinctID(id)))
 	}
-	return names, distinctIDs
+	return s.hashed
 }
 
 // maxCachedFilters is the size of the cache of filters. A filter has at most 48 KiB, and
@@ -203,7 +213,7 @@ func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks [
 			l.filters.Add(filterKey{project, first, blocks[i].last}, f)
 		}
 		return nil
-	}, `SELECT first_id, filter FROM event_blocks WHERE project_id = $1 AND first_id IN (`+database.JoinNumbers(ids, func(id int64) int64 { return id })+`)`, project)
+	}, `SELECT first_id, filter FROM event_filters WHERE first_id IN (`+database.JoinNumbers(ids, func(id int64) int64 { return id })+`)`)
 }
 
 // eachMatch decodes the blocks of a project that overlap a range of ids, with the
@@ -262,8 +272,7 @@ type foundEvent func(c *block.Columns, i int, sealed *sealedBlock, row int)
 
 // eachHash implements eachMatch for a decoded block and a search by hash.
 func (s *blockSearch) eachHash(b *encodedBlock, c *block.Columns, u unit, visit foundEvent) error {
-	_, values := s.values()
-	found, err := c.FindHashes(b.hashes, values)
+	found, err := c.FindHashes(b.hashes, s.values().distinctIDs)
 	if err != nil {
 		return b.wrap(err)
 	}

@@ -28,9 +28,9 @@ type segmentWriter struct {
 // changedGroup is a group of a segment with the events of several blocks, or of a block with erased
 // events.
 type changedGroup struct {
-	blocks         []storedBlock
-	bounds         block.Bounds
-	filter, hashes []byte
+	blocks []storedBlock
+	bounds block.Bounds
+	filter []byte
 }
 
 // write writes the file, unless there are no blocks.
@@ -132,7 +132,7 @@ func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blo
 		if err != nil {
 			return err
 		}
-		w.changed = append(w.changed, changedGroup{blocks, merged.Bounds(), merged.Filter(), merged.Hashes(names)})
+		w.changed = append(w.changed, changedGroup{blocks, merged.Bounds(), merged.Filter()})
 	}
 	w.segment.events += int64(len(c.IDs))
 	w.segment.lastArrived = max(w.segment.lastArrived, slices.Max(c.Arrived))
@@ -223,7 +223,7 @@ func (w *segmentWriter) putBlocks(t *database.Tx) error {
 				return err
 			}
 		}
-		if err := insertBounds(t, s.project, sealedLevel, &g.bounds, g.filter, g.hashes); err != nil {
+		if err := insertBounds(t, s.project, sealedLevel, &g.bounds, g.filter); err != nil {
 			return err
 		}
 	}

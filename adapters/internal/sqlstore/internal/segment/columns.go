@@ -44,13 +44,18 @@ func (f *File) Origins(group int, c *block.Columns) error {
 
 // names reads ids, times and names of a range of rows.
 func (r *reader) names(first, n int, c *block.Columns) (err error) {
-	if c.IDs, err = r.numbersOf(idColumn, first, n, c.IDs[:0]); err != nil {
-		return err
-	}
-	if c.Times, err = r.numbersOf(timeColumn, first, n, c.Times[:0]); err != nil {
+	if err := r.times(first, n, c); err != nil {
 		return err
 	}
 	c.Names, c.NameOf, err = r.entryStrings(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
+	return err
+}
+
+// times reads ids and times of a range of rows.
+func (r *reader) times(first, n int, c *block.Columns) (err error) {
+	if c.IDs, err = r.numbersOf(idColumn, first, n, c.IDs[:0]); err == nil {
+		c.Times, err = r.numbersOf(timeColumn, first, n, c.Times[:0])
+	}
 	return err
 }
 

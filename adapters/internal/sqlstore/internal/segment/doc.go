@@ -61,6 +61,10 @@
 // bunting.checksum has a checksum of footer and page index, so that any damage is
 // found at reading. layout.go has the details.
 //
+// Before the columns of a group is an index of its distinct ids, which is not a part of the Parquet format:
+// hashes with the numbers of the rows, in the order of the hashes. The metadata has its places as
+// bunting.index; files of earlier builds have none. rowindex.go has the details.
+//
 // # Buckets
 //
 // objects.go reads parts of objects, of which 48 MiB stay in memory. An [Ahead] requests further 16 MiB at most

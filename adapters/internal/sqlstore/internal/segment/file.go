@@ -53,6 +53,8 @@ type group struct {
 	properties []chunk
 	// firstIDs has the first id of each page of the ids.
 	firstIDs []int64
+	// index has the places of the pages of the index of distinct ids; none if the file has no indexes.
+	index []indexPlace
 }
 
 // Name returns the name of the segment.
@@ -104,7 +106,11 @@ func (f *File) open() error {
 		}
 		f.groups = append(f.groups, g)
 	}
-	return nil
+	indexes, err := indexesOf(meta.KeyValueMetadata, len(f.groups), start)
+	for i := range indexes {
+		f.groups[i].index = indexes[i]
+	}
+	return err
 }
 
 // footer returns the metadata, and the bytes of page index and footer with the place where they

@@ -32,6 +32,7 @@ type reader struct {
 	property        page // the last one of File.Properties
 	levels          []uint8
 	listed          dictionary // of the last property
+	index           page       // the last one of Rows.WithDistinctIDs
 }
 
 // page is a decoded page.

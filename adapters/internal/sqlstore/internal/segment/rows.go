@@ -72,6 +72,15 @@ func (r *Rows) Names(first, n int, c *block.Columns) error {
 	return r.r.names(first, n, c)
 }
 
+// Times decodes ids and times of n events from the row first on, and reuses the memory of c. The other
+// columns of c are invalid.
+func (r *Rows) Times(first, n int, c *block.Columns) error {
+	if err := r.check(first, n); err != nil {
+		return err
+	}
+	return r.r.times(first, n, c)
+}
+
 // Short decodes all short columns of n events from the row first on, and reuses the memory of c.
 func (r *Rows) Short(first, n int, c *block.Columns) error {
 	if err := r.check(first, n); err != nil {

@@ -35,6 +35,7 @@ type Writer struct {
 	encoder    pageEncoder
 	chunks     [columnCount]chunkWriter
 	properties propertyWriter
+	index      indexWriter
 	memory     int // bytes of its pages in memory
 	keep       []int32
 
@@ -96,7 +97,7 @@ func (w *Writer) add(c *block.Columns, skip map[int64]bool, long func(i int) (el
 		return fmt.Errorf("a segment of %d groups cannot get one of %d events: at most %d and %d", len(w.meta.RowGroups), len(w.keep), maxGroups, block.MaxEvents)
 	}
 	defer w.reset()
-	err := errors.Join(w.addShort(c), w.addOrigins(c))
+	err := errors.Join(w.index.add(&w.encoder, c, w.keep), w.addShort(c), w.addOrigins(c))
 	for _, i := range w.keep {
 		if err != nil {
 			return err
@@ -231,8 +232,11 @@ func (w *Writer) addLevels(c *chunkWriter, rows int, levels []byte, nulls int, v
 	return nil
 }
 
-// endGroup writes the columns of the group.
+// endGroup writes the index and the columns of the group.
 func (w *Writer) endGroup() error {
+	if err := w.write(w.index.end(w.offset)); err != nil {
+		return err
+	}
 	g := format.RowGroup{
 		NumRows: int64(len(w.keep)), FileOffset: w.offset, Ordinal: int16(len(w.meta.RowGroups)),
 		SortingColumns: []format.SortingColumn{{ColumnIdx: idColumn}},
@@ -324,6 +328,11 @@ func (w *Writer) end() error {
 		}
 		w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: othersKey, Value: string(names)})
 	}
+	places, err := w.index.metadata()
+	if err != nil {
+		return err
+	}
+	w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, places)
 	// The checksum is the last entry, see checksumAt.
 	w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: checksumKey, Value: fmt.Sprintf(checksumForm, 0, start)})
 	footer, err := thrift.Marshal(protocol, &w.meta)
