@@ -3,11 +3,14 @@ package sqlstore
 import (
 	gocmp "cmp"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +24,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/insights/port"
+	"github.com/bunting-flags/bunting/flags/wire"
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
@@ -31,7 +36,7 @@ func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []c
 		id, n := random.IntN(400), random.Int64()
 		e := capture.Record{
 			ProjectID: 1, UUID: capture.PersonID(1, fmt.Sprint("event ", n)), Name: fmt.Sprint("name ", random.IntN(5)), DistinctID: fmt.Sprint("id ", id),
-			Properties: fmt.Sprintf(`{"n":%d,"text":"%s"}`, n, strings.Repeat("x", int(n%1000))), ElementsChain: fmt.Sprint("a:", n%9),
+			Properties: fmt.Sprintf(`{"n":%d,"plan":"plan %d","text":"%s"}`, n, n%4, strings.Repeat("x", int(n%1000))), ElementsChain: fmt.Sprint("a:", n%9),
 			PersonProperties: fmt.Sprintf(`{"of":"id %d"}`, id), PersonID: capture.PersonID(1, fmt.Sprint("id ", id)),
 			Timestamp: database.FromMicros(random.Int64N(30 * 86400 * 1e6)), CreatedAt: database.FromMicros(int64(i) * 1e6),
 		}
@@ -59,6 +64,9 @@ var blockScans = func() (out []port.Scan) {
 			s.Columns = columns
 			out = append(out, s)
 		}
+	}
+	for _, names := range [][]string{{"plan"}, {"plan", "n", "none"}} {
+		out = append(out, port.Scan{Columns: port.Properties | port.IDs, EventProperties: names}, port.Scan{Columns: port.Properties | port.Names, EventProperties: names, Names: []string{"name 3"}})
 	}
 	return out
 }()
@@ -113,6 +121,9 @@ func scansOf(t *testing.T, s *Store, project int64, scans []port.Scan) (out []sc
 				if b.Person != nil {
 					e.person = *r.Person(b.Person[i])
 				}
+				if scan.EventProperties != nil {
+					e.columns[7], e.properties = true, propertiesOf(t, &scan, b, i)
+				}
 				found.events++
 				found.sum += maphash.Comparable(scanSeed, e)
 			}
@@ -126,8 +137,35 @@ func scansOf(t *testing.T, s *Store, project int64, scans []port.Scan) (out []sc
 	return out
 }
 
+// propertiesOf returns the values of the properties that a scan reads of an event.
+func propertiesOf(t *testing.T, s *port.Scan, b *port.Batch, i int) string {
+	t.Helper()
+	if b.EventProperties == nil {
+		return valuesOf(t, b.Properties[i], s.EventProperties)
+	}
+	var values []string
+	for _, column := range b.EventProperties {
+		values = append(values, column[i])
+	}
+	return fmt.Sprintf("%q", values)
+}
+
+// valuesOf returns the values of properties of a JSON object.
+func valuesOf(t testing.TB, object string, names []string) string {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(object), &members); err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, name := range names {
+		values = append(values, string(members[name]))
+	}
+	return fmt.Sprintf("%q", values)
+}
+
 // indexAll calls Index until there is nothing more to do.
-func indexAll(t *testing.T, s *Store) {
+func indexAll(t testing.TB, s *Store) {
 	t.Helper()
 	for more := true; more; {
 		var err error
@@ -168,6 +206,9 @@ type eventModel struct {
 	store  *Store
 	random *rand.Rand
 	list   []capture.Record
+	erased []capture.Record // of project 1
+	// owners are the persons of the distinct ids of project 1 that have one.
+	owners map[string]capture.UUID
 	change func(i int, e *capture.Record) // changes random events, nil for none
 	checks int
 }
@@ -193,21 +234,59 @@ func (m *eventModel) commit(n int) {
 	m.list = append(m.list, events...)
 }
 
-// erase erases the events of a distinct id of project 1.
-func (m *eventModel) erase(id string) {
+// person returns the person of a distinct id of project 1, which it stores if it is missing.
+func (m *eventModel) person(id string) capture.UUID {
+	m.Helper()
+	if owner, ok := m.owners[id]; ok {
+		return owner
+	}
 	person := capture.PersonID(1, id)
 	if _, err := m.store.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, id, person[:]); err != nil {
 		m.Fatal(err)
 	}
+	if m.owners == nil {
+		m.owners = map[string]capture.UUID{}
+	}
+	m.owners[id] = person
+	return person
+}
+
+// erase erases the events of the person of a distinct id of project 1.
+func (m *eventModel) erase(id string) {
+	person := m.person(id)
 	var n int64
 	err := m.store.Commit(m.Context(), []int64{1}, func(tx capture.Tx) (err error) {
 		n, err = tx.EraseEvents(1, person)
 		return err
 	})
 	before := len(m.list)
-	m.list = slices.DeleteFunc(m.list, func(e capture.Record) bool { return e.ProjectID == 1 && e.DistinctID == id })
+	m.list = slices.DeleteFunc(m.list, func(e capture.Record) bool {
+		isErased := e.ProjectID == 1 && m.owners[e.DistinctID] == person
+		if isErased {
+			m.erased = append(m.erased, e)
+		}
+		return isErased
+	})
 	if err != nil || n != int64(before-len(m.list)) {
 		m.Fatalf("%d events of %s are erased, %v; want %d", n, id, err, before-len(m.list))
+	}
+}
+
+// merge merges the person of a distinct id of project 1 into that of another one.
+func (m *eventModel) merge(id, other string) {
+	from, into := m.person(id), m.person(other)
+	if from == into {
+		return
+	}
+	if err := m.store.Commit(m.Context(), []int64{1}, func(tx capture.Tx) error {
+		return tx.Save(&capture.Changes{Merges: []capture.Merge{{ProjectID: 1, From: from, Into: into}}})
+	}); err != nil {
+		m.Fatal(err)
+	}
+	for id, owner := range m.owners {
+		if owner == from {
+			m.owners[id] = into
+		}
 	}
 }
 
@@ -220,11 +299,21 @@ func (m *eventModel) retain(n int) {
 	m.list = m.list[n:]
 }
 
-// check compares every way of reading with the list.
+// check compares every way of reading with the list, and checks the blocks.
 func (m *eventModel) check(when string) {
+	m.Helper()
+	m.compare(when)
+	if faults, err := events.CheckBlocks(m.Context(), m.store.events.Source(), 10); err != nil || len(faults) > 0 {
+		m.Fatalf("%s: %q, %v", when, faults, err)
+	}
+}
+
+// compare compares every way of reading with the list.
+func (m *eventModel) compare(when string) {
 	m.Helper()
 	ctx, s, random := m.Context(), m.store, m.random
 	slices.SortFunc(m.list, func(a, b capture.Record) int { return gocmp.Compare(a.ID, b.ID) })
+	m.awaitHorizon()
 	newest := newestFirst(m.list)
 	for project := int64(1); project <= 2; project++ {
 		var all []longEvent
@@ -277,15 +366,47 @@ func (m *eventModel) check(when string) {
 		}
 		m.compareScans(when, project)
 		m.compareEvents(when, project)
+		m.compareQuestion(when, project)
 	}
 	if m.checks++; m.checks%4 == 1 { // it reads one event after the other
 		m.compareNamed(when)
 	}
+	m.compareKeys(when)
 	if n := countEvents(m, s); n != len(m.list) {
 		m.Fatalf("%s: %d events are counted, want %d", when, n, len(m.list))
 	}
-	if faults, err := events.CheckBlocks(ctx, s.events.Source(), 10); err != nil || len(faults) > 0 {
-		m.Fatalf("%s: %q, %v", when, faults, err)
+}
+
+// awaitHorizon waits until all events are final. With PostgreSQL they are not while another server, or the
+// background, changes the blocks of a project, and readers that follow new events wait for that.
+func (m *eventModel) awaitHorizon() {
+	m.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		horizon, err := m.store.events.Horizon(m.Context())
+		switch {
+		case err != nil || time.Now().After(deadline):
+			m.Fatalf("events up to %d are final, %v; want %d", horizon, err, m.list[len(m.list)-1].ID)
+		case horizon >= m.list[len(m.list)-1].ID:
+			return
+		}
+	}
+}
+
+// compareKeys checks that stored events are duplicates if they are sent a second time, and erased events are not.
+func (m *eventModel) compareKeys(when string) {
+	m.Helper()
+	var sent []capture.Record
+	stored := 0
+	for range 20 {
+		if e := m.list[m.random.IntN(len(m.list))]; e.ProjectID == 1 && !slices.ContainsFunc(sent, func(s capture.Record) bool { return s.ID == e.ID }) {
+			sent = append(sent, e)
+			stored++
+		}
+	}
+	sent = append(sent, m.erased[:min(len(m.erased), 20)]...)
+	m.random.Shuffle(len(sent), func(i, k int) { sent[i], sent[k] = sent[k], sent[i] })
+	if n := countStored(m, m.store, keysOf(sent)); n != stored {
+		m.Fatalf("%s: %d events are duplicates when they are sent a second time, want %d of %d", when, n, stored, len(sent))
 	}
 }
 
@@ -316,7 +437,8 @@ func longOf(e *capture.Record) longEvent {
 
 // plainScan returns what port.Reader.Scan promises: the requested columns of the events of a list
 // that match.
-func plainScan(list []capture.Record, project int64, s port.Scan) (found scanResult) {
+func plainScan(t testing.TB, list []capture.Record, project int64, owners map[string]capture.UUID, s port.Scan) (found scanResult) {
+	t.Helper()
 	for i := range list {
 		r := &list[i]
 		at := database.Micros(r.Timestamp)
@@ -324,15 +446,26 @@ func plainScan(list []capture.Record, project int64, s port.Scan) (found scanRes
 			s.Names != nil && !slices.Contains(s.Names, r.Name) || s.DistinctIDs != nil && !slices.Contains(s.DistinctIDs, r.DistinctID) {
 			continue
 		}
+		e := plainEvent(r, s.Columns, owners)
+		if s.EventProperties != nil {
+			e.properties = valuesOf(t, r.Properties, s.EventProperties)
+		}
 		found.events++
-		found.sum += maphash.Comparable(scanSeed, plainEvent(r, s.Columns))
+		found.sum += maphash.Comparable(scanSeed, e)
 	}
 	return found
 }
 
-// plainEvent returns the requested columns of an event. Nobody but the person whom an event was stored
-// with has its distinct id.
-func plainEvent(r *capture.Record, columns port.Columns) scannedEvent {
+// ownerOf returns the person of an event: of its distinct id now, or of the event when it was stored.
+func ownerOf(r *capture.Record, owners map[string]capture.UUID) capture.UUID {
+	if owner, ok := owners[r.DistinctID]; ok && r.ProjectID == 1 {
+		return owner
+	}
+	return r.PersonID
+}
+
+// plainEvent returns the requested columns of an event. owners are the persons of distinct ids of project 1.
+func plainEvent(r *capture.Record, columns port.Columns, owners map[string]capture.UUID) scannedEvent {
 	has := func(column port.Columns) bool { return columns&column != 0 }
 	e := scannedEvent{
 		columns: [9]bool{has(port.IDs), has(port.Names), has(port.DistinctIDs), has(port.UUIDs), has(port.PeopleAtEvent), has(port.People),
@@ -349,7 +482,7 @@ func plainEvent(r *capture.Record, columns port.Columns) scannedEvent {
 		e.personAtEvent = r.PersonID
 	}
 	if has(port.People) {
-		e.person = port.Person{UUID: r.PersonID}
+		e.person = port.Person{UUID: ownerOf(r, owners)}
 	}
 	for _, text := range [...]struct {
 		column port.Columns
@@ -376,12 +509,64 @@ func (m *eventModel) compareScans(when string, project int64) {
 		if m.random.IntN(3) == 0 {
 			scan.After = m.list[m.random.IntN(len(m.list))].ID
 		}
+		if m.random.IntN(2) == 0 {
+			scan.HasSpareCPU = func() bool { return true }
+		}
 		scans = append(scans, scan)
 	}
 	for i, got := range scansOf(m.T, m.store, project, scans) {
-		if want := plainScan(m.list, project, scans[i]); want != got {
+		if want := plainScan(m, m.list, project, m.owners, scans[i]); want != got {
 			m.Fatalf("%s, project %d, %+v: %d events, want %d", when, project, scans[i], got.events, want.events)
 		}
+	}
+}
+
+// question is the query of compareQuestion, which computes its result from the list.
+const question = `{"kind":"HogQLQuery","query":"select event, count(), uniq(person_id), countIf(properties.plan = 'plan 3'), min(timestamp) from events group by event order by event"}`
+
+// compareQuestion compares the result of a query with one that is computed from the list.
+func (m *eventModel) compareQuestion(when string, project int64) {
+	m.Helper()
+	type line struct {
+		events, paying int64
+		people         map[capture.UUID]bool
+		first          time.Time
+	}
+	lines := map[string]*line{}
+	for i := range m.list {
+		r := &m.list[i]
+		if r.ProjectID != project {
+			continue
+		}
+		l := lines[r.Name]
+		if l == nil {
+			l = &line{people: map[capture.UUID]bool{}, first: r.Timestamp}
+			lines[r.Name] = l
+		}
+		l.events++
+		l.people[ownerOf(r, m.owners)] = true
+		if strings.Contains(r.Properties, `"plan 3"`) {
+			l.paying++
+		}
+		if r.Timestamp.Before(l.first) {
+			l.first = r.Timestamp
+		}
+	}
+	want := [][]any{}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		l := lines[name]
+		want = append(want, []any{name, l.events, len(l.people), l.paying, l.first.Format("2006-01-02T15:04:05.000000Z")})
+	}
+	q, err := insights.Parse(json.RawMessage(question), &port.Project{ID: project})
+	if err != nil {
+		m.Fatal(err)
+	}
+	got, err := q.Run(m.Context(), m.store, port.Options{Now: database.FromMicros(60 * 86400 * 1e6)})
+	if err != nil {
+		m.Fatal(err)
+	}
+	if want, got := string(wire.MustEncode(want)), string(wire.MustEncode(got.Results)); want != got {
+		m.Fatalf("%s, project %d: the query has the result\n%s, want\n%s", when, project, got, want)
 	}
 }
 
@@ -435,12 +620,14 @@ func (m *eventModel) compareEvents(when string, project int64) {
 	}
 }
 
-// sealSteps calls Seal several times, and returns how often segments were merged.
+// sealSteps calls Seal several times, until there is nothing to do, and returns how often segments were
+// merged.
 func sealSteps(t *testing.T, s *Store, n int) (merges int) {
 	t.Helper()
-	for range n {
+	for more := true; more && n > 0; n-- {
 		before := countRows(t, s, "event_segments")
-		if _, err := s.events.Seal(t.Context()); err != nil {
+		var err error
+		if more, err = s.events.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if countRows(t, s, "event_segments") < before {
@@ -450,79 +637,174 @@ func sealSteps(t *testing.T, s *Store, n int) (merges int) {
 	return merges
 }
 
+// modelStore is a store of TestBlocks_Model, which can be closed and opened.
+type modelStore struct {
+	*eventModel
+	// address is that of the database, and folder that of the segments, empty without segments.
+	address, folder string
+	now             time.Time
+	// merges is the number of merges of segments, mergedBlocks of steps after which there are merged blocks.
+	merges, mergedBlocks int
+}
+
+func (m *modelStore) open() {
+	m.Helper()
+	if m.folder == "" {
+		m.store = openStore(m, m.address)
+		return
+	}
+	m.store = openSealing(m, m.address, m.folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return m.now }})
+}
+
+// crash opens the store as it is after its process was killed: on SQLite a copy of its files, and on
+// PostgreSQL the database after the connections have ended.
+func (m *modelStore) crash() {
+	m.Helper()
+	old := m.store
+	if path, isFile := strings.CutPrefix(m.address, "sqlite:"); isFile {
+		folder := m.TempDir()
+		m.address = "sqlite:" + filepath.Join(folder, "store.db")
+		for _, suffix := range []string{"-wal", ""} { // the log first: a checkpoint may write it into the file meanwhile
+			content, err := os.ReadFile(path + suffix)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(folder, "store.db"+suffix), content, 0o600)
+			}
+			if err != nil {
+				m.Fatal(err)
+			}
+		}
+		if m.folder != "" {
+			if err := os.CopyFS(filepath.Join(folder, "events"), os.DirFS(m.folder)); err != nil {
+				m.Fatal(err)
+			}
+			m.folder = filepath.Join(folder, "events")
+		}
+	} else if _, err := old.db.Read.Exec(`SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+		m.Fatal(err)
+	}
+	_ = old.Close() // its connections may have ended
+	m.open()
+}
+
+// reopen closes and opens the store.
+func (m *modelStore) reopen() {
+	m.Helper()
+	if err := m.store.Close(); err != nil {
+		m.Fatal(err)
+	}
+	m.open()
+}
+
+func (m *modelStore) anyID() string { return fmt.Sprint("id ", m.random.IntN(400)) }
+
+// modelSteps are what may happen to a store.
+var modelSteps = []struct {
+	name string
+	do   func(m *modelStore)
+}{
+	{"many events", func(m *modelStore) { m.commit(2500) }},
+	{"events", func(m *modelStore) { m.commit(64 + m.random.IntN(400)) }},
+	{"small blocks", func(m *modelStore) { // eight of them are merged
+		for range 9 {
+			m.commit(64 + m.random.IntN(10))
+			indexAll(m, m.store)
+		}
+	}},
+	{"few events", func(m *modelStore) {
+		for range 1 + m.random.IntN(20) {
+			m.commit(1 + m.random.IntN(2))
+		}
+	}},
+	{"an erasure", func(m *modelStore) { m.erase(m.anyID()) }},
+	{"another erasure", func(m *modelStore) { m.erase(m.anyID()) }},
+	{"merges of persons", func(m *modelStore) {
+		for range 1 + m.random.IntN(30) {
+			m.merge(m.anyID(), m.anyID())
+		}
+	}},
+	{"sealing or retention", func(m *modelStore) {
+		if m.folder != "" {
+			m.merges += sealSteps(m.T, m.store, math.MaxInt)
+			return
+		}
+		m.retain(m.random.IntN(len(m.list) / 3))
+	}},
+	{"a stop", (*modelStore).reopen},
+	{"a crash", (*modelStore).crash},
+}
+
 // Whatever happens to a store, every way of reading equals a plain list: commits, also of late
 // events, blocks that are built and merged, events that are sealed because they are many or old,
-// segments that are merged, erasures, retention, and a server that starts again.
+// segments that are merged, persons who are merged, erasures, retention, a server that is restarted, and
+// a server that is killed.
 func TestBlocks_Model(t *testing.T) {
-	const rounds = 24
+	const times = 2 // of each step
 	file := func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") }
 	for name, address := range map[string]func(testing.TB) string{"sqlite": file, "segments": file, "postgres": postgresURL, "postgres with segments": postgresURL} {
 		t.Run(name, func(t *testing.T) {
-			address, seals := address(t), strings.HasSuffix(name, "segments")
-			open := func() *Store { return openStore(t, address) }
-			now, merges := time.Unix(0, 0), 0
-			if folder := t.TempDir(); seals {
-				open = func() *Store {
-					return openSealing(t, address, folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return now }})
-				}
-			}
-			m := &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4)), store: open()}
+			m := &modelStore{eventModel: &eventModel{T: t, random: rand.New(rand.NewPCG(3, 4))}, address: address(t), now: time.Unix(0, 0)}
+			seals := strings.HasSuffix(name, "segments")
 			if seals {
-				m.change = func(_ int, e *capture.Record) { e.CreatedAt = now.UTC() }
+				m.folder = t.TempDir()
+				m.change = func(_ int, e *capture.Record) { e.CreatedAt = m.now.UTC() }
 			}
+			m.open()
 			m.commit(100)
-			for round := range rounds {
-				what := m.random.IntN(12)
-				switch {
-				case what < 3:
-					m.commit(64 + m.random.IntN(400))
-				case what < 6:
-					for range 1 + m.random.IntN(20) {
-						m.commit(1 + m.random.IntN(2))
-					}
-				case what == 6:
-					m.commit(2500)
-				case what < 9:
-					m.erase(fmt.Sprint("id ", m.random.IntN(400)))
-				case seals && what == 9:
-					sealAll(t, m.store)
-				case what == 9:
-					m.retain(m.random.IntN(len(m.list) / 3))
-				case what == 10:
-					if err := m.store.Close(); err != nil {
-						t.Fatal(err)
-					}
-					m.store = open()
+			for range times {
+				for _, at := range m.random.Perm(len(modelSteps)) {
+					modelSteps[at].do(m)
+					m.afterStep()
+					m.check("after " + modelSteps[at].name)
 				}
-				if m.random.IntN(4) > 0 {
-					indexAll(t, m.store)
-				}
-				if seals {
-					now = now.Add(time.Duration(m.random.IntN(20)) * time.Minute)
-					merges += sealSteps(t, m.store, m.random.IntN(4))
-				}
-				m.check(fmt.Sprintf("round %d, step %d", round, what))
 			}
-			var merged int
-			if err := m.store.db.Read.QueryRow(`SELECT COUNT(*) FROM event_blocks WHERE level > 0`).Scan(&merged); err != nil || merged == 0 {
-				t.Errorf("%d blocks were merged, %v", merged, err)
+			if m.mergedBlocks == 0 {
+				t.Error("no blocks were merged")
 			}
-			if !seals {
-				return
+			if seals {
+				m.checkAllSealed()
 			}
-			if merges == 0 {
-				t.Error("no segments were merged")
-			}
-			indexAll(t, m.store)
-			now = now.Add(time.Hour)
-			sealAll(t, m.store)
-			if n := countRows(t, m.store, "event_chunks"); n > 0 {
-				t.Errorf("%d chunks of events that are an hour old are in no segment", n)
-			}
-			checkDeleted(t, m.store)
-			m.check("all sealed")
 		})
 	}
+}
+
+// afterStep builds blocks in most cases, and does some steps of sealing.
+func (m *modelStore) afterStep() {
+	m.Helper()
+	if m.random.IntN(4) > 0 {
+		indexAll(m.T, m.store)
+	}
+	var merged bool
+	if err := m.store.db.Read.QueryRow(`SELECT EXISTS (SELECT 1 FROM event_blocks WHERE level BETWEEN 1 AND 15)`).Scan(&merged); err != nil {
+		m.Fatal(err)
+	}
+	if merged {
+		m.mergedBlocks++
+	}
+	if m.folder != "" {
+		m.now = m.now.Add(time.Duration(m.random.IntN(20)) * time.Minute)
+		m.merges += sealSteps(m.T, m.store, m.random.IntN(6))
+	}
+}
+
+// checkAllSealed seals all events, and checks that no unneeded rows and files are left.
+func (m *modelStore) checkAllSealed() {
+	m.Helper()
+	if m.merges == 0 {
+		m.Error("no segments were merged")
+	}
+	indexAll(m.T, m.store)
+	m.now = m.now.Add(time.Hour)
+	for range 2 { // the second time removes the files that were replaced
+		sealAll(m, m.store)
+	}
+	if n := countRows(m, m.store, "event_chunks"); n > 0 {
+		m.Errorf("%d chunks of events that are an hour old are in no segment", n)
+	}
+	if diff := cmp.Diff(sealedNames(m, m.store), segmentFiles(m, m.folder)); diff != "" {
+		m.Errorf("files (-listed +found)\n%s", diff)
+	}
+	checkDeleted(m, m.store)
+	m.check("all sealed")
 }
 
 // sameHash returns two distinct ids with the same hash in blocks.

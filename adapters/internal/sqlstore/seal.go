@@ -51,7 +51,7 @@ func (s *Store) seal(ctx context.Context) {
 // trySealing seals events and reports the result. While another server seals, the result of the last attempt
 // is valid.
 func (s *Store) trySealing(ctx context.Context, failures *throttle.Streak) error {
-	steps, err := s.sealAll(ctx)
+	steps, err := s.Seal(ctx)
 	if ctx.Err() != nil || errors.Is(err, events.ErrSealing) {
 		return err
 	}
@@ -71,9 +71,10 @@ func (s *Store) trySealing(ctx context.Context, failures *throttle.Streak) error
 	return err
 }
 
-// sealAll seals events until there is nothing to do, and returns the number of steps. Nothing is written to a
-// folder before it is known to be that of the database.
-func (s *Store) sealAll(ctx context.Context) (steps int, err error) {
+// Seal seals events until all that are due are sealed, and returns the number of steps. A store with
+// Config.Segments and a positive Config.SealAfter does it in the background. Nothing is written to a folder
+// before it is known to be that of the database.
+func (s *Store) Seal(ctx context.Context) (steps int, err error) {
 	if !s.hasFolder {
 		if err := s.checkFolder(ctx); err != nil {
 			return 0, err

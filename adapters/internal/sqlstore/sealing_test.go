@@ -148,6 +148,46 @@ func TestSegments_EveryStep(t *testing.T) {
 	}
 }
 
+// A store without segments that is opened with a folder for them answers as before while its events are
+// written into files in the background, and while it stores further events.
+func TestSegments_ComingOver(t *testing.T) {
+	onSegmentDatabases(t, func(t *testing.T, address, files string) {
+		m := &eventModel{T: t, random: rand.New(rand.NewPCG(25, 26)), store: openStore(t, address)}
+		for range 4 {
+			m.commit(700)
+			indexAll(t, m.store)
+		}
+		m.commit(60) // in no block
+		if err := m.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		before, ended := len(m.list), make(chan error, 100)
+		s, err := Open(t.Context(), address, Config{Segments: files, SealAfter: time.Hour, Sealed: func(err error) { ended <- err }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		m.store = s
+		for isSealed := false; !isSealed; {
+			m.commit(20)
+			m.compare("while events are sealed")
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Fatal(err)
+				}
+				isSealed = true
+			default:
+			}
+		}
+		m.compare("sealed")
+		var sealed int
+		if err := s.db.Read.QueryRow(`SELECT SUM(events) FROM event_segments`).Scan(&sealed); err != nil || sealed < before {
+			t.Errorf("%d events are sealed, %v; want %d or more", sealed, err, before)
+		}
+	})
+}
+
 // Retention of events whose chunks are not deleted yet leaves none of them.
 func TestSegments_RetentionBeforeTheRestIsDeleted(t *testing.T) {
 	folder := t.TempDir()

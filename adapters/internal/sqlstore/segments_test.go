@@ -96,15 +96,48 @@ func (s sealedStore) Index(ctx context.Context, idle bool) (more bool, err error
 // DeletesFiles reports to the contract that retention is not exact.
 func (s sealedStore) DeletesFiles() bool { return true }
 
-// Stores pass the contract of History, Ledger and Insights when all events are in segments.
+// halfSealedStore is a store that seals the older events, a half of them or more: all of them before a commit, if
+// at least a half of them is in no segment.
+type halfSealedStore struct {
+	*Store
+	t testing.TB
+}
+
+func (s halfSealedStore) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
+	var sealed int
+	if err := s.db.Read.QueryRow(`SELECT COALESCE(SUM(events), 0) FROM event_segments`).Scan(&sealed); err != nil {
+		return err
+	}
+	if all := countEvents(s.t, s.Store); all > 0 && sealed <= all/2 {
+		indexAll(s.t, s.Store)
+		sealAll(s.t, s.Store)
+	}
+	return s.Store.Commit(ctx, projects, work)
+}
+
+// DeletesFiles is that of sealedStore.
+func (s halfSealedStore) DeletesFiles() bool { return true }
+
+// sealedBackend is a store of the contracts of History, Ledger and Insights.
+type sealedBackend interface {
+	storetest.Backend
+	storetest.InsightStore
+}
+
+// Stores pass the contract of History, Ledger and Insights when all events are in segments, and when about
+// half of them are, on PostgreSQL only with -long. TestStore_Contract, TestStore_Reading and
+// TestInsights_Contract run it without segments.
 func TestSegments_Contract(t *testing.T) {
 	for name, address := range segmentDatabases {
-		sealedContract(t, name, func(t testing.TB) sealedStore { return sealedStore{openSegments(t, address(t), t.TempDir()), t} })
+		sealedContract(t, name+"/all", func(t testing.TB) sealedBackend { return sealedStore{openSegments(t, address(t), t.TempDir()), t} })
+		if name == "sqlite" || *long {
+			sealedContract(t, name+"/half", func(t testing.TB) sealedBackend { return halfSealedStore{openSegments(t, address(t), t.TempDir()), t} })
+		}
 	}
 }
 
 // sealedContract runs the contract of History, Ledger and Insights.
-func sealedContract(t *testing.T, name string, open func(t testing.TB) sealedStore) {
+func sealedContract(t *testing.T, name string, open func(t testing.TB) sealedBackend) {
 	t.Run(name+"/History", func(t *testing.T) {
 		storetest.History(t, func(t testing.TB) storetest.HistoryStore { return open(t) })
 	})

@@ -19,7 +19,10 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-var killCycles = flag.Int("segment-kills", 60, "the number of times that TestSegments_Kill kills the process that writes segments")
+var (
+	killCycles = flag.Int("segment-kills", 60, "the number of times that TestSegments_KilledAtEveryStep kills a process that writes segments; TestSegments_Kill does so less often by a factor")
+	long       = flag.Bool("long", false, "also run tests with PostgreSQL that are as good with SQLite")
+)
 
 // killIDs is the number of distinct ids of the events of TestSegments_Kill.
 const killIDs = 20
@@ -33,6 +36,35 @@ func killBatch(first, n int) (keys []capture.EventKey, list []capture.Record) {
 		list[i].Properties = fmt.Sprintf(`{"n":%d}`, first+i)
 	}
 	return keys, list
+}
+
+// commitKillBatch stores the events first to first+n-1.
+func commitKillBatch(t *testing.T, s *Store, first, n int) {
+	t.Helper()
+	keys, list := killBatch(first, n)
+	if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+		if _, err := tx.Claim(keys); err != nil {
+			return err
+		}
+		return tx.Save(&capture.Changes{Events: list})
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eraseKillID erases the events of a distinct id, by its number.
+func eraseKillID(t *testing.T, s *Store, id int) {
+	t.Helper()
+	person := capture.PersonID(1, fmt.Sprint("id ", id))
+	if _, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, fmt.Sprint("id ", id), person[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
+		_, err := tx.EraseEvents(1, person)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // openMerging opens the store of TestSegments_Kill, which seals all blocks, deletes the chunks one by one,
@@ -56,15 +88,7 @@ func TestSegmentsKill_Child(t *testing.T) {
 	for {
 		n := 1 + random.IntN(300)
 		fmt.Printf("try batch %d %d\n", first, n)
-		keys, list := killBatch(first, n)
-		if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
-			if _, err := tx.Claim(keys); err != nil {
-				return err
-			}
-			return tx.Save(&capture.Changes{Events: list})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		commitKillBatch(t, s, first, n)
 		fmt.Printf("batch %d %d\n", first, n)
 		first += n
 		indexAll(t, s)
@@ -75,17 +99,8 @@ func TestSegmentsKill_Child(t *testing.T) {
 		}
 		if random.IntN(6) == 0 {
 			id := random.IntN(killIDs)
-			person := capture.PersonID(1, fmt.Sprint("id ", id))
-			if _, err := s.db.Write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`, fmt.Sprint("id ", id), person[:]); err != nil {
-				t.Fatal(err)
-			}
 			fmt.Printf("try erase %d\n", id)
-			if err := s.Commit(t.Context(), []int64{1}, func(tx capture.Tx) error {
-				_, err := tx.EraseEvents(1, person)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			eraseKillID(t, s, id)
 			fmt.Printf("erase %d\n", id)
 		}
 	}
@@ -138,7 +153,7 @@ func runChild(t *testing.T, address, files string, first int, after time.Duratio
 func TestSegments_Kill(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		folder := t.TempDir()
-		testKills(t, *killCycles, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
+		testKills(t, *killCycles/2, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))
 	})
 	t.Run("postgres", func(t *testing.T) { testKills(t, *killCycles/4, postgresURL(t), t.TempDir()) })
 }

@@ -130,7 +130,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 func TestS3_Contract(t *testing.T) {
 	s := startS3(t)
 	for name, address := range segmentDatabases {
-		sealedContract(t, name, func(t testing.TB) sealedStore { return sealedStore{openSegments(t, address(t), s.prefix()), t} })
+		sealedContract(t, name, func(t testing.TB) sealedBackend { return sealedStore{openSegments(t, address(t), s.prefix()), t} })
 	}
 }
 
@@ -240,7 +240,7 @@ func TestS3_Unreachable(t *testing.T) {
 		t.Errorf("an event of the database: %v, %v", page, err)
 	}
 	server.fails(nil)
-	if _, err := m.store.sealAll(t.Context()); err != nil { // checks the folder first
+	if _, err := m.store.Seal(t.Context()); err != nil { // checks the folder first
 		t.Fatal(err)
 	}
 	if err := again(1); err != nil {

@@ -190,7 +190,7 @@ func TestServersSegments_MergedMeanwhile(t *testing.T) {
 					other.files.CloseUnused(0) // otherwise they are still open
 				}
 			}}})
-			if want := plainScan(m.list, 1, port.Scan{Columns: columns}); got[0] != want {
+			if want := plainScan(t, m.list, 1, nil, port.Scan{Columns: columns}); got[0] != want {
 				t.Errorf("merged at call %d: %d events, want %d", at, got[0].events, want.events)
 			}
 			if after := segmentFiles(t, files); len(after) >= len(before) {

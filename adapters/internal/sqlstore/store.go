@@ -34,8 +34,8 @@ type Config struct {
 	// Several servers need the same one. If empty, events are not sealed. A store whose catalogue
 	// lists segments must be opened with their folder.
 	Segments string
-	// SealAfter is the age of an event from which it is sealed at the latest. If zero, segments are read,
-	// and no events are sealed.
+	// SealAfter is the age of an event from which it is sealed at the latest. If it is not positive, segments
+	// are read, and events are sealed only by Seal: all of them if it is negative.
 	SealAfter time.Duration
 	// Sealed is called after each attempt to seal events that has done something or failed. If nil, it
 	// is not called.
