@@ -152,7 +152,7 @@ var steps = []step{
 	}},
 	{name: "kills", about: "the real program, and a program that seals events, killed a thousand times", tiers: []tier{long}, needs: []need{postgres}, after: []string{"program", "kill"}, do: func(r *stepRun) {
 		r.goTest("", "-timeout=2h", "./adapters/command/faulttest", "-kills=1000", "-bodies=32")
-		r.goTest("", "-timeout=1h", "-run=^TestSegments_Kill$", "./adapters/internal/sqlstore", "-segment-kills=1000")
+		r.goTest("", "-timeout=1h", "-run=^TestSegments_(Kill|KilledAtEveryStep|Contract)$", "./adapters/internal/sqlstore", "-segment-kills=1000", "-long=true")
 	}},
 	{name: "replicas", about: "Litestream's own program, with the configuration on its page, beside the server under load", tiers: []tier{long}, needs: []need{cpu}, after: []string{"program", "litestream"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/backups/litestreamtest", "-timeout=1h", "-run=TestProgram", "./...", "-long=true")
