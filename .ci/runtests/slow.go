@@ -45,14 +45,14 @@ var sequential = []string{
 	// capture
 	"TestPlan_.*", "TestCapture_4_6_Bounds", "TestCapture_6_2_TooMany",
 	// adapters/httpapi
-	"TestCapture_(LongAIEvents|AIEventOfManyMembers|RefusalNamesTheRightLimit|6|7|17|18|18_1_Bombs|19_1_RecordedRequests|4_6_V1Unpacked|4_6_TooLargeOnTheWire)",
+	"TestCapture_(LongAIEvents|AIEventOfManyMembers|RefusalNamesTheRightLimit|6|7|17|18|18_Sealed|18_1_Bombs|19_1_RecordedRequests|4_6_V1Unpacked|4_6_TooLargeOnTheWire)",
 	"TestDefinitions_AtMost.*", "TestFlagsDocument_.*", "TestRequests_LinesAreBounded",
 	"TestLists_EveryParameter", "TestManagement_.*", "TestGoValues_AsTheServer",
 	"TestOpenAPI_.*", "TestLists_AreDescribed", "TestErrors_PageHasEveryCode", "TestRollouts_.*",
 	"TestNew_NilServiceHasNoRoutes", "TestHTTP_(MountedLinks|Authenticate|Cases|HeadIsAuthorisedAsGet|FullDisk|CompressedAnswers)", "TestShared_(Guesses.*|PagePassword|Charts)",
 	"TestFlags_(9_11_.*|10_2_LongTokensAreNotRemembered)", "TestFlagCheck_Bounded", "TestDashboards_.*", "TestWarnIsBounded", "TestOIDC_.*",
 	"TestCapture_Cases", "TestSession_(CrossSite|NotForPublicRows|ForeignHost|Next)", "TestBatchExport_(Failures|Pages|Backfill.*|Bounds)", "TestEvents_.*",
-	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
+	"TestInsights_.*", "TestExperiments_Vectors", "TestQuery_.*", ".*EveryRoute.*",
 }
 
 // slowToBuild are packages that make a test program slow to build: the package that opens

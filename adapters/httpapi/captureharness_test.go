@@ -54,11 +54,19 @@ var labStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func newLab(t testing.TB, quotas string) *lab {
 	t.Helper()
+	return newLabSealed(t, quotas, nothingSealed)
+}
+
+// newLabSealed is newLab with events in segments.
+func newLabSealed(t testing.TB, quotas string, sealed sealing) *lab {
+	t.Helper()
 	ctx := context.Background()
 	l := &lab{}
 	l.setClock(labStart)
+	config := sealed.config(t)
+	config.Now = l.clock
 	var err error
-	if l.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{Now: l.clock}); err != nil {
+	if l.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), config); err != nil {
 		t.Fatal(err)
 	}
 	raw := fmt.Appendf(nil, labFile, quotas)
@@ -73,7 +81,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: l.store, OnFailure: func(err error) { t.Error("a commit failed:", err) }})
+	recorder := capture.NewRecorder(capture.RecorderConfig{Ledger: sealed.ledger(l.store), OnFailure: func(err error) { t.Error("a commit failed:", err) }})
 	l.intake, err = capture.NewIntake(capture.IntakeConfig{
 		Keys: l.store.CaptureKeys(), Appender: recorder, Usage: l.store, Locator: geo, Now: l.clock,
 	})
@@ -239,12 +247,15 @@ func (s *labStep) run(t *testing.T, l *lab) {
 }
 
 // run executes the requests of a case and checks the stored data.
-func (c *labCase) run(t *testing.T) {
+func (c *labCase) run(t *testing.T) { c.runSealed(t, nothingSealed) }
+
+// runSealed is run with events in segments.
+func (c *labCase) runSealed(t *testing.T, sealed sealing) {
 	quotas := "{}"
 	if c.Quotas != nil {
 		quotas = string(c.Quotas)
 	}
-	l := newLab(t, quotas)
+	l := newLabSealed(t, quotas, sealed)
 	for i := range c.Steps {
 		c.Steps[i].run(t, l)
 		if t.Failed() {

@@ -55,7 +55,7 @@ func (d fullStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	t.Helper()
 	var full atomic.Bool
-	o := newOfficeOn(t, "sqlite::memory:", func(s *sqlstore.Store) (rooms.Store, capture.Ledger) {
+	o := newOfficeOn(t, "sqlite::memory:", sqlstore.Config{}, func(s *sqlstore.Store) (rooms.Store, capture.Ledger) {
 		return fullStore{s.Management(), &full}, fullLedger{s, &full}
 	})
 	return o, &full

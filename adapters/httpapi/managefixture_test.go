@@ -75,25 +75,27 @@ func (o *office) now() time.Time { return time.UnixMicro(o.clock.Load()).UTC() }
 // the projects 1 and 2; organization B with an owner and project 3.
 func newOffice(t testing.TB, database string) *office {
 	t.Helper()
-	return newOfficeOn(t, database, func(s *sqlstore.Store) (rooms.Store, capture.Ledger) { return s.Management(), s })
+	return newOfficeOn(t, database, sqlstore.Config{}, func(s *sqlstore.Store) (rooms.Store, capture.Ledger) { return s.Management(), s })
 }
 
-// newOfficeOn is newOffice with other stores of objects and events, which on returns.
-func newOfficeOn(t testing.TB, database string, on func(*sqlstore.Store) (rooms.Store, capture.Ledger)) *office {
+// newOfficeOn is newOffice with further settings of the store, and with other stores of objects and events,
+// which on returns.
+func newOfficeOn(t testing.TB, database string, settings sqlstore.Config, on func(*sqlstore.Store) (rooms.Store, capture.Ledger)) *office {
 	t.Helper()
 	ctx := context.Background()
 	o := &office{folder: t.TempDir(), keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
 	o.clock.Store(officeStart.UnixMicro())
 	var deciding atomic.Pointer[serving.Decider] // the store reports changes before the Decider exists
-	var err error
-	o.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: o.now, Changed: func(id int64) {
+	settings.Now, settings.Changed = o.now, func(id int64) {
 		if d := deciding.Load(); d != nil {
 			d.Renew(id)
 		}
 		if h := o.streaming.Load(); h != nil {
 			h.DefinitionsChanged(id)
 		}
-	}})
+	}
+	var err error
+	o.store, err = sqlstore.Open(ctx, pgtest.SQLiteMigrated(t, database, sqlstore.Open), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

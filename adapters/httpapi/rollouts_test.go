@@ -32,15 +32,22 @@ type dryRunPeople struct {
 	Rows    [][]any
 }
 
-// experiments.md §4.10, §5: the dry runs of the specification's vectors, over HTTP.
-func TestRollouts_Vectors(t *testing.T) { runDryRuns(t, "sqlite::memory:", "") }
-
-// The same with PostgreSQL, for one that rolls back.
-func TestRollouts_VectorsPostgres(t *testing.T) {
-	runDryRuns(t, pgtest.PostgresMigrated(t, sqlstore.Open), "guard-bad-a")
+// experiments.md §4.10, §5: the dry runs of the specification's vectors, over HTTP: where all events are in
+// segments, half of them, and with -long none.
+func TestRollouts_Vectors(t *testing.T) {
+	for _, s := range sealings {
+		if s != nothingSealed || *allValues {
+			t.Run(string(s), func(t *testing.T) { runDryRuns(t, "sqlite::memory:", s, "") })
+		}
+	}
 }
 
-func runDryRuns(t *testing.T, database, only string) {
+// The same with PostgreSQL, for one that rolls back, and where nothing is in segments.
+func TestRollouts_VectorsPostgres(t *testing.T) {
+	runDryRuns(t, pgtest.PostgresMigrated(t, sqlstore.Open), nothingSealed, "guard-bad-a")
+}
+
+func runDryRuns(t *testing.T, database string, sealed sealing, only string) {
 	data, err := os.ReadFile("../../testdata/spec/experiments_vectors.json")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +56,7 @@ func runDryRuns(t *testing.T, database, only string) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
 	}
-	o := newOffice(t, database)
+	o := newOfficeSealed(t, database, sealed)
 	begin, ran := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), 0
 	for _, c := range f.Cases {
 		if c.Kind != "dry_run" || only != "" && c.ID != only {
@@ -77,6 +84,7 @@ func runDryRuns(t *testing.T, database, only string) {
 	if ran == 0 || only == "" && ran < 6 {
 		t.Errorf("%d cases ran: is the file whole?", ran)
 	}
+	checkSealed(t, o.store, sealed)
 }
 
 // twoArms returns a flag with a treatment of some percentage, and a control.
