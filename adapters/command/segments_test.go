@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
@@ -64,6 +66,57 @@ func TestServe_Segments(t *testing.T) {
 		twin.stop()
 		twin.wait(0)
 	}
+}
+
+// Events in segment files are in lists, exports, backups and moves, and doctor checks their files.
+func TestServe_SealedEvents(t *testing.T) {
+	data, segments := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "segments")
+	s := serve(t, time.Minute, "--data", data, "--segments", segments)
+	key := printedKey.FindString(s.stdout.String())
+	_, projects := s.get("/api/projects/", key)
+	token := regexp.MustCompile(`phc_[A-Za-z0-9]+`).FindString(projects)
+	s.send(token, "bought", "ana", `{"plan": "pro"}`)
+	s.stop()
+	s.wait(0)
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(data, server.DatabaseFile), sqlstore.Config{Segments: segments, SealAfter: -time.Hour})
+	if err == nil {
+		_, err = store.Seal(t.Context())
+		err = errors.Join(err, store.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := runDoctor(t, 0, "--data", data, "--segments", segments); !strings.Contains(got["segments ok"], "1 segment files with 0 MiB are intact") {
+		t.Error(got)
+	}
+
+	hasBoth := func(what, text string) {
+		t.Helper()
+		for _, event := range []string{`"bought"`, `"seen"`} {
+			if !strings.Contains(text, event) {
+				t.Errorf("%s: no event %s: %s", what, event, text)
+			}
+		}
+	}
+	s = serve(t, time.Minute, "--data", data, "--segments", segments)
+	s.send(token, "seen", "bob", `{}`) // is in the database
+	hasBoth("export", call(t, "", nil, "export", "--server", s.url, "--key", key, "--what", "events").Stdout)
+	backup, moved, restored, folder := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "moved"), filepath.Join(t.TempDir(), "restored"), filepath.Join(t.TempDir(), "segments")
+	call(t, "", nil, "backup", "--data", data, "--segments", segments, "--output", backup).Want(t, 0, "2 events, 1 segment files, schema ", "")
+	s.stop()
+	s.wait(0)
+	call(t, "", nil, "move", "--from", data, "--to", moved).Want(t, 0, "1 segment files stay where they are", "")
+	call(t, "", nil, "restore", backup, "--data", restored, "--segments", folder).Want(t, 0, "2 events, 1 segment files, schema ", "")
+	for name, args := range map[string][]string{"moved": {"--data", moved, "--segments", segments}, "restored": {"--data", restored, "--segments", folder}} {
+		s := serve(t, time.Minute, args...)
+		code, list := s.get("/api/projects/1/events/", key)
+		if hasBoth(name, list); code != http.StatusOK {
+			t.Errorf("%s: %d", name, code)
+		}
+		s.stop()
+		s.wait(0)
+	}
+	call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", moved).Want(t, 1, "", "give their folder with --segments")
 }
 
 // Segment files that a restore would replace are only replaced with --replace, and then moved.
