@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -62,11 +63,17 @@ func (b *bench) fillQuestions(n int, file string) error {
 	return nil
 }
 
-// serveFile starts a server on a database file, with a folder of segments if sealed is set.
+// serveFile starts a server on a database file, with a folder of segments if sealed is set. A file that exists
+// has its definitions.
 func (b *bench) serveFile(file string, sealed bool, more ...string) (*process, error) {
 	args := append([]string{"--database", "sqlite:" + file}, more...)
 	if sealed {
 		args = append(args, "--segments", file+sealedFolder)
+	}
+	if _, err := os.Stat(file); err == nil {
+		b.servers++
+		data := filepath.Join(b.dir, "data"+strconv.Itoa(b.servers))
+		return b.launch("ours", b.program, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "warn"}, args...)...)
 	}
 	p, _, err := b.serve(b.program, false, args...)
 	return p, err
