@@ -129,7 +129,7 @@ func TestSegments_BucketScans(t *testing.T) {
 			{Columns: columns, HasSpareCPU: func() bool { return true }},
 		} {
 			scans.Go(func() {
-				if got, want := scansOf(t, m.store, 1, []port.Scan{scan})[0], plainScan(m.list, 1, scan); got != want {
+				if got, want := scansOf(t, m.store, 1, []port.Scan{scan})[0], plainScan(t, m.list, 1, m.owners, scan); got != want {
 					t.Errorf("%+v: %d events, want %d", scan, got.events, want.events)
 				}
 			})
