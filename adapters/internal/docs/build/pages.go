@@ -43,6 +43,7 @@ var groups = []group{
 		{"cmd/bunting/CONTAINERS.md", "the image, Compose and the Helm chart"},
 		{"cmd/bunting/CERTIFICATES.md", "certificates by ACME or from files"},
 		{"cmd/bunting/SEGMENTS.md", "older events as Parquet files, which DuckDB, pandas and others read"},
+		{"cmd/bunting/CAPACITY.md", "what a billion events need, on one machine and with ten servers"},
 		{"cmd/bunting/LITESTREAM.md", "replicate the SQLite file continuously with Litestream, and restore it"},
 		{"cmd/bunting/UPGRADING.md", "upgrades of one server and of several, and the way back"},
 		{"SECURITY.md", "which attacks Bunting withstands, and how to report a vulnerability"},
