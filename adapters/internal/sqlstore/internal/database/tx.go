@@ -3,27 +3,48 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // Tx is a transaction with methods for statements with many rows.
 type Tx struct {
-	Ctx  context.Context
-	SQL  *sql.Tx
-	db   *DB
-	args []any // a reusable buffer
+	Ctx context.Context
+	SQL *sql.Tx
+	db  *DB
+	// statement is the context of the statements of the methods. On SQLite it does not end: the driver
+	// starts a goroutine for each statement whose context may end, and these are short. After the end
+	// of Ctx, database/sql rolls the transaction back, and the next statement fails.
+	statement context.Context
+	args      []any // a reusable buffer
 }
 
-// NewTx returns a Tx for a transaction, which may be nil and set later.
-func (db *DB) NewTx(ctx context.Context, tx *sql.Tx) Tx { return Tx{Ctx: ctx, SQL: tx, db: db} }
+// NewTx returns a Tx for a transaction, which may be nil and set later. ctx must be that with which
+// the transaction begins.
+func (db *DB) NewTx(ctx context.Context, tx *sql.Tx) Tx {
+	t := Tx{Ctx: ctx, SQL: tx, db: db, statement: ctx}
+	if db.Dialect.SingleWriter {
+		t.statement = context.WithoutCancel(ctx)
+	}
+	return t
+}
 
 // Exec executes a statement.
 func (t *Tx) Exec(text string, args ...any) (sql.Result, error) {
-	return t.SQL.ExecContext(t.Ctx, text, args...)
+	result, err := t.SQL.ExecContext(t.statement, text, args...)
+	return result, t.explain(err)
 }
 
 // Each runs a query and calls scan for each of its rows.
 func (t *Tx) Each(scan func(rows *sql.Rows) error, text string, args ...any) error {
-	return Query(t.Ctx, t.SQL, scan, text, args...)
+	return t.explain(Query(t.statement, t.SQL, scan, text, args...))
+}
+
+// explain returns the error of Ctx if it has ended the transaction.
+func (t *Tx) explain(err error) error {
+	if errors.Is(err, sql.ErrTxDone) && t.Ctx.Err() != nil {
+		return t.Ctx.Err()
+	}
+	return err
 }
 
 // arguments returns the arguments for some rows, in a buffer that the next call
