@@ -61,6 +61,9 @@ func TestPersonCache_Bounded(t *testing.T) {
 	if _, _, ok := m.get(1, "user-0"); ok {
 		t.Error("the first one is not forgotten")
 	}
+	if len(m.persons) != m.ids.Len() {
+		t.Errorf("%d persons of %d ids", len(m.persons), m.ids.Len())
+	}
 	if m.bytes.Load() < limit/2 {
 		t.Errorf("only %d of %d bytes are used", m.bytes.Load(), limit)
 	}
