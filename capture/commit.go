@@ -60,7 +60,6 @@ func (c *commit) work(tx Tx) error {
 	if err != nil {
 		return err
 	}
-	c.changes.Events = make([]Record, 0, len(isNew))
 	for i := range c.groups {
 		g := &c.groups[i]
 		var events [][]Event
@@ -143,13 +142,15 @@ func (c *commit) planProject(tx Tx, project int64, batches [][]Event) error {
 	}
 	p := newPlan(project, types)
 	c.plans = append(c.plans, p)
-	var ids []string
 	var groups []GroupID
+	n := 0
 	for _, events := range batches {
-		ids = p.ids(events, ids)
+		n += len(events)
+		p.ids(events)
 		groups = p.groups(events, groups)
 	}
-	if err := c.loadPeople(tx, project, p, ids); err != nil {
+	p.events = make([]Record, 0, n)
+	if err := c.loadPeople(tx, project, p); err != nil {
 		return err
 	}
 	if len(groups) > 0 {
@@ -170,30 +171,30 @@ func (c *commit) planProject(tx Tx, project int64, batches [][]Event) error {
 	return nil
 }
 
-// loadPeople loads the persons of distinct ids into the plan: from the cache where possible,
-// and the rest from the transaction.
-func (c *commit) loadPeople(tx Tx, project int64, p *plan, ids []string) error {
-	missing := ids
-	if c.cache != nil {
-		missing = missing[:0]
-		for _, id := range ids {
-			if k, text, ok := c.cache.get(project, id); ok {
-				p.loadPerson(id, k)
-				p.markCached(id, text)
-			} else {
-				missing = append(missing, id)
+// loadPeople loads the persons of the plan's distinct ids: from the cache where possible, and the
+// rest from the transaction.
+func (c *commit) loadPeople(tx Tx, project int64, p *plan) error {
+	var missing []*distinctID
+	var ids []string // those of missing
+	for _, i := range p.order {
+		if c.cache != nil {
+			if k, text, ok := c.cache.get(project, i.id); ok {
+				p.loadPerson(i, k)
+				i.markCached(text)
+				continue
 			}
 		}
+		missing, ids = append(missing, i), append(ids, i.id)
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	identities, err := tx.People(project, missing)
+	identities, err := tx.People(project, ids)
 	if err != nil {
 		return err
 	}
-	for i, id := range missing {
-		p.loadPerson(id, identities[i])
+	for n, i := range missing {
+		p.loadPerson(i, identities[n])
 	}
 	return nil
 }

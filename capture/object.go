@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/bunting-flags/bunting/capture/jsontext"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -152,7 +153,10 @@ func (o Object) AppendJSON(dst []byte) []byte {
 }
 
 // String returns the object as JSON text.
-func (o Object) String() string { return string(o.AppendJSON(make([]byte, 0, o.size()))) }
+func (o Object) String() string { return stringOf(o.AppendJSON(make([]byte, 0, o.size()))) }
+
+// stringOf returns the bytes as a string, without a copy. They must not be modified any more.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // size returns the approximate length of the JSON text.
 func (o Object) size() int {
@@ -166,33 +170,22 @@ func (o Object) size() int {
 // MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
 
-// detach returns the object as JSON text, and a copy of the object whose strings are
-// substrings of that text. The copy does not keep the request alive that the original strings
-// are part of.
-func (o Object) detach() (Object, string) {
-	all := make([]byte, 0, o.size())
+// detach returns a copy of the object whose strings are substrings of text, which is the object as
+// JSON text. The copy does not keep the request alive that the original strings are part of.
+func (o Object) detach(text string) Object {
 	out := make(Object, len(o))
-	type span struct{ key, value, end int }
-	spans := make([]span, len(o))
-	all = append(all, '{')
+	end := 0 // of the members so far, and of the opening brace or comma before the next one
 	for i, m := range o {
-		if i > 0 {
-			all = append(all, ',')
+		key := end + len(`{"`)
+		out[i].Key, end = text[key:key+len(m.Key)], key+len(m.Key)
+		if out[i].Key != m.Key || text[end] != '"' { // it has escapes
+			out[i].Key, end = strings.Clone(m.Key), key+len(wire.Quote(m.Key))-len(`""`)
 		}
-		spans[i].key = len(all)
-		all = append(wire.AppendQuoted(all, m.Key), ':')
-		spans[i].value = len(all)
-		all = append(all, m.Value...)
-		spans[i].end = len(all)
+		value := end + len(`":`)
+		end = value + len(m.Value)
+		out[i].Value = text[value:end]
 	}
-	text := string(append(all, '}'))
-	for i, m := range o {
-		out[i] = Member{text[spans[i].key+1 : spans[i].value-2], text[spans[i].value:spans[i].end]}
-		if out[i].Key != m.Key { // it has escapes, so the text differs
-			out[i].Key = strings.Clone(m.Key)
-		}
-	}
-	return out, text
+	return out
 }
 
 // maxMembers is the greatest number of members of an object of an event, about as many as fit

@@ -79,25 +79,18 @@ func newPlan(projectID int64, groupTypes []string) *plan {
 	}
 }
 
-// ids appends the distinct ids of the events that are not in the plan yet. loadPerson must be
-// called for each of them. An invalid merge does not need its second id.
-func (p *plan) ids(events []Event, to []string) []string {
-	p.events = slices.Grow(p.events, len(events))
+// ids adds the distinct ids of the events to the plan and returns the ones that are new to it.
+// loadPerson must be called for each of them. An invalid merge does not need its second id.
+func (p *plan) ids(events []Event) []*distinctID {
+	n := len(p.order)
 	for i := range events {
 		e := &events[i]
-		if _, exists := p.byID[e.DistinctID]; !exists {
-			p.distinctID(e.DistinctID)
-			to = append(to, e.DistinctID)
-		}
-		if e.Personless || checkMerge(e) != validMerge {
-			continue
-		}
-		if _, exists := p.byID[e.Other]; !exists {
+		p.distinctID(e.DistinctID)
+		if !e.Personless && checkMerge(e) == validMerge {
 			p.distinctID(e.Other)
-			to = append(to, e.Other)
 		}
 	}
-	return to
+	return p.order[n:]
 }
 
 // distinctID returns the state of a distinct id, and adds an empty one if the id is new.
@@ -114,8 +107,7 @@ func (p *plan) distinctID(id string) *distinctID {
 // loadPerson sets the stored state of a distinct id. It must be called before an event with
 // the id is applied. Persons with the same UUID are treated as the same person, even if the
 // pointers differ.
-func (p *plan) loadPerson(id string, k Identity) {
-	i := p.distinctID(id)
+func (p *plan) loadPerson(i *distinctID, k Identity) {
 	i.personless = k.Personless
 	i.stored.personless = k.Personless
 	if k.Person == nil {
@@ -231,7 +223,10 @@ func (p *plan) finish(out *Changes) {
 		if w.into != nil || !w.changed {
 			continue
 		}
-		w.Properties, w.text = w.Properties.detach()
+		if w.text == "" {
+			w.text = w.Properties.String()
+		}
+		w.Properties = w.Properties.detach(w.text)
 		out.Persons = append(out.Persons, ProjectPerson{ProjectID: p.project, Person: w.Person, IsNew: w.isNew})
 		for _, from := range w.inherits {
 			out.Merges = append(out.Merges, Merge{p.project, from, w.UUID})
@@ -245,7 +240,11 @@ func (p *plan) finish(out *Changes) {
 			out.Personless = append(out.Personless, ProjectID{ProjectID: p.project, DistinctID: i.id})
 		}
 	}
-	out.Events = append(out.Events, p.events...)
+	if len(out.Events) == 0 { // usually a commit has one project
+		out.Events = p.events
+	} else {
+		out.Events = append(out.Events, p.events...)
+	}
 	out.Calls = append(out.Calls, p.calls...)
 	out.Seen = append(out.Seen, p.seen...)
 	out.Warnings = append(out.Warnings, p.warnings...)
@@ -270,8 +269,7 @@ func (p *plan) each(yield func(id string, k Identity, text string)) {
 
 // markCached records that the state of an id was loaded from the recorder's cache. text is
 // the JSON text of the person's properties, or empty if it is not available.
-func (p *plan) markCached(id, text string) {
-	i := p.byID[id]
+func (i *distinctID) markCached(text string) {
 	i.cached = true
 	if i.owner != nil && text != "" && !i.owner.changed {
 		i.owner.text, i.owner.cached = text, true

@@ -41,7 +41,7 @@ func TestPlan_Netted(t *testing.T) {
 // TestPlan_TextOnce proves that events without changes share the JSON text of the person.
 func TestPlan_TextOnce(t *testing.T) {
 	p := newPlan(1, nil)
-	p.loadPerson("u", Identity{Person: &Person{UUID: planUUID(1), Properties: Object{{"a", "1"}}}})
+	p.loadPerson(p.distinctID("u"), Identity{Person: &Person{UUID: planUUID(1), Properties: Object{{"a", "1"}}}})
 	for i := range 2 {
 		p.apply(&Event{UUID: planUUID(i), Name: "e", DistinctID: "u", Properties: "{}"})
 	}
@@ -61,7 +61,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 		Set: Object{{part[2], part[3]}}, SetOnce: Object{{part[4], part[5]}}, Groups: []GroupKey{{part[6], `"x"`}},
 	}}
 	p := newPlan(1, nil)
-	p.ids(events, nil)
+	p.ids(events)
 	p.apply(&events[0])
 	var c Changes
 	p.finish(&c)
@@ -101,11 +101,15 @@ func TestPlan_Asks(t *testing.T) {
 	personless.Personless = true
 	events = append(events, personless)
 	p := newPlan(1, []string{"company"})
-	if diff := gocmp.Diff([]string{"first", "a", "u", "b", "guest", "v", "w"}, p.ids(events, []string{"first"})); diff != "" {
+	var ids []string
+	for _, i := range p.ids(events) {
+		ids = append(ids, i.id)
+	}
+	if diff := gocmp.Diff([]string{"a", "u", "b", "guest", "v", "w"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	if again := p.ids(events, nil); again != nil {
-		t.Error("asks again for", again)
+	if again := p.ids(events); len(again) > 0 {
+		t.Error("asks again for", again[0].id)
 	}
 	groups := []Event{
 		{Group: &GroupUpdate{Type: "company", Key: "x"}}, {Group: &GroupUpdate{Type: "new", Key: "x"}},

@@ -82,7 +82,7 @@ func TestPlan_MergeChains(t *testing.T) {
 func TestPlan_OnePersonManyPointers(t *testing.T) {
 	p := newPlan(1, nil)
 	for _, id := range []string{"a", "b"} {
-		p.loadPerson(id, Identity{Person: &Person{UUID: planUUID(1)}})
+		p.loadPerson(p.distinctID(id), Identity{Person: &Person{UUID: planUUID(1)}})
 	}
 	e := mergeEvent(1, "a", "b")
 	e.Set = Object{{"x", "1"}}

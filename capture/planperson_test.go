@@ -179,9 +179,9 @@ func benchPlan(b *testing.B, stored Object, next func(i int) Event) {
 		if n == len(events) {
 			b.StopTimer()
 			p = newPlan(1, nil)
-			for _, id := range p.ids(events, nil) {
+			for _, i := range p.ids(events) {
 				if stored != nil {
-					p.loadPerson(id, Identity{Person: person})
+					p.loadPerson(i, Identity{Person: person})
 				}
 			}
 			n = 0
@@ -233,7 +233,7 @@ func BenchmarkPlan_Commit(b *testing.B) {
 	var c Changes
 	for b.Loop() {
 		p := newPlan(1, nil)
-		for i, id := range p.ids(events, nil) {
+		for i, id := range p.ids(events) {
 			p.loadPerson(id, Identity{Person: people[i]})
 		}
 		for i := range events {
@@ -270,8 +270,8 @@ func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
 			e.Kind, e.Set = setPropertiesEvent, Object{{"n", strconv.Itoa(i)}}
 			list = append(list, e)
 		}
-		for _, id := range p.ids(list, nil) {
-			p.loadPerson(id, Identity{Person: person})
+		for _, i := range p.ids(list) {
+			p.loadPerson(i, Identity{Person: person})
 		}
 		for i := range list {
 			p.apply(&list[i])

@@ -84,14 +84,14 @@ func (s *planStore) commit(events []Event) {
 	events = s.claim(events)
 	p := newPlan(1, s.types)
 	before := map[*Person]string{}
-	for _, id := range p.ids(events, nil) {
-		k := s.identity(id)
+	for _, i := range p.ids(events) {
+		k := s.identity(i.id)
 		if k.Person != nil {
 			before[k.Person] = fmt.Sprint(*k.Person)
 		}
-		p.loadPerson(id, k)
+		p.loadPerson(i, k)
 		if s.cache != nil && k.Person != nil && s.cache.persons[k.Person.UUID] == k.Person {
-			p.markCached(id, k.Person.Properties.String())
+			i.markCached(k.Person.Properties.String())
 		}
 	}
 	groupsBefore := map[*Group]string{}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -329,7 +328,4 @@ func (p *preparer) reserve(it *Item) {
 
 // cut returns the bytes of buf from start on as a string, without a copy. This is safe
 // because these bytes are never modified again.
-func (p *preparer) cut(start int) string {
-	piece := p.buf[start:]
-	return unsafe.String(unsafe.SliceData(piece), len(piece))
-}
+func (p *preparer) cut(start int) string { return stringOf(p.buf[start:]) }
