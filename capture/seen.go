@@ -70,12 +70,13 @@ func (s *seenNames) set(hash uint64) []atomic.Uint64 {
 	return s.hashes[first : first+seenWays]
 }
 
-// isNew reports whether a name must be written now. typ is a value of SeenName.Type.
-func (s *seenNames) isNew(now time.Time, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
+// isNew reports whether a name must be written in a span of the project's names of the kind. typ is
+// a value of SeenName.Type.
+func (s *seenNames) isNew(m moment, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
 	if name == "" || len(name) > maxSeenName {
 		return false
 	}
-	return !s.has(s.hash(s.moment(now, project, kind), project, kind, group, name, typ))
+	return !s.has(s.hash(m, project, kind, group, name, typ))
 }
 
 // has reports whether a hash is in its set.
@@ -167,8 +168,8 @@ type seenKey struct {
 
 // addSeen adds a name to the batch, unless the batch has it or it was written before in this
 // span.
-func (p *preparer) addSeen(out *Batch, kind SeenKind, name, typ string) {
-	if !p.seen.isNew(p.now, p.project.ID, kind, 0, name, typ) {
+func (p *preparer) addSeen(out *Batch, m moment, kind SeenKind, name, typ string) {
+	if !p.seen.isNew(m, p.project.ID, kind, 0, name, typ) {
 		return
 	}
 	key := seenKey{kind, name, typ}
@@ -188,21 +189,24 @@ func (p *preparer) addSeenNames(e *Event, out *Batch) {
 	if p.seen == nil {
 		return
 	}
-	p.addSeen(out, SeenEvent, e.Name, "")
+	m := p.seen.moment(p.now, p.project.ID, SeenEvent)
+	p.addSeen(out, m, SeenEvent, e.Name, "")
 	for _, s := range unlistedSlots {
 		p.props.remove(s)
 	}
-	for _, m := range p.props.members {
-		if m.Value != "" {
-			p.addSeen(out, SeenEventProperty, m.Key, typeOf(m.Value))
+	m = p.seen.moment(p.now, p.project.ID, SeenEventProperty)
+	for i := range p.props.members {
+		if v := p.props.members[i].Value; v != "" {
+			p.addSeen(out, m, SeenEventProperty, p.props.members[i].Key, typeOf(v))
 		}
 	}
 	if e.Kind == untouchingEvent {
 		return
 	}
+	m = p.seen.moment(p.now, p.project.ID, SeenPersonProperty)
 	for _, o := range [...]Object{e.SetOnce, e.Set} {
-		for _, m := range o {
-			p.addSeen(out, SeenPersonProperty, m.Key, typeOf(m.Value))
+		for i := range o {
+			p.addSeen(out, m, SeenPersonProperty, o[i].Key, typeOf(o[i].Value))
 		}
 	}
 }

@@ -10,17 +10,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// isNewAt reports whether a name must be written at a time.
+func isNewAt(s *seenNames, now time.Time, project int64, kind SeenKind, group int, name, typ string) bool {
+	return s.isNew(s.moment(now, project, kind), project, kind, group, name, typ)
+}
+
 func TestSeenNames_MarkedOnly(t *testing.T) {
 	s := newSeenNames()
 	n := SeenName{ProjectID: 1, Kind: SeenEventProperty, Name: "a", Type: typeString}
 	for range 2 {
-		if !s.isNew(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
+		if !isNewAt(s, time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 			t.Fatal("known before it was marked")
 		}
 	}
 	s.mark(n)
 	s.mark(n)
-	if s.isNew(time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
+	if isNewAt(s, time.Time{}, 1, SeenEventProperty, 0, "a", typeString) {
 		t.Error("not known after it was marked")
 	}
 	for _, other := range []struct {
@@ -34,14 +39,14 @@ func TestSeenNames_MarkedOnly(t *testing.T) {
 		{1, SeenEventProperty, 1, "a", typeString}, {1, SeenEventProperty, 0, "b", typeString},
 		{1, SeenEventProperty, 0, "a", typeNumeric}, {1, SeenEventProperty, 0, "a", ""},
 	} {
-		if !s.isNew(time.Time{}, other.project, other.kind, other.group, other.name, other.typ) {
+		if !isNewAt(s, time.Time{}, other.project, other.kind, other.group, other.name, other.typ) {
 			t.Errorf("%+v is known", other)
 		}
 	}
-	if !s.isNew(time.Time{}.Add(seenSpan), 1, SeenEventProperty, 0, "a", typeString) {
+	if !isNewAt(s, time.Time{}.Add(seenSpan), 1, SeenEventProperty, 0, "a", typeString) {
 		t.Error("known without end: nobody could tell when it came last")
 	}
-	if s.isNew(time.Time{}, 1, SeenEvent, 0, strings.Repeat("x", 201), "") || s.isNew(time.Time{}, 1, SeenEvent, 0, "", "") {
+	if isNewAt(s, time.Time{}, 1, SeenEvent, 0, strings.Repeat("x", 201), "") || isNewAt(s, time.Time{}, 1, SeenEvent, 0, "", "") {
 		t.Error("an empty or a long name is to be written")
 	}
 }
@@ -56,7 +61,7 @@ func TestSeenNames_Room(t *testing.T) {
 	}
 	add(0, 1000)
 	for i := range 1000 {
-		if s.isNew(time.Time{}, 1, SeenEvent, 0, fmt.Sprint(i), "") {
+		if isNewAt(s, time.Time{}, 1, SeenEvent, 0, fmt.Sprint(i), "") {
 			t.Fatalf("name %d is forgotten", i)
 		}
 	}
@@ -65,7 +70,7 @@ func TestSeenNames_Room(t *testing.T) {
 		w.Go(func() { add(0, 200_000) })
 	}
 	w.Wait()
-	if s.mark(SeenName{ProjectID: 1, Name: "last"}); s.isNew(time.Time{}, 1, SeenEvent, 0, "last", "") {
+	if s.mark(SeenName{ProjectID: 1, Name: "last"}); isNewAt(s, time.Time{}, 1, SeenEvent, 0, "last", "") {
 		t.Error("the last name is forgotten")
 	}
 }
@@ -76,7 +81,7 @@ func TestSeenNames_InventedNames(t *testing.T) {
 	s := newSeenNames()
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	send := func(name string) (written bool) {
-		if written = s.isNew(at, 1, SeenEvent, 0, name, ""); written {
+		if written = isNewAt(s, at, 1, SeenEvent, 0, name, ""); written {
 			s.mark(SeenName{ProjectID: 1, Kind: SeenEvent, Name: name, At: at})
 		}
 		return written
