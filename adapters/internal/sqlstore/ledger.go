@@ -76,6 +76,8 @@ type ledgerTx struct {
 	hasErased bool
 	// moved are the projects in which a distinct id was assigned to another person.
 	moved map[int64]bool
+	// counts are not saved yet.
+	counts map[counter]int64
 	// rewrites are added to those of the store after the commit.
 	rewrites []*rewrite
 }

@@ -100,7 +100,7 @@ func TestPostgres_MigrateTogether(t *testing.T) {
 func TestPostgres_FindsByKey(t *testing.T) {
 	s := openStore(t, postgresURL(t))
 	for name, b := range map[string]*database.Bulk{
-		"people": &findPeople, "groups": &findGroups, "flag calls": &findCalls, "names": &findSeen, "persons": &findPersons, "erased": &findErased,
+		"people": &findPeople, "groups": &findGroups, "flag calls": &findCalls, "names": &findSeen, "overridden": &findOverridden, "erased": &findErased,
 	} {
 		args := make([]any, b.Fixed)
 		for i := range args {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		{"names", t.saveSeen},
 		{"warnings", t.saveWarnings},
 		{"usage", t.saveUsage},
+		{"counters", t.saveCounts},
 	} {
 		if err := step.do(c); err != nil {
 			return fmt.Errorf("saving %s: %w", step.what, err)
@@ -79,44 +81,59 @@ func (t *ledgerTx) saveGroups(c *capture.Changes) error {
 	})
 }
 
-var moveOverrides = `UPDATE flag_overrides SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2
+var (
+	moveIDs       = `UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`
+	moveOverrides = `UPDATE flag_overrides SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2
 	AND flag_key NOT IN (SELECT flag_key FROM flag_overrides WHERE project_id = $1 AND person_uuid = $3)`
+	deleteOverrides = `DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`
+	findOverridden  = database.NewFind(`person_uuid`, `flag_overrides WHERE project_id = $1`, `person_uuid`, database.BytesKey, 1)
+	deletePersons   = database.NewLookup(`DELETE FROM persons WHERE project_id = $1 AND uuid`, 1)
+)
 
-// saveMerges assigns the distinct ids and flag overrides of a merged person to the
-// other one, whose own overrides have precedence (§10.5), and deletes the merged
-// person. Static cohorts contain distinct ids and need no change.
+// saveMerges assigns the distinct ids and flag overrides of merged persons to the
+// other ones, whose own overrides have precedence (§10.5), and deletes the merged
+// persons. Static cohorts contain distinct ids and need no change.
 func (t *ledgerTx) saveMerges(c *capture.Changes) error {
-	for i := range c.Merges {
-		m := &c.Merges[i]
-		from, into := m.From[:], m.Into[:]
+	return forEachProject(groupByProject(c.Merges, func(m *capture.Merge) int64 { return m.ProjectID }), t.saveProjectMerges)
+}
+
+// saveProjectMerges implements saveMerges for one project.
+func (t *ledgerTx) saveProjectMerges(project int64, list []*capture.Merge) error {
+	from := func(args []any, i int) []any { return append(args, list[i].From[:]) }
+	hasOverrides := false // of any merged person, which is rare
+	err := t.Find(&findOverridden, []any{project}, len(list), from, func(*sql.Rows) error {
+		hasOverrides = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
 		if m.From == m.Into {
 			return fmt.Errorf("person %s cannot be merged into itself", m.From)
 		}
-		if _, err := t.Exec(`UPDATE distinct_ids SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from, into); err != nil {
+		if _, err := t.Exec(moveIDs, project, m.From[:], m.Into[:]); err != nil {
 			return err
 		}
-		if _, err := t.Exec(moveOverrides, m.ProjectID, from, into); err != nil {
+		if !hasOverrides {
+			continue
+		}
+		if _, err := t.Exec(moveOverrides, project, m.From[:], m.Into[:]); err != nil {
 			return err
 		}
-		if _, err := t.Exec(`DELETE FROM flag_overrides WHERE project_id = $1 AND person_uuid = $2`, m.ProjectID, from); err != nil {
-			return err
-		}
-		result, err := t.Exec(`DELETE FROM persons WHERE project_id = $1 AND uuid = $2`, m.ProjectID, from)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return err
-		}
-		if err := t.Count(m.ProjectID, database.CounterPersons, -n); err != nil {
+		if _, err := t.Exec(deleteOverrides, project, m.From[:]); err != nil {
 			return err
 		}
 	}
-	return nil
+	deleted, err := t.Change(&deletePersons, []any{project}, len(list), from)
+	if err == nil {
+		t.count(project, database.CounterPersons, -deleted)
+	}
+	return err
 }
 
 var (
+	insertIDs = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3, `ON CONFLICT DO NOTHING`)
 	upsertIDs = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid)`, 3,
 		`ON CONFLICT (project_id, distinct_id) DO UPDATE SET person_uuid = excluded.person_uuid`)
 	insertPersonless = database.NewInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
@@ -129,19 +146,28 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 		id      string
 	}
 	list := lastByKey(c.IDs, func(d *capture.ProjectID) key { return key{d.ProjectID, d.DistinctID} })
-	if err := t.markMoved(list); err != nil {
-		return err
-	}
-	err := t.Insert(&upsertIDs, len(list), func(args []any, i int) []any {
-		d := &list[i]
-		return append(args, d.ProjectID, d.DistinctID, d.Person[:])
-	})
+	err := forEachProject(groupByProject(list, func(d *capture.ProjectID) int64 { return d.ProjectID }), t.saveProjectIDs)
 	if err != nil {
 		return err
 	}
 	return t.Insert(&insertPersonless, len(c.Personless), func(args []any, i int) []any {
 		return append(args, c.Personless[i].ProjectID, c.Personless[i].DistinctID)
 	})
+}
+
+// saveProjectIDs assigns distinct ids of a project to persons, and adds the project to t.moved if some
+// of them exist already: their events belong to another person from now on.
+func (t *ledgerTx) saveProjectIDs(project int64, list []*capture.ProjectID) error {
+	row := func(args []any, i int) []any { return append(args, project, list[i].DistinctID, list[i].Person[:]) }
+	inserted, err := t.Change(&insertIDs, nil, len(list), row)
+	if err != nil || inserted == int64(len(list)) {
+		return err
+	}
+	if t.moved == nil {
+		t.moved = map[int64]bool{}
+	}
+	t.moved[project] = true
+	return t.Insert(&upsertIDs, len(list), row)
 }
 
 // saveEvents stores the events with the ids that Claim assigned to their keys.
@@ -163,8 +189,8 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	t.newChunks += int64(chunks)
 	last := t.claimed[len(t.claimed)-1]
 	t.claimed = nil
-	if err := t.countEvents(c.Events); err != nil {
-		return err
+	for i := range c.Events {
+		t.count(c.Events[i].ProjectID, database.CounterEvents, 1)
 	}
 	if !t.store.db.Dialect.SingleWriter { // a sequence has the last id
 		return nil

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"cmp"
+	"database/sql"
 	"maps"
 	"slices"
 
@@ -8,45 +10,36 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// countEvents adds the recorded events to the counters of their projects.
-func (t *ledgerTx) countEvents(events []capture.Record) error {
-	sums := map[int64]int64{}
-	for i := range events {
-		sums[events[i].ProjectID]++
-	}
-	return t.countAll(sums, database.CounterEvents)
+// counter is a counter of a project.
+type counter struct {
+	project int64
+	name    string
 }
 
-// countAll adds to a counter of several projects, in the order of their ids.
-func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
-	for _, id := range slices.Sorted(maps.Keys(sums)) {
-		if err := t.Count(id, name, sums[id]); err != nil {
-			return err
-		}
+// count adds n to a counter when saveCounts is called.
+func (t *ledgerTx) count(project int64, name string, n int64) {
+	if t.counts == nil {
+		t.counts = map[counter]int64{}
 	}
-	return nil
+	t.counts[counter{project, name}] += n
 }
 
-var findOwned = database.NewFind(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, database.TextKey, 1)
+var upsertCounters = database.NewInsert(`INSERT INTO counters (project_id, name, n)`, 3, `ON CONFLICT (project_id, name) DO UPDATE SET n = counters.n + excluded.n`)
 
-// markMoved adds to t.moved the projects of distinct ids that exist already: their
-// events belong to another person from now on.
-func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
-	return forEachProject(groupByProject(ids, func(d *capture.ProjectID) int64 { return d.ProjectID }), func(project int64, list []*capture.ProjectID) error {
-		distinctIDs := make([]string, len(list))
-		for i := range list {
-			distinctIDs[i] = list[i].DistinctID
-		}
-		existing, err := t.FindExisting(&findOwned, distinctIDs, project)
-		if len(existing) > 0 && err == nil {
-			if t.moved == nil {
-				t.moved = map[int64]bool{}
-			}
-			t.moved[project] = true
-		}
-		return err
+// saveCounts saves what count has added, in the order of projects.
+func (t *ledgerTx) saveCounts(*capture.Changes) error {
+	maps.DeleteFunc(t.counts, func(_ counter, n int64) bool { return n == 0 })
+	rows := slices.SortedFunc(maps.Keys(t.counts), func(a, b counter) int {
+		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.name, b.name))
 	})
+	err := t.Insert(&upsertCounters, len(rows), func(args []any, i int) []any { return append(args, rows[i].project, rows[i].name, t.counts[rows[i]]) })
+	clear(t.counts)
+	return err
 }
+
+// countRewritten increments the counter rewritten and returns it.
+const countRewritten = `INSERT INTO counters (project_id, name, n) VALUES ($1, $2, 1)
+	ON CONFLICT (project_id, name) DO UPDATE SET n = counters.n + 1 RETURNING n`
 
 // saveRewritten counts changes that make earlier answers of queries wrong: merged
 // persons, distinct ids assigned to another person, and changed groups.
@@ -79,11 +72,7 @@ func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 	clear(t.moved)
 	for _, id := range slices.Sorted(maps.Keys(changes)) {
 		r := changes[id]
-		if err := t.Count(id, database.CounterRewritten, 1); err != nil {
-			return err
-		}
-		var err error
-		if r.n, err = t.ReadCounter(id, database.CounterRewritten); err != nil {
+		if err := t.Each(func(rows *sql.Rows) error { return rows.Scan(&r.n) }, countRewritten, id, database.CounterRewritten); err != nil {
 			return err
 		}
 		t.rewrites = append(t.rewrites, r)

@@ -12,12 +12,13 @@ import (
 const versionAfterErasing = 100
 
 var (
+	insertPersons = database.NewInsert(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6, `ON CONFLICT DO NOTHING`)
 	upsertPersons = database.NewInsert(`INSERT INTO persons (project_id, uuid, created_at, is_identified, version, properties)`, 6,
 		`ON CONFLICT (project_id, uuid) DO UPDATE SET created_at = excluded.created_at, is_identified = excluded.is_identified,
 		version = excluded.version, properties = excluded.properties`)
+	someErased   = `SELECT 1 FROM erased_persons WHERE project_id = $1 LIMIT 1`
 	findErased   = database.NewFind(`uuid, version`, `erased_persons WHERE project_id = $1`, `uuid`, database.BytesKey, 1)
 	deleteErased = `DELETE FROM erased_persons WHERE project_id = $1 AND uuid = $2`
-	findPersons  = database.NewFind(`uuid, version`, `persons WHERE project_id = $1`, `uuid`, database.BytesKey, 1)
 )
 
 // savePersons inserts or replaces persons, each in its last state if it occurs several
@@ -27,41 +28,64 @@ func (t *ledgerTx) savePersons(c *capture.Changes) error {
 		project int64
 		id      capture.UUID
 	}
-	newPersons := map[int64][]*capture.Person{}
-	for i := range c.Persons {
-		if p := &c.Persons[i]; p.IsNew {
-			newPersons[p.ProjectID] = append(newPersons[p.ProjectID], p.Person)
-		}
-	}
-	for project, list := range newPersons {
-		if err := t.initNewPersons(project, list); err != nil {
-			return err
-		}
-	}
 	list := lastByKey(c.Persons, func(p *capture.ProjectPerson) key { return key{p.ProjectID, p.UUID} })
-	return t.Insert(&upsertPersons, len(list), func(args []any, i int) []any {
-		p := &list[i]
-		return append(args, p.ProjectID, p.UUID[:], database.Micros(p.CreatedAt), database.BoolToInt(p.Identified), p.Version, p.Properties.String())
-	})
+	return forEachProject(groupByProject(list, func(p *capture.ProjectPerson) int64 { return p.ProjectID }), t.saveProjectPersons)
 }
 
-// initNewPersons counts the persons that do not exist yet, and sets the version of
-// persons that were erased before.
-func (t *ledgerTx) initNewPersons(project int64, list []*capture.Person) error {
-	versions := func(b *database.Bulk) (map[capture.UUID]int64, error) {
-		found := map[capture.UUID]int64{}
-		err := t.Find(b, []any{project}, len(list),
-			func(args []any, i int) []any { return append(args, list[i].UUID[:]) },
-			func(rows *sql.Rows) error {
-				var id capture.UUID
-				var version int64
-				err := rows.Scan(database.ScanUUID(&id), &version)
-				found[id] = version
-				return err
-			})
-		return found, err
+// saveProjectPersons implements savePersons for one project, and counts the persons that
+// did not exist.
+func (t *ledgerTx) saveProjectPersons(project int64, list []*capture.ProjectPerson) error {
+	var added, changed []*capture.ProjectPerson
+	for _, p := range list {
+		if p.IsNew {
+			added = append(added, p)
+		} else {
+			changed = append(changed, p)
+		}
 	}
-	erased, err := versions(&findErased)
+	row := func(list []*capture.ProjectPerson) func(args []any, i int) []any {
+		return func(args []any, i int) []any {
+			p := list[i]
+			return append(args, project, p.UUID[:], database.Micros(p.CreatedAt), database.BoolToInt(p.Identified), p.Version, p.Properties.String())
+		}
+	}
+	if err := t.setVersions(project, added); err != nil {
+		return err
+	}
+	inserted, err := t.Change(&insertPersons, nil, len(added), row(added))
+	if err != nil {
+		return err
+	}
+	if inserted < int64(len(added)) { // IsNew does not exclude that the person exists
+		changed = list
+	}
+	if err := t.Insert(&upsertPersons, len(changed), row(changed)); err != nil {
+		return err
+	}
+	t.count(project, database.CounterPersons, inserted)
+	return nil
+}
+
+// setVersions sets the version of new persons that were erased before.
+func (t *ledgerTx) setVersions(project int64, list []*capture.ProjectPerson) error {
+	if len(list) == 0 {
+		return nil
+	}
+	some := false
+	err := t.Each(func(*sql.Rows) error { some = true; return nil }, someErased, project)
+	if err != nil || !some {
+		return err
+	}
+	erased := map[capture.UUID]int64{}
+	err = t.Find(&findErased, []any{project}, len(list),
+		func(args []any, i int) []any { return append(args, list[i].UUID[:]) },
+		func(rows *sql.Rows) error {
+			var id capture.UUID
+			var version int64
+			err := rows.Scan(database.ScanUUID(&id), &version)
+			erased[id] = version
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -73,18 +97,7 @@ func (t *ledgerTx) initNewPersons(project int64, list []*capture.Person) error {
 			}
 		}
 	}
-	// IsNew does not exclude that the person exists; then it is counted already.
-	existing, err := versions(&findPersons)
-	if err != nil {
-		return err
-	}
-	ids := map[capture.UUID]bool{}
-	for _, p := range list {
-		if _, ok := existing[p.UUID]; !ok {
-			ids[p.UUID] = true
-		}
-	}
-	return t.Count(project, database.CounterPersons, int64(len(ids)))
+	return nil
 }
 
 // lastByKey returns the list with only the last of several elements with equal keys, in

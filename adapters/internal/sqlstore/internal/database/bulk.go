@@ -11,7 +11,7 @@ import (
 // BulkSizes are the numbers of rows of one statement with several rows. Few sizes mean
 // few statements to prepare; a remainder is split into the next smaller sizes. The
 // largest size saves network round trips and is used only on PostgreSQL.
-var BulkSizes = [...]int{400, 64, 32, 16, 8, 4, 2, 1}
+var BulkSizes = [...]int{400, 64, 32, 16, 12, 8, 6, 4, 3, 2, 1}
 
 // Bulk is a statement for many rows. Its texts, one for each of BulkSizes, are built on
 // first use, so that they do not slow down the start.

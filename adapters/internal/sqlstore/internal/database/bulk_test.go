@@ -19,7 +19,7 @@ func TestBulk_Chunks(t *testing.T) {
 			}
 			return nil
 		})
-		want := []string{"0+64", "64+64", "128+32", "160+2", "162+1"}
+		want := []string{"0+64", "64+64", "128+32", "160+3"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Error(diff, err)
 		}

@@ -59,10 +59,22 @@ func (t *Tx) arguments(fixed []any, from, rows int, row func(args []any, i int) 
 
 // Insert executes a bulk statement for n rows.
 func (t *Tx) Insert(b *Bulk, n int, row func(args []any, i int) []any) error {
-	return b.Chunks(&t.db.Dialect, n, func(text string, from, rows int) error {
-		_, err := t.Exec(text, t.arguments(nil, from, rows, row)...)
+	_, err := t.Change(b, nil, n, row)
+	return err
+}
+
+// Change executes a bulk statement for n rows and returns the number of rows that it changed.
+func (t *Tx) Change(b *Bulk, fixed []any, n int, row func(args []any, i int) []any) (changed int64, err error) {
+	err = b.Chunks(&t.db.Dialect, n, func(text string, from, rows int) error {
+		result, err := t.Exec(text, t.arguments(fixed, from, rows, row)...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		changed += n
 		return err
 	})
+	return changed, err
 }
 
 // Find runs a bulk query for n rows and calls scan for each row of the results.
