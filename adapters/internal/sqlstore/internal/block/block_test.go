@@ -118,7 +118,7 @@ func TestRun(t *testing.T) {
 			}
 			var again Writer
 			again.AddAll(&r.Columns, map[int64]bool{events[0].ID: true})
-			if want := w.encode(events[1:]); !slices.Equal(again.Short(), want.short) {
+			if want := w.encode(events[1:]); !slices.Equal(again.Short(nil), want.short) {
 				t.Errorf("%d events in parts of %d: all but the first are encoded in another way", len(events), size)
 			}
 			data := w.encode(events[:1])
@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 	}
 	one := Writer{}
 	one.Add(&Event{ID: 1 << 40})
-	if ok, err := r.Add(one.Short()); ok || err != nil || len(r.IDs) != MaxEvents {
+	if ok, err := r.Add(one.Short(nil)); ok || err != nil || len(r.IDs) != MaxEvents {
 		t.Errorf("%t, %v, %d events", ok, err, len(r.IDs))
 	}
 }
@@ -163,10 +163,10 @@ func TestBlock_Encoding(t *testing.T) {
 		// Two arrivals at 100 and one 1 later; mode 1, then two of mode 4, which is 3 more.
 		{"hashes", w.Hashes(names), "0a", sum + strings.Repeat(hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, uint32(DistinctIDValue("x")))), 3)},
 		{"origins", w.Origins(names), "04", sum + "c80102" + "0201" + "0201" + "0602" + zero + "01" + zero + "02" + zero + "03"},
-		{"short", w.Short(), "0c", "03" + "0a01" + "0502" + "140300" + "02" + "0102" + "616263" + "000100" +
+		{"short", w.Short(nil), "0c", "03" + "0a01" + "0502" + "140300" + "02" + "0102" + "616263" + "000100" +
 			"01" + "01" + "78" + "000000" + "01" + zero + "09" + "0300000000000000" + "000000" +
 			"c80102" + "0201" + "0201" + "0602" + zero + "01" + zero + "02" + zero + "03"},
-		{"chunk", chunk.Encode(), "06", "02" + "0a01" + "0501" + "0001" + "65" + "0202" + "7b7d7b7d" + "01" + "02" + "7b7d" + "0000"},
+		{"chunk", chunk.Encode(nil), "06", "02" + "0a01" + "0501" + "0001" + "65" + "0202" + "7b7d7b7d" + "01" + "02" + "7b7d" + "0000"},
 	} {
 		content, err := hex.DecodeString(tt.content)
 		if err != nil {
@@ -309,7 +309,7 @@ func TestColumns_AddMode(t *testing.T) {
 	}
 	var again Writer
 	again.AddAll(&c, nil)
-	if !slices.Equal(again.Short(), data.short) {
+	if !slices.Equal(again.Short(nil), data.short) {
 		t.Error("the events are encoded in another way")
 	}
 }
@@ -370,7 +370,7 @@ func FuzzBlock(f *testing.F) {
 			c.DecodeShort,
 		}
 		kind %= byte(len(decoders))
-		for _, b := range [][]byte{stored, seal(kind, []byte(content))} {
+		for _, b := range [][]byte{stored, seal(nil, kind, []byte(content))} {
 			if decoders[kind](b) == nil {
 				checkRanges(t, kind, &c, &chunk)
 			}

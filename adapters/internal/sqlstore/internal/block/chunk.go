@@ -68,14 +68,14 @@ func (w *ChunkWriter) Add(id int64, elements, properties, person string) {
 	w.states.add(numberOf(&w.states, person))
 }
 
-// Encode returns the chunk as a string of bytes.
-func (w *ChunkWriter) Encode() []byte {
+// Encode appends the chunk as a string of bytes to dst.
+func (w *ChunkWriter) Encode(dst []byte) []byte {
 	content := w.ids.append(binary.AppendUvarint(w.content[:0], uint64(w.n)))
 	for i := range w.lengths {
 		content = append(append(content, w.lengths[i]...), w.long[i]...)
 	}
 	w.content = w.states.append(content)
-	return seal(kindChunk, w.content)
+	return seal(dst, kindChunk, w.content)
 }
 
 // Chunk has decoded long columns, which have the same length. States are distinct properties of

@@ -179,27 +179,27 @@ func (w *Writer) appendOrigins(dst []byte) []byte {
 // Names returns the string with ids, times and names.
 func (w *Writer) Names() []byte {
 	w.content = w.appendNames(w.content[:0])
-	return seal(kindNames, w.content)
+	return seal(nil, kindNames, w.content)
 }
 
 // People returns the string with distinct ids and persons. names is the string of the same block
 // with names.
 func (w *Writer) People(names []byte) []byte {
 	w.content = w.appendPeople(binary.LittleEndian.AppendUint32(w.content[:0], checksum(names)))
-	return seal(kindPeople, w.content)
+	return seal(nil, kindPeople, w.content)
 }
 
 // Origins returns the string with uuids, times of arrival and modes. names is the string of the
 // same block with names.
 func (w *Writer) Origins(names []byte) []byte {
 	w.content = w.appendOrigins(binary.LittleEndian.AppendUint32(w.content[:0], checksum(names)))
-	return seal(kindOrigins, w.content)
+	return seal(nil, kindOrigins, w.content)
 }
 
-// Short returns the string with all short columns.
-func (w *Writer) Short() []byte {
+// Short appends the string with all short columns to dst.
+func (w *Writer) Short(dst []byte) []byte {
 	w.content = w.appendOrigins(w.appendPeople(w.appendNames(w.content[:0])))
-	return seal(kindShort, w.content)
+	return seal(dst, kindShort, w.content)
 }
 
 // Columns are decoded short columns, which have the same length. Names, distinct ids and persons

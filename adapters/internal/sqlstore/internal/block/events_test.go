@@ -125,17 +125,17 @@ func (t *testEncoder) encode(events []madeEvent) (out encoded) {
 		e := &events[i]
 		t.short.Add(&e.Event)
 		if !t.long.HasRoom(len(e.elements) + len(e.properties) + len(e.person)) {
-			out.chunks = append(out.chunks, t.long.Encode())
+			out.chunks = append(out.chunks, t.long.Encode(nil))
 			t.long.Reset()
 		}
 		t.long.Add(e.ID, e.elements, e.properties, e.person)
 	}
 	if t.long.Len() > 0 {
-		out.chunks = append(out.chunks, t.long.Encode())
+		out.chunks = append(out.chunks, t.long.Encode(nil))
 	}
 	out.names = t.short.Names()
 	out.people, out.origins, out.hashes, out.filter = t.short.People(out.names), t.short.Origins(out.names), t.short.Hashes(out.names), t.short.Filter()
-	out.short = t.short.Short()
+	out.short = t.short.Short(nil)
 	return out
 }
 

@@ -56,7 +56,7 @@ func (w *Writer) Filter() []byte {
 	for id := range w.distinct.numbers {
 		addValue(f, DistinctIDValue(id))
 	}
-	return seal(kindFilter, f)
+	return seal(nil, kindFilter, f)
 }
 
 // addValue adds a value to the content of a filter.

@@ -21,7 +21,7 @@ func (w *Writer) Hashes(names []byte) []byte {
 		content = binary.LittleEndian.AppendUint32(content, hashes[uint16(low)|uint16(w.distinct.high[i])<<8])
 	}
 	w.content = content
-	return seal(kindHashes, content)
+	return seal(nil, kindHashes, content)
 }
 
 // FindHashes returns the indexes of the events whose distinct ids have the hashes of the values, in

@@ -166,7 +166,7 @@ func EncodeKeys(keys []StoredKey) []byte {
 	for _, k := range keys {
 		content = binary.BigEndian.AppendUint64(content, uint64(k))
 	}
-	return seal(kindKeys, content)
+	return seal(nil, kindKeys, content)
 }
 
 // maxKeys is the maximum number of keys that are stored together: the first keys of the pages of

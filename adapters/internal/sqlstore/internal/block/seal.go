@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -56,10 +57,11 @@ var ErrDamaged = errors.New("stored events are damaged")
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // encoder is shared, because it keeps its memory between uses. Its window is as long as its
+// blocks, so that a chunk is one block. The level must follow the window: it would set shorter
 // blocks.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
-		zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true))
+	e, err := zstd.NewWriter(nil, zstd.WithWindowSize(128<<10), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true))
 	if err != nil {
 		panic(err) // the options are constant
 	}
@@ -75,26 +77,26 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// seal returns the stored form of a content.
-func seal(kind byte, content []byte) []byte {
+// seal appends the stored form of a content to dst.
+func seal(dst []byte, kind byte, content []byte) []byte {
 	capacity := len(content)
 	if compressed[kind] && len(content) >= minCompressed {
 		capacity /= 2
 	}
-	out := make([]byte, headerSize, headerSize+binary.MaxVarintLen32+capacity)
-	out[0], out[1] = version, kind<<1
-	out = binary.AppendUvarint(out, uint64(len(content)))
-	start := len(out)
+	first := len(dst)
+	dst = append(slices.Grow(dst, headerSize+binary.MaxVarintLen32+capacity), version, kind<<1, 0, 0, 0, 0)
+	dst = binary.AppendUvarint(dst, uint64(len(content)))
+	start := len(dst)
 	if compressed[kind] && len(content) >= minCompressed {
-		out = encoder().EncodeAll(content, out)
-		out[1] |= 1
+		dst = encoder().EncodeAll(content, dst)
+		dst[first+1] |= 1
 	}
-	if out[1]&1 == 0 || len(out)-start >= len(content) {
-		out = append(out[:start], content...)
-		out[1] &^= 1
+	if dst[first+1]&1 == 0 || len(dst)-start >= len(content) {
+		dst = append(dst[:start], content...)
+		dst[first+1] &^= 1
 	}
-	binary.LittleEndian.PutUint32(out[2:], checksum(out))
-	return out
+	binary.LittleEndian.PutUint32(dst[first+2:], checksum(dst[first:]))
+	return dst
 }
 
 // checksum returns the checksum of a stored string.

@@ -74,6 +74,8 @@ func (s *storedChunk) wrap(err error) error {
 type chunkWriter struct {
 	long  block.ChunkWriter
 	short block.Writer
+	// encoded is the memory of encoded chunks that are not stored yet.
+	encoded []byte
 }
 
 // chunkWriters keeps the memory of chunks between transactions.
@@ -128,8 +130,13 @@ func (s *chunkSaver) flush() error {
 	if w.long.Len() == 0 {
 		return nil
 	}
-	c := encodedChunk{storedChunk{project: s.project, size: w.long.Size(), short: w.short.Short(), data: w.long.Encode()}, w.short.Bounds()}
+	c := encodedChunk{storedChunk{project: s.project, size: w.long.Size()}, w.short.Bounds()}
 	c.first, c.last = c.FirstID, c.LastID
+	first := len(w.encoded)
+	w.encoded = w.short.Short(w.encoded)
+	middle := len(w.encoded)
+	w.encoded = w.long.Encode(w.encoded)
+	c.short, c.data = w.encoded[first:middle:middle], w.encoded[middle:len(w.encoded):len(w.encoded)]
 	w.long.Reset()
 	w.short.Reset()
 	if c.size > block.ChunkBytes { // release the memory of large events
@@ -162,6 +169,7 @@ func (s *chunkSaver) store() error {
 	}
 	clear(s.rows)
 	s.rows, s.bytes = s.rows[:0], 0
+	s.w.encoded = s.w.encoded[:0]
 	return err
 }
 

@@ -51,7 +51,7 @@ func write16(t *testing.T, db *database.DB, list []capture.Record, mark int64) {
 				}
 				first, last := w.IDs()
 				if err == nil {
-					_, err = tx.Exec(`INSERT INTO event_chunks (first_id, project_id, last_id, size, data) VALUES ($1, $2, $3, $4, $5)`, first, project, last, w.Size(), w.Encode())
+					_, err = tx.Exec(`INSERT INTO event_chunks (first_id, project_id, last_id, size, data) VALUES ($1, $2, $3, $4, $5)`, first, project, last, w.Size(), w.Encode(nil))
 				}
 			}
 		}

@@ -121,7 +121,7 @@ func columnsOf(t testing.TB, events []event) *block.Columns {
 		w.Add(&events[i].Event)
 	}
 	c := &block.Columns{}
-	if err := c.DecodeShort(w.Short()); err != nil {
+	if err := c.DecodeShort(w.Short(nil)); err != nil {
 		t.Fatal(err)
 	}
 	return c
