@@ -136,7 +136,7 @@ func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blo
 	}
 	w.segment.events += int64(len(c.IDs))
 	w.segment.lastArrived = max(w.segment.lastArrived, slices.Max(c.Arrived))
-	var chunks Chunks
+	chunks := Chunks{isReused: true} // the writer copies what it keeps
 	last := blocks[len(blocks)-1].last
 	return out.Add(&c, nil, func(i int) (elements, properties, person string, err error) {
 		long, ok, err := chunks.Long(ctx, w.log.Source(), w.segment.project, c.IDs[i], last)

@@ -74,8 +74,9 @@ type property struct {
 	entries []int32
 	numbers map[string]int32
 	values  []byte // the dictionary
-	// lastText is the last value, because neighbours are often equal, and lastEntry its index.
-	lastText  string
+	// texts are the strings of the dictionary.
+	texts []string
+	// lastEntry is the index of the last value, because neighbours are often equal.
 	lastEntry int32
 }
 
@@ -170,18 +171,18 @@ func (p *propertyWriter) addValue(c *property, row int32, value string) error {
 		p.drop(c)
 		return nil
 	}
-	if value != c.lastText || len(c.entries) == 0 {
+	if len(c.entries) == 0 || value != c.texts[c.lastEntry] {
 		n, ok := c.numbers[value]
 		if !ok {
 			if value = strings.Clone(value); !p.mayAdd(c, value) {
 				return p.toPlain(c, row, value)
 			}
 			n = int32(len(c.numbers))
-			c.numbers[value] = n
+			c.numbers[value], c.texts = n, append(c.texts, value)
 			c.values = appendEntry(c.values, value)
 			p.values++
 		}
-		c.lastText, c.lastEntry = value, n
+		c.lastEntry = n
 	}
 	c.present, c.entries = append(c.present, row), append(c.entries, c.lastEntry)
 	if !p.isDecided && len(c.values) > propertyBytes*sampleEvents {
@@ -300,7 +301,8 @@ func (p *propertyWriter) toPlain(c *property, row int32, value string) error {
 // clear empties the dictionary.
 func (c *property) clear() {
 	clear(c.numbers)
-	c.values, c.entries, c.lastText = c.values[:0], c.entries[:0], ""
+	clear(c.texts)
+	c.values, c.entries, c.texts = c.values[:0], c.entries[:0], c.texts[:0]
 }
 
 // end writes the columns of the group.
