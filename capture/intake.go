@@ -121,13 +121,16 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 		return Receipt{}, err
 	}
 	receipt := Receipt{Results: make([]DropReason, len(s.Items))}
-	for first := 0; first < len(s.Items); {
-		last := pieceEnd(s.Items, first)
-		err := i.record(ctx, s, first, last, &receipt, &project, from, now)
-		if err != nil {
+	first, last := 0, pieceEnd(s.Items, 0)
+	for last < len(s.Items) {
+		if err := i.record(ctx, s, first, last, &receipt, &project, from, now); err != nil {
 			return Receipt{}, err
 		}
-		first = last
+		first, last = last, pieceEnd(s.Items, last)
+	}
+	// This call does not need the submission while it waits, so that its memory may be free.
+	if err := i.record(ctx, s, first, last, &receipt, &project, from, now); err != nil {
+		return Receipt{}, err
 	}
 	i.stats.count(&receipt)
 	return receipt, nil

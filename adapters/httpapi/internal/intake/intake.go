@@ -97,7 +97,8 @@ func (s *Service) ingest(w http.ResponseWriter, r *http.Request, l *admission.Le
 	if err != nil {
 		return err
 	}
-	if token, err := submission.Token(); err == nil {
+	token, err := submission.Token()
+	if err == nil { // otherwise Accept returns the error
 		frame.ExchangeOf(r.Context()).NoteToken(token)
 	}
 	if err := acquireForStoring(l, len(text), len(submission.Items)); err != nil {
@@ -107,7 +108,7 @@ func (s *Service) ingest(w http.ResponseWriter, r *http.Request, l *admission.Le
 	if err != nil {
 		return err
 	}
-	s.recordUsage(r, submission, &receipt)
+	s.recordUsage(r, token, &receipt) // without the submission, whose memory is free while Accept waits
 	if q.beacon {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -117,10 +118,8 @@ func (s *Service) ingest(w http.ResponseWriter, r *http.Request, l *admission.Le
 }
 
 // recordUsage adds the accepted events to the usage of the project by SDK.
-func (s *Service) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
-	if token, err := submission.Token(); err == nil {
-		s.Usage.Add(token, frame.UsageEvents, frame.UsageKey(token), frame.SDKOf(r), receipt.Accepted)
-	}
+func (s *Service) recordUsage(r *http.Request, token string, receipt *capture.Receipt) {
+	s.Usage.Add(token, frame.UsageEvents, frame.UsageKey(token), frame.SDKOf(r), receipt.Accepted)
 }
 
 // origin returns the time of a request and the address of its client. The address is stored, so

@@ -66,7 +66,7 @@ func (s *Service) ingestV1(w http.ResponseWriter, r *http.Request, l *admission.
 	case isAllOverQuota(&receipt):
 		return &problemBilling
 	}
-	s.recordUsage(r, submission, &receipt)
+	s.recordUsage(r, q.token, &receipt)
 	frame.Write(w, http.StatusOK, resultsV1(submission, &receipt))
 	return nil
 }
