@@ -23,14 +23,15 @@ var (
 	rleLevels    = rle.Encoding{BitWidth: 1}
 )
 
-// windowSize is the size of the window of the compression: the size of its blocks.
+// windowSize is the size of the window of the compression: the size of its blocks. The level must follow
+// the window: it would set shorter blocks.
 const windowSize = 128 << 10
 
 // encoder is shared, because it keeps its memory between uses. Pages have checksums of their own.
 // At the default level properties of events get longer, and more slowly.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
-		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
+	e, err := zstd.NewWriter(nil, zstd.WithWindowSize(windowSize), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
 	if err != nil {
 		panic(err) // the options are constant
 	}
