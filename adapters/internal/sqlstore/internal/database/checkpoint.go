@@ -12,7 +12,7 @@ import (
 const (
 	// checkpointPause is the delay between a commit and its checkpoint, so that a page
 	// that several commits have written is moved only once.
-	checkpointPause = 100 * time.Millisecond
+	checkpointPause = 500 * time.Millisecond
 	// longLog is the number of pages of the log, 16 MiB, from which the rest of it is
 	// moved on the writing connection too, so that the log starts from its beginning.
 	longLog = 4000
