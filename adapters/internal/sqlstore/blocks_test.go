@@ -651,9 +651,10 @@ func (m *modelStore) open() {
 	m.Helper()
 	if m.folder == "" {
 		m.store = openStore(m, m.address)
-		return
+	} else {
+		m.store = openSealing(m, m.address, m.folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return m.now }})
 	}
-	m.store = openSealing(m, m.address, m.folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return m.now }})
+	m.store.events.BlockEvents = 2048 // so that blocks are merged
 }
 
 // crash opens the store as it is after its process was killed: on SQLite a copy of its files, and on
@@ -959,6 +960,7 @@ func TestBlocks_OlderStore(t *testing.T) {
 			_, list := randomEvents(random, 5000)
 			writeOlder(t, older.address, older.schema, list)
 			m := &eventModel{T: t, random: random, store: openStore(t, older.address), list: list}
+			m.store.events.BlockEvents = 2048
 			m.check("before")
 			indexAll(t, m.store)
 			m.check("after")

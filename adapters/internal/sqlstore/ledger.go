@@ -127,7 +127,7 @@ func (t *ledgerTx) invalidateCache() {
 	}
 }
 
-// Index implements capture.Indexer. It puts the events of the oldest new chunks, about 2,048,
+// Index implements capture.Indexer. It puts the events of the oldest new chunks, about 8,192,
 // into blocks and merges small chunks, or merges small blocks, in a transaction of its own,
 // and reports whether there is more to do. Unless idle is true it waits until there are that
 // many events. On PostgreSQL it does nothing while another server does it.

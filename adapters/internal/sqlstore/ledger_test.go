@@ -94,7 +94,7 @@ func TestLedger_IDsGrow(t *testing.T) {
 	}
 }
 
-// A block is built of all chunks of 2,048 events, or of fewer events when the server is idle.
+// A block is built of all chunks of 8,192 events, or of fewer events when the server is idle.
 func TestLedger_Index(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func openExports(t *testing.T, open func(testing.TB) *Store, total int) (exportS
 
 // A span contains each of its events exactly once.
 func TestExportStore_Events(t *testing.T) {
-	const total = 7*events.IndexChunk + 3000
+	const total = 2*events.IndexChunk + 3000
 	for name, open := range withSegments(allStores) {
 		t.Run(name, func(t *testing.T) {
 			s, all := openExports(t, open, total)

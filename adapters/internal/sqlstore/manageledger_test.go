@@ -72,7 +72,7 @@ func idsOf(t testing.TB, s managementStore, name string) (ids []int64) {
 
 // Every event with the name is returned exactly once and in order, indexed or not.
 func TestEventsAfter(t *testing.T) {
-	const total = 10*events.IndexChunk + 300
+	const total = 3*events.IndexChunk + 300
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
 			s, ctx := loggedStore(t, open), context.Background()

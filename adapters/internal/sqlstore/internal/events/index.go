@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// IndexChunk is the approximate maximum number of events that one call of Index puts into
-	// blocks.
-	IndexChunk = 2048
+	// IndexChunk is the default of Log.BlockEvents. Smaller blocks are merged more often, and larger
+	// ones delay a commit longer.
+	IndexChunk = 8192
 	// minIndexed is the number of ids from which Index builds blocks when the server is
 	// idle. The chunks of fewer events are read as fast.
 	minIndexed = 64
@@ -24,7 +24,7 @@ const (
 	maxNewChunks = 256
 )
 
-// Index puts the events of the oldest new chunks, about 2,048, into blocks and merges small
+// Index puts the events of the oldest new chunks, about 8,192, into blocks and merges small
 // chunks, or merges small blocks, in a transaction of its own, and reports whether there is more
 // to do. Unless idle is true it waits until there are that many events, or many chunks. It also makes
 // lists of the duplicate keys of many events. On PostgreSQL it does nothing while another server does
@@ -42,7 +42,7 @@ func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 // indexEvents implements Index without the keys.
 func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error) {
 	waiting := l.Last.Load() - l.Indexed.Load()
-	if waiting < IndexChunk && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
+	if waiting < int64(l.BlockEvents) && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {
 			err = l.inBlocks(ctx, l.mergeBlocks)
 		}
@@ -101,14 +101,14 @@ func (l *Log) tryLock(ctx context.Context, tx database.Querier, key int64) (lock
 // id up to which this process need not do that again.
 func (l *Log) buildNext(t *database.Tx) (upTo int64, err error) {
 	upTo = l.Last.Load() // read before the chunks, of which other transactions may add more
-	list, err := listBlocks(t.Ctx, t.SQL, `SELECT project_id, first_id, last_id, 0, events, 0, 0 FROM event_new_chunks ORDER BY first_id LIMIT $1`, IndexChunk+1)
+	list, err := listBlocks(t.Ctx, t.SQL, `SELECT project_id, first_id, last_id, 0, events, 0, 0 FROM event_new_chunks ORDER BY first_id LIMIT $1`, l.BlockEvents+1)
 	if err != nil {
 		return 0, err
 	}
 	ends := map[int64]int64{} // the last chunk by project
 	events := 0
 	for _, c := range list {
-		if events > 0 && events+c.events > IndexChunk {
+		if events > 0 && events+c.events > l.BlockEvents {
 			upTo = c.first - 1
 			break
 		}

@@ -28,6 +28,8 @@ type Log struct {
 	// NewChunks is about the number of chunks that this process added since its last call of Index
 	// that built blocks.
 	NewChunks atomic.Int64
+	// BlockEvents is the approximate maximum number of events that one call of Index puts into blocks.
+	BlockEvents int
 	// KeyEvents is the number of events of a project without a list of duplicate keys from which a list
 	// is made.
 	KeyEvents int
@@ -64,7 +66,7 @@ func NewLog(db *database.DB, s Sealing) *Log {
 		s.Now = time.Now
 	}
 	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
-	l := &Log{db: db, files: s.Files, seal: s, filters: filters, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
+	l := &Log{db: db, files: s.Files, seal: s, filters: filters, BlockEvents: IndexChunk, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}

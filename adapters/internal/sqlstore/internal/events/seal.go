@@ -202,7 +202,7 @@ func (l *Log) hasOld(ctx context.Context, project, before int64) (bool, error) {
 func (l *Log) buildRest(ctx context.Context, project int64) error {
 	var events int
 	err := l.db.Read.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_new_chunks WHERE project_id = $1`, project).Scan(&events)
-	if err != nil || events == 0 || events > 2*IndexChunk {
+	if err != nil || events == 0 || events > 2*l.BlockEvents {
 		return err
 	}
 	return l.inSealing(ctx, func(t *database.Tx) error {
