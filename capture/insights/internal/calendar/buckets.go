@@ -145,6 +145,21 @@ func (b *Buckets) Find(micros int64) int {
 	return b.last
 }
 
+// FindRun is Find for the first of some times, at least one. It also returns the number of times from the first one
+// on that are in the same bucket, or in none.
+func (b *Buckets) FindRun(micros []int64) (bucket, n int) {
+	bucket = b.Find(micros[0])
+	if bucket < 0 {
+		for n = 1; n < len(micros) && b.Find(micros[n]) < 0; n++ {
+		}
+		return bucket, n
+	}
+	start, end := b.Starts[bucket], b.EndAt(bucket)
+	for n = 1; n < len(micros) && micros[n] >= start && micros[n] < end; n++ {
+	}
+	return bucket, n
+}
+
 // Start returns the start of a bucket in the project's time zone.
 func (b *Buckets) Start(i int) time.Time { return time.UnixMicro(b.Starts[i]).In(b.Zone) }
 

@@ -199,6 +199,35 @@ func TestBuckets_Law(t *testing.T) {
 	}
 }
 
+// Times that follow one another in a bucket, or outside of all, are found together: two days of Berlin from
+// midnight, which is 23:00 UTC in winter.
+func TestBuckets_FindRun(t *testing.T) {
+	c := Calendar{Zone: plaintest.Zone(t, "Europe/Berlin"), WeekStart: time.Monday}
+	b, err := c.BucketsBetween(Day, plaintest.Instant(t, "2020-01-09T12:00:00Z"), plaintest.Instant(t, "2020-01-10T12:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var times []int64
+	for _, text := range []string{
+		"2020-01-08T22:59:59Z", "2020-01-10T23:00:00Z", // none
+		"2020-01-08T23:00:00Z", "2020-01-09T22:59:59Z", "2020-01-09T01:00:00Z", // the first day
+		"2020-01-09T23:00:00Z",                         // the second
+		"2020-01-09T22:00:00Z",                         // the first
+		"2020-01-10T22:59:59Z", "2020-01-10T05:00:00Z", // the second
+		"2019-01-01T00:00:00Z", // none
+	} {
+		times = append(times, plaintest.Instant(t, text).UnixMicro())
+	}
+	var got [][2]int
+	for rest := times; len(rest) > 0; {
+		bucket, n := b.FindRun(rest)
+		got, rest = append(got, [2]int{bucket, n}), rest[n:]
+	}
+	if want := [][2]int{{-1, 2}, {0, 3}, {1, 1}, {0, 1}, {1, 2}, {-1, 1}}; !slices.Equal(got, want) {
+		t.Errorf("buckets and numbers of times: %v, want %v", got, want)
+	}
+}
+
 // "buckets of a series | 10,000" (§5.4).
 func TestBuckets_Bounded(t *testing.T) {
 	c := Calendar{Zone: time.UTC}

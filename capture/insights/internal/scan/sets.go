@@ -2,46 +2,67 @@ package scan
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
 
-// Set is a set of cells, as a hash table with open addressing and linear probing. In the table the
-// bucket of an entry is one more than that of its cell, so that a zero bucket marks a free entry.
+// Set is a set of cells, as a hash table with open addressing and linear probing. An entry has the cells of
+// a value and bucket with 32 actors whose numbers follow one another: actors who are numbered together often
+// are in the same buckets, so the table is much smaller than with an entry for each cell.
 type Set struct {
 	// The length of table is zero or a power of two.
-	table []Cell
+	table []setEntry
+	// used is the number of entries with a cell.
+	used int
 	// Len is the number of cells.
 	Len     int
 	Reserve func(int64) error
 }
 
+// setEntry is an entry of a Set, free if it has no bits. The actor of its cell is the number of the actors divided
+// by entryActors; bits tell which of them are in the set.
+type setEntry struct {
+	Cell
+	bits uint32
+}
+
+const (
+	entryActors = 32
+	// entrySize is the size of a setEntry in bytes.
+	entrySize = 16
+)
+
 // Put adds a cell. It does nothing if the set already contains the cell.
 func (s *Set) Put(c Cell) error {
 	// The table is at most three quarters full, so that find always meets a free entry.
-	if 4*(s.Len+1) > 3*len(s.table) {
+	if 4*(s.used+1) > 3*len(s.table) {
 		if err := s.grow(); err != nil {
 			return err
 		}
 	}
-	c.Bucket++
-	i := s.find(c)
-	if s.table[i].Bucket != 0 {
+	bit := uint32(1) << (c.Actor % entryActors)
+	c.Actor /= entryActors
+	e := &s.table[s.find(c)]
+	if e.bits&bit != 0 {
 		return nil
 	}
-	s.table[i] = c
+	if e.bits == 0 {
+		e.Cell = c
+		s.used++
+	}
+	e.bits |= bit
 	s.Len++
 	return nil
 }
 
-// find returns the index of an entry, or of the free entry where it would be inserted. The bucket
-// of c is that of an entry, not of a cell.
+// find returns the index of the entry with a cell, or of the free entry where it would be inserted.
 func (s *Set) find(c Cell) uint64 {
 	mask := uint64(len(s.table) - 1)
 	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
 	h := (uint64(c.Actor)<<32 | uint64(c.Bucket)<<12 ^ uint64(c.Value)) * 0x9E3779B97F4A7C15
 	i := (h ^ h>>29) & mask
-	for s.table[i].Bucket != 0 && s.table[i] != c {
+	for s.table[i].bits != 0 && s.table[i].Cell != c {
 		i = (i + 1) & mask
 	}
 	return i
@@ -50,14 +71,14 @@ func (s *Set) find(c Cell) uint64 {
 // grow doubles the table and inserts all entries again.
 func (s *Set) grow() error {
 	size := max(1024, 2*len(s.table))
-	if err := s.Reserve(12 * int64(size-len(s.table))); err != nil {
+	if err := s.Reserve(entrySize * int64(size-len(s.table))); err != nil {
 		return err
 	}
 	old := s.table
-	s.table = make([]Cell, size)
-	for _, c := range old {
-		if c.Bucket != 0 {
-			s.table[s.find(c)] = c
+	s.table = make([]setEntry, size)
+	for _, e := range old {
+		if e.bits != 0 {
+			s.table[s.find(e.Cell)] = e
 		}
 	}
 	return nil
@@ -65,10 +86,21 @@ func (s *Set) grow() error {
 
 // Each calls visit for all cells, in no particular order.
 func (s *Set) Each(visit func(Cell)) {
-	for _, c := range s.table {
-		if c.Bucket != 0 {
-			c.Bucket--
+	for _, e := range s.table {
+		c := e.Cell
+		for left := e.bits; left != 0; left &= left - 1 {
+			c.Actor = e.Actor*entryActors + uint32(bits.TrailingZeros32(left))
 			visit(c)
+		}
+	}
+}
+
+// EachCount calls visit, in no particular order, with numbers of actors of a value and bucket that are the number of all
+// its actors together.
+func (s *Set) EachCount(visit func(value, bucket uint32, actors int)) {
+	for _, e := range s.table {
+		if e.bits != 0 {
+			visit(e.Value, e.Bucket, bits.OnesCount32(e.bits))
 		}
 	}
 }

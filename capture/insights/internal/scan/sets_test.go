@@ -28,26 +28,33 @@ func TestSet_Cells(t *testing.T) {
 	if want := []Cell{{}, {Bucket: 1}, {Actor: 1}, {Value: 1}, {1, 1, 1}}; !slices.Equal(s.Sorted(), want) {
 		t.Errorf("by value, actor and bucket: got %v, want %v", s.Sorted(), want)
 	}
-	// The first table has 1,024 entries and is at most three quarters full.
-	for i := range uint32(763) {
-		put(Cell{Value: 2, Actor: i}, int(i)+6)
+	// The first table has 1,024 entries, each for 32 actors that follow one another, and is at most three quarters
+	// full. The first five cells are in four entries.
+	for i := range uint32(764) {
+		put(Cell{Value: 2, Actor: 32*i + i%32}, int(i)+6)
 	}
-	if reserved != 12*1024 {
-		t.Errorf("768 cells: %d bytes are reserved, want 12 for each of 1,024 entries", reserved)
+	if reserved != 16*1024 {
+		t.Errorf("768 entries: %d bytes are reserved, want 16 for each of 1,024 entries", reserved)
 	}
-	put(Cell{Value: 3}, 769)
-	if reserved != 12*2048 {
-		t.Errorf("769 cells: %d bytes are reserved, want 12 for each of 2,048 entries", reserved)
+	put(Cell{Value: 2, Actor: 31}, 770) // of the first entry of the value
+	if reserved != 16*2048 {
+		t.Errorf("before the next entry: %d bytes are reserved, want 16 for each of 2,048 entries", reserved)
 	}
-	put(Cell{Value: 2, Actor: 500}, 769)
-	count := 0
+	put(Cell{Value: 3}, 771)
+	put(Cell{Value: 2, Actor: 32*500 + 500%32}, 771)
+	count, sum := 0, 0
 	s.Each(func(c Cell) {
-		if c.Value == 2 {
+		if c.Value == 2 && (c.Actor == 31 || c.Actor%32 == c.Actor/32%32) {
 			count++
 		}
 	})
-	if count != 763 {
-		t.Errorf("after growing %d of 763 cells are there", count)
+	s.EachCount(func(value, _ uint32, actors int) {
+		if value == 2 {
+			sum += actors
+		}
+	})
+	if count != 765 || sum != 765 {
+		t.Errorf("after growing %d and %d of 765 cells are there", count, sum)
 	}
 	full := errors.New("full")
 	s = &Set{Reserve: func(int64) error { return full }}

@@ -18,6 +18,7 @@ func (m *Measure) begin(b *scan.Binder, c *counting) tally {
 		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
 	case "actors":
 		t := newDistinctCounts(c, b.Actor(m.Group))
+		t.arePersons = m.Group < 0 && b.Mode != scan.ModeNoOverride
 		t.cumulative = c.display == cumulative
 		return &t
 	case "sessions":

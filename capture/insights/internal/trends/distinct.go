@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/calendar"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // distinctCounts is the tally of distinct actors. An actor counts at most once in each bucket
@@ -15,6 +16,8 @@ type distinctCounts struct {
 	// actor returns the number of an event's actor, and false if there is no actor.
 	actor func(*scan.Row) (uint32, bool)
 	seen  scan.Set
+	// arePersons is true if the actors are persons with the numbers of batches.
+	arePersons bool
 	// cumulative counts each actor only in its first bucket, and adds the buckets up.
 	cumulative bool
 }
@@ -31,6 +34,20 @@ func (t *distinctCounts) add(w *scan.Row, value, bucket int) error {
 		return nil
 	}
 	return t.seen.Put(scan.Cell{Value: uint32(value), Bucket: uint32(bucket), Actor: actor})
+}
+
+func (t *distinctCounts) addsBatches() bool { return t.arePersons }
+
+func (t *distinctCounts) addAll(b *port.Batch, from, to, bucket int) error {
+	if bucket < 0 {
+		return nil
+	}
+	for _, person := range b.Person[from:to] {
+		if err := t.seen.Put(scan.Cell{Bucket: uint32(bucket), Actor: person}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // points returns the number of distinct actors for each value and bucket.
@@ -56,7 +73,7 @@ func (t *distinctCounts) points(n int) ([][]float64, error) {
 		}
 		return out, nil
 	}
-	t.seen.Each(func(c scan.Cell) { out[c.Value][c.Bucket]++ })
+	t.seen.EachCount(func(value, bucket uint32, actors int) { out[value][bucket] += float64(actors) })
 	return out, nil
 }
 

@@ -146,27 +146,44 @@ func (s *scanGroup) see(w *scan.Row, batch *port.Batch) error {
 	return nil
 }
 
-// isBare reports whether the series only counts events by name: it has no conditions, no breakdown,
-// and the math total.
+// isBare reports whether the series only counts events by name, or their persons: it has no conditions, no
+// breakdown, and a tally that adds events with the same bucket at once.
 func (c *counting) isBare() bool {
-	_, only := c.tally.(*events)
-	return only && c.matcher.Holds == nil && c.common == nil && c.values == nil && !c.measuring
+	t, ok := c.tally.(batchTally)
+	return ok && t.addsBatches() && c.matcher.Holds == nil && c.common == nil && c.values == nil && !c.measuring
+}
+
+// batchTally is implemented by tallies that add events of a bucket without a breakdown at once.
+type batchTally interface {
+	// addsBatches reports whether addAll may be called.
+	addsBatches() bool
+	// addAll is add for the events from index from to index to of a batch.
+	addAll(b *port.Batch, from, to, bucket int) error
 }
 
 // countBatch counts the events of a batch for a series that is bare. It avoids moving the row for
 // each event.
 func (c *counting) countBatch(b *port.Batch) error {
-	counts := c.tally.(*events)
-	for i := range b.Len() {
-		if !c.matcher.MatchesName(b, i) {
-			continue
-		}
-		bucket := 0
+	t := c.tally.(batchTally)
+	for from := 0; from < b.Len(); {
+		bucket, n := 0, b.Len()-from
 		if c.display != total {
-			bucket = c.period.Find(b.Time[i])
+			bucket, n = c.period.FindRun(b.Time[from:])
 		}
-		if err := counts.add(nil, 0, bucket); err != nil {
-			return err
+		for end := from + n; from < end; {
+			if !c.matcher.MatchesName(b, from) {
+				from++
+				continue
+			}
+			to := end
+			if c.matcher.Names != nil {
+				for to = from + 1; to < end && c.matcher.MatchesName(b, to); to++ {
+				}
+			}
+			if err := t.addAll(b, from, to, bucket); err != nil {
+				return err
+			}
+			from = to
 		}
 	}
 	return nil

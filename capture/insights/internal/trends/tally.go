@@ -6,6 +6,7 @@ import (
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/document"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // number returns a function that returns the value of an event for maths of properties, and false
@@ -36,8 +37,17 @@ type events struct {
 	counts []int64
 }
 
-// add counts an event. The first argument may be nil.
-func (t *events) add(_ *scan.Row, value, bucket int) error {
+// add counts an event.
+func (t *events) add(_ *scan.Row, value, bucket int) error { return t.addMany(value, bucket, 1) }
+
+func (t *events) addsBatches() bool { return true }
+
+func (t *events) addAll(_ *port.Batch, from, to, bucket int) error {
+	return t.addMany(0, bucket, int64(to-from))
+}
+
+// addMany counts some events.
+func (t *events) addMany(value, bucket int, count int64) error {
 	if bucket < 0 {
 		return nil
 	}
@@ -49,7 +59,7 @@ func (t *events) add(_ *scan.Row, value, bucket int) error {
 		}
 		t.counts = append(make([]int64, 0, size), t.counts...)[:size]
 	}
-	t.counts[at]++
+	t.counts[at] += count
 	return nil
 }
 
