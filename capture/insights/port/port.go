@@ -88,8 +88,8 @@ type Scan struct {
 	// may be empty for other events; nil means all events.
 	Detailed []string
 	// EventProperties are the names of all properties of events that the caller reads, if Columns has
-	// Properties; nil means that it reads Batch.Properties itself. The reader may then fill
-	// Batch.EventProperties instead.
+	// Properties; nil means that it reads Batch.Properties itself. Otherwise the reader may fill
+	// Batch.EventProperties instead, and leave out other members of Batch.Properties.
 	EventProperties []string
 	// Reserve is called for the memory that the reader allocates for the query, in bytes; the
 	// number is negative if memory is released. If it returns an error, the scan ends with the

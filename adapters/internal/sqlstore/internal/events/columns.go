@@ -58,11 +58,10 @@ type scratch struct {
 	// states are the parts of text with the states of the decoded chunk; they are empty until they are in
 	// text.
 	states []span
-	// picked are the strings of the needed rows of a page of a segment, and property is the decoded
-	// column of a property.
-	picked   []string
-	needed   []int32
-	property segment.Property
+	// needed are the rows of a page of a segment whose long columns are needed, mentioning those of them that may have
+	// a property that the scan reads, and property is the decoded column of a property.
+	needed, mentioning []int32
+	property           segment.Property
 }
 
 // newColumnBuffer returns an empty buffer for reading.
@@ -180,6 +179,14 @@ func (e *columnBuffer) strings(dst []string, parts []span) []string {
 
 // addText appends a text, and returns where it is.
 func (e *columnBuffer) addText(text string) span {
+	from := len(e.text)
+	e.text = append(e.text, text...)
+	e.bytes += len(text)
+	return span{from, len(e.text)}
+}
+
+// addBytes is addText for bytes.
+func (e *columnBuffer) addBytes(text []byte) span {
 	from := len(e.text)
 	e.text = append(e.text, text...)
 	e.bytes += len(text)

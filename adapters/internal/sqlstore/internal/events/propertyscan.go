@@ -3,10 +3,12 @@ package events
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
+	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 // readSealed delivers events of the decoded block, which is in a segment, with their long columns. If the
@@ -69,6 +71,10 @@ func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int,
 	defer func() { _ = rows.Close() }()
 	e, done := u.e, 0 // the rows before done are delivered
 	detailed, _ := u.detailed(keep)
+	var mentions *segment.Mentions
+	if u.scan.EventProperties != nil {
+		mentions = segment.NewMentions(u.scan.EventProperties)
+	}
 	for at, next := 0, 0; at < len(keep); at = next {
 		page, _ := slices.BinarySearchFunc(pages, int(keep[at]), func(p segment.Page, row int) int { return p.End - 1 - row })
 		next, _ = slices.BinarySearch(keep, int32(pages[page].End))
@@ -76,7 +82,7 @@ func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int,
 			if u.want&column == 0 {
 				continue
 			}
-			if err := u.pickTexts(rows, i, keep[at:next], detailed); err != nil {
+			if err := u.pickTexts(rows, i, keep[at:next], detailed, mentions); err != nil {
 				return u.current.wrap(err)
 			}
 		}
@@ -96,9 +102,12 @@ func (u *unitScan) readTexts(ctx context.Context, file *segment.File, group int,
 	return nil
 }
 
-// pickTexts appends a long column of some rows of the segment to the buffer, and empty strings for events
-// with names that are not detailed.
-func (u *unitScan) pickTexts(rows *segment.Rows, column int, keep []int32, detailed []bool) error {
+// noProperties is the text for events without any of the properties of port.Scan.EventProperties.
+const noProperties = "{}"
+
+// pickTexts appends a long column of some rows of the segment to the buffer. It is empty for events with names that
+// are not detailed, and without members for events that have none of the properties that the scan reads.
+func (u *unitScan) pickTexts(rows *segment.Rows, column int, keep []int32, detailed []bool, mentions *segment.Mentions) (err error) {
 	e := u.e
 	needed := keep
 	if detailed != nil {
@@ -110,21 +119,28 @@ func (u *unitScan) pickTexts(rows *segment.Rows, column int, keep []int32, detai
 		}
 		e.needed = needed
 	}
-	var err error
-	if e.picked, _, err = rows.Pick(sealedTexts[column], needed, e.picked[:0]); err != nil {
-		return err
-	}
-	n, last := 0, span{}
-	for _, row := range keep {
-		if detailed != nil && !detailed[e.block.NameOf[row]] {
-			e.long[column] = append(e.long[column], span{})
-			continue
+	none := span{}
+	if mentions != nil && longColumns[column] == port.Properties {
+		if needed, err = rows.Mentioning(sealedTexts[column], mentions, needed, e.mentioning[:0]); err != nil {
+			return err
 		}
-		if n == 0 || e.picked[n] != e.picked[n-1] { // many events that follow one another have the same person properties
-			last = e.addText(e.picked[n])
+		e.mentioning, none = needed, e.addText(noProperties)
+	}
+	at, last := 0, span{}
+	skip := func(to int32) { // rows before to whose text is not needed
+		for ; at < len(keep) && keep[at] < to; at++ {
+			e.long[column] = append(e.long[column], none)
+		}
+	}
+	n := 0
+	err = rows.EachText(sealedTexts[column], needed, func(text []byte) {
+		skip(needed[n])
+		if n == 0 || string(e.text[last.from:last.to]) != string(text) { // many events that follow one another have the same person properties
+			last = e.addBytes(text)
 		}
 		e.long[column] = append(e.long[column], last)
-		n++
-	}
-	return nil
+		at, n = at+1, n+1
+	})
+	skip(math.MaxInt32)
+	return err
 }

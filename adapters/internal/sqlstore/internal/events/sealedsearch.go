@@ -68,15 +68,16 @@ func (s *blockSearch) hashesIn(file *segment.File, group int, b *encodedBlock, u
 		}
 	}
 	var m matcher
-	read, distinctIDs := rows.Times, []string(nil)
-	switch {
-	case b.sealed.parts&withOrigins != 0:
-		read, distinctIDs = rows.Short, s.distinctIDs
-	case s.names != nil:
-		read = rows.Names
+	parts, distinctIDs := segment.IDs|segment.Times, []string(nil)
+	if s.names != nil {
+		parts |= segment.EventNames
+	}
+	read := func(first, n int) error { return rows.Read(parts, first, n, c) }
+	if b.sealed.parts&withOrigins != 0 {
+		read, distinctIDs = func(first, n int) error { return rows.Short(first, n, c) }, s.distinctIDs
 	}
 	decode := func(first, n int) error {
-		err := read(first, n, c)
+		err := read(first, n)
 		if err == nil {
 			m = newMatcher(c, s.names, distinctIDs)
 		}

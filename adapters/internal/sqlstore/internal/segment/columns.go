@@ -27,13 +27,13 @@ func (f *File) with(group int, read func(r *reader, events int) error) error {
 // Names decodes ids, times and names of a group, like block.Columns.DecodeNames, and reuses the
 // memory of c. The other columns of c are invalid until they are decoded.
 func (f *File) Names(group int, c *block.Columns) error {
-	return f.with(group, func(r *reader, events int) error { return r.names(0, events, c) })
+	return f.with(group, func(r *reader, events int) error { return r.parts(IDs|Times|EventNames, 0, events, c) })
 }
 
 // People decodes distinct ids and persons of a group, like block.Columns.DecodePeople, and reuses
 // the memory of c.
 func (f *File) People(group int, c *block.Columns) error {
-	return f.with(group, func(r *reader, events int) error { return r.people(0, events, c) })
+	return f.with(group, func(r *reader, events int) error { return r.parts(DistinctIDs|Persons, 0, events, c) })
 }
 
 // Origins decodes UUIDs, times of arrival and modes of a group, like block.Columns.DecodeOrigins,
@@ -42,28 +42,45 @@ func (f *File) Origins(group int, c *block.Columns) error {
 	return f.with(group, func(r *reader, events int) error { return r.origins(0, events, c) })
 }
 
-// names reads ids, times and names of a range of rows.
-func (r *reader) names(first, n int, c *block.Columns) (err error) {
-	if err := r.times(first, n, c); err != nil {
-		return err
-	}
-	c.Names, c.NameOf, err = r.entryStrings(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
-	return err
-}
+// Parts are short columns of a group.
+type Parts uint8
 
-// times reads ids and times of a range of rows.
-func (r *reader) times(first, n int, c *block.Columns) (err error) {
-	if c.IDs, err = r.numbersOf(idColumn, first, n, c.IDs[:0]); err == nil {
+// The parts, in the order in which Rows.Read decodes them. Persons are also their times of creation.
+// DistinctIDIndexes is the column DistinctIDOf alone, of all events only.
+const (
+	IDs Parts = 1 << iota
+	Times
+	EventNames
+	DistinctIDs
+	DistinctIDIndexes
+	Persons
+)
+
+// parts reads some columns of a range of rows.
+func (r *reader) parts(parts Parts, first, n int, c *block.Columns) (err error) {
+	if parts&IDs != 0 {
+		c.IDs, err = r.numbersOf(idColumn, first, n, c.IDs[:0])
+	}
+	if parts&Times != 0 && err == nil {
 		c.Times, err = r.numbersOf(timeColumn, first, n, c.Times[:0])
 	}
+	if parts&EventNames != 0 && err == nil {
+		c.Names, c.NameOf, err = r.entryStrings(nameColumn, first, n, c.Names[:0], c.NameOf[:0])
+	}
+	if parts&DistinctIDs != 0 && err == nil {
+		c.DistinctIDs, c.DistinctIDOf, err = r.entryStrings(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0])
+	}
+	if parts&DistinctIDIndexes != 0 && err == nil {
+		c.DistinctIDOf, err = r.entryIndexes(distinctColumn, n, c.DistinctIDOf[:0])
+	}
+	if parts&Persons != 0 && err == nil {
+		err = r.people(first, n, c)
+	}
 	return err
 }
 
-// people reads distinct ids and persons of a range of rows.
+// people reads persons of a range of rows.
 func (r *reader) people(first, n int, c *block.Columns) (err error) {
-	if c.DistinctIDs, c.DistinctIDOf, err = r.entryStrings(distinctColumn, first, n, c.DistinctIDs[:0], c.DistinctIDOf[:0]); err != nil {
-		return err
-	}
 	if err := r.persons.read(r, personColumn, first, n); err != nil {
 		return err
 	}

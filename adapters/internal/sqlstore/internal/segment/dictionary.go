@@ -6,6 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -95,23 +96,25 @@ func (r *reader) readDictionary(d *dictionary, p place, physical format.Type) er
 func (r *reader) indexesOf(at, first, n, count int, dst []uint16) ([]uint16, error) {
 	dst = slices.Grow(dst, n)
 	err := r.rows(at, first, n, func(p *page, from, to int) { dst = append(dst, p.entries[from:to]...) })
-	for _, i := range dst {
-		if int(i) >= count && err == nil {
-			err = r.wrap(at, place{first: int32(first)}, damagedf("entry %d of a dictionary of %d", i, count))
-		}
+	if err == nil && len(dst) > 0 && int(slices.Max(dst)) >= count {
+		err = r.wrap(at, place{first: int32(first)}, damagedf("entry %d of a dictionary of %d", slices.Max(dst), count))
 	}
 	return dst, err
 }
 
 // entryStrings sets list to the values of a column with a dictionary, in the order of their first use in
-// a range of rows, and of to the index in list of each row. Without a dictionary, each row has an
-// entry of its own.
+// a range of rows, and of to the index in list of each row. For all rows, these are the dictionary and the
+// indexes in it. Without a dictionary, each row has an entry of its own.
 func (r *reader) entryStrings(at, first, n int, list []string, of []uint16) ([]string, []uint16, error) {
 	if !r.group.chunks[at].hasDictionary() {
 		list, err := r.stringsOf(at, first, n, list)
 		return list, ownEntries(of, n), err
 	}
 	d, err := r.dictionary(at)
+	if err == nil && n == r.group.Events {
+		of, err = r.indexesOf(at, first, n, d.count, of)
+		return d.strings(list), of, err
+	}
 	if err == nil {
 		r.indexes, err = r.indexesOf(at, first, n, d.count, r.indexes[:0])
 	}
@@ -137,6 +140,25 @@ func (r *reader) entryStrings(at, first, n int, list []string, of []uint16) ([]s
 		of = append(of, r.numbers[i]-1)
 	}
 	return list, of, nil
+}
+
+// entryIndexes appends the indexes that entryStrings returns for all n rows of a group, without the strings.
+func (r *reader) entryIndexes(at, n int, of []uint16) ([]uint16, error) {
+	if !r.group.chunks[at].hasDictionary() {
+		return ownEntries(of, n), nil
+	}
+	return r.indexesOf(at, 0, n, block.MaxEvents, of)
+}
+
+// strings appends all strings to list.
+func (d *dictionary) strings(list []string) []string {
+	all := string(d.values)
+	list = slices.Grow(list, d.count)
+	for i := range d.count {
+		from, to := d.text(uint16(i))
+		list = append(list, all[from:to])
+	}
+	return list
 }
 
 // valueList is a list of UUIDs or numbers, with the index of an entry for each row of a range.

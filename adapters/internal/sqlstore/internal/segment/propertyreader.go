@@ -62,12 +62,7 @@ func (r *reader) readProperty(at int, name string, to *Property) error {
 		if err := r.readDictionary(d, c.dictionaryPage(), format.ByteArray); err != nil {
 			return r.wrapIn(propertyPrefix+name, c.dictionaryPage(), err)
 		}
-		all := string(d.values)
-		for i := range d.count {
-			start, end := d.text(uint16(i))
-			to.Values = append(to.Values, all[start:end])
-		}
-		to.Bytes = len(all)
+		to.Values, to.Bytes = d.strings(to.Values), len(d.values)
 	}
 	for i := range c.count() {
 		p, from := &r.property, c.page(i)

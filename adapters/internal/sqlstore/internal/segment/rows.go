@@ -63,22 +63,13 @@ func (r *Rows) Find(id int64) (row int, ok bool, err error) {
 	return int(p.first) + i, ok, nil
 }
 
-// Names decodes ids, times and names of n events from the row first on, and reuses the memory of c. The
-// other columns of c are invalid.
-func (r *Rows) Names(first, n int, c *block.Columns) error {
+// Read decodes some columns of n events from the row first on, and reuses the memory of c. The other columns of c
+// are invalid.
+func (r *Rows) Read(parts Parts, first, n int, c *block.Columns) error {
 	if err := r.check(first, n); err != nil {
 		return err
 	}
-	return r.r.names(first, n, c)
-}
-
-// Times decodes ids and times of n events from the row first on, and reuses the memory of c. The other
-// columns of c are invalid.
-func (r *Rows) Times(first, n int, c *block.Columns) error {
-	if err := r.check(first, n); err != nil {
-		return err
-	}
-	return r.r.times(first, n, c)
+	return r.r.parts(parts, first, n, c)
 }
 
 // Short decodes all short columns of n events from the row first on, and reuses the memory of c.
@@ -87,13 +78,10 @@ func (r *Rows) Short(first, n int, c *block.Columns) error {
 		return err
 	}
 	r.r.first = -1
-	if err := r.r.names(first, n, c); err != nil {
+	if err := r.r.parts(IDs|Times|EventNames|DistinctIDs|Persons, first, n, c); err != nil {
 		return err
 	}
 	r.r.ids, r.r.first = append(r.r.ids[:0], c.IDs...), first
-	if err := r.r.people(first, n, c); err != nil {
-		return err
-	}
 	return r.r.origins(first, n, c)
 }
 
@@ -142,40 +130,21 @@ const (
 	PersonProperties Text = stateColumn
 )
 
-// Pick appends the strings of some rows, which ascend, to dst. bytes is the length of the memory that
-// they share.
-func (r *Rows) Pick(column Text, rows []int32, dst []string) (list []string, bytes int, err error) {
+// EachText calls visit with the string of each of some rows, which ascend. It is valid until visit returns.
+func (r *Rows) EachText(column Text, rows []int32, visit func(text []byte)) error {
 	for len(rows) > 0 {
 		if err := r.check(int(rows[0]), 1); err != nil {
-			return dst, bytes, err
+			return err
 		}
 		p, err := r.r.page(int(column), int(rows[0]))
 		if err != nil {
-			return dst, bytes, err
+			return err
 		}
-		n, _ := slices.BinarySearch(rows, p.first+p.rows)
-		var more int
-		dst, more = p.pick(rows[:n], dst)
-		bytes, rows = bytes+more, rows[n:]
-	}
-	return dst, bytes, nil
-}
-
-// pick appends the strings of some rows to dst. If these are many, a copy of all strings between the first and
-// the last is made at once.
-func (p *page) pick(rows []int32, dst []string) (list []string, bytes int) {
-	first, end := rows[0]-p.first, rows[len(rows)-1]-p.first+1
-	if int(end-first) > 2*len(rows) {
-		for _, row := range rows {
-			text := string(p.bytes[p.offsets[row-p.first]:p.offsets[row-p.first+1]])
-			dst, bytes = append(dst, text), bytes+len(text)
+		for len(rows) > 0 && rows[0] < p.first+p.rows {
+			at := rows[0] - p.first
+			visit(p.bytes[p.offsets[at]:p.offsets[at+1]])
+			rows = rows[1:]
 		}
-		return dst, bytes
 	}
-	start := p.offsets[first]
-	all := string(p.bytes[start:p.offsets[end]])
-	for _, row := range rows {
-		dst = append(dst, all[p.offsets[row-p.first]-start:p.offsets[row-p.first+1]-start])
-	}
-	return dst, len(all)
+	return nil
 }

@@ -85,7 +85,7 @@ func TestRows_Ranges(t *testing.T) {
 }
 
 // Some rows have the long strings, and the names, of these rows, whether they are many or few.
-func TestRows_Pick(t *testing.T) {
+func TestRows_EachText(t *testing.T) {
 	m := newMaker(16)
 	events := append(m.events(3000), m.strange(700)...)
 	f := testFile(t, events)
@@ -100,30 +100,26 @@ func TestRows_Pick(t *testing.T) {
 			Elements: func(e *event) string { return e.elements }, Properties: func(e *event) string { return e.properties },
 			PersonProperties: func(e *event) string { return e.person },
 		} {
-			list, bytes, err := rows.Pick(column, some, []string{"before"})
-			if err != nil || len(list) != 1+len(some) || list[0] != "before" {
+			var list []string
+			err := rows.EachText(column, some, func(text []byte) { list = append(list, string(text)) })
+			if err != nil || len(list) != len(some) {
 				t.Fatalf("%d of %d strings, %v", len(list), len(some), err)
 			}
-			length := 0
 			for i, row := range some {
-				if want := text(&events[row]); list[1+i] != want {
-					t.Fatalf("every %d: row %d of column %d: %.50q, want %.50q", step, row, column, list[1+i], want)
+				if want := text(&events[row]); list[i] != want {
+					t.Fatalf("every %d: row %d of column %d: %.50q, want %.50q", step, row, column, list[i], want)
 				}
-				length += len(list[1+i])
-			}
-			if bytes < length || step == 1 && bytes != length {
-				t.Errorf("every %d: %d bytes for strings of %d", step, bytes, length)
 			}
 		}
 		var c block.Columns
 		for _, row := range some {
-			if err := rows.Names(int(row), 1, &c); err != nil || c.IDs[0] != events[row].ID || c.Times[0] != events[row].Time || c.Names[c.NameOf[0]] != events[row].Name {
+			if err := rows.Read(IDs|Times|EventNames, int(row), 1, &c); err != nil || c.IDs[0] != events[row].ID || c.Times[0] != events[row].Time || c.Names[c.NameOf[0]] != events[row].Name {
 				t.Fatalf("row %d: %d, %v", row, c.IDs, err)
 			}
 		}
 	}
 	for _, row := range []int32{-1, 3700} {
-		if _, _, err := rows.Pick(Properties, []int32{row}, nil); err == nil || rows.Names(int(row), 1, &block.Columns{}) == nil {
+		if err := rows.EachText(Properties, []int32{row}, func([]byte) {}); err == nil || rows.Read(EventNames, int(row), 1, &block.Columns{}) == nil {
 			t.Errorf("row %d was read", row)
 		}
 	}
