@@ -24,6 +24,9 @@ type columnBuffer struct {
 	ids            []string
 	stored         []capture.UUID
 	idOf, storedOf []uint16
+	// group is the group of a segment whose distinct ids ids are, all of them in their order, if their owners are
+	// to be kept.
+	group groupKey
 	// owners are the persons of ids, and storedNumbers the numbers of stored. person are the numbers of
 	// the persons that the distinct ids belong to now, by event.
 	owners, storedNumbers, person []uint32
@@ -87,7 +90,7 @@ func (e *columnBuffer) reset() {
 	for i := range e.long {
 		e.long[i] = e.long[i][:0]
 	}
-	e.text, e.states, e.bytes = e.text[:0], e.states[:0], 0
+	e.text, e.states, e.bytes, e.group = e.text[:0], e.states[:0], 0, groupKey{}
 	if cap(e.text) > 2*database.PieceBytes { // release the memory of large events
 		e.text = nil
 	}

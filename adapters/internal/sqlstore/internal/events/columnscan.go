@@ -15,6 +15,8 @@ type insightScan struct {
 	from, to int64
 	// want are the columns to read.
 	want port.Columns
+	// sealed are the sealed blocks that are read without a statement for each of them, in the order of ids.
+	sealed []sealedUnit
 	// batch is the batch that is delivered.
 	batch port.Batch
 }

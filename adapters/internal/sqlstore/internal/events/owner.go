@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
@@ -15,15 +16,18 @@ const (
 	noPerson = ^uint32(0)
 	// unresolved is the number for distinct ids and persons that have not been looked up.
 	unresolved = noPerson - 1
-	// ownerEntrySize and personEntrySize are the approximate sizes in memory of the
-	// entry for a distinct id, without its string, and for a person, in bytes.
-	ownerEntrySize, personEntrySize = 32, 72
+	// ownerEntrySize, personEntrySize and detailSize are the approximate sizes in memory of the entry for a
+	// distinct id, without its string, for a person, and for its time of creation, in bytes.
+	ownerEntrySize, personEntrySize, detailSize = 32, 24, 32
 )
 
 // attribute sets the persons of some events. An event whose distinct id belongs to no
 // person gets the person that it was stored with.
 func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.Scan) error {
 	if err := r.resolve(ctx, e, s); err != nil {
+		return err
+	}
+	if err := r.keepOwners(e, s.Reserve); err != nil {
 		return err
 	}
 	e.storedNumbers = e.storedNumbers[:0]
@@ -36,7 +40,7 @@ func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.
 			}
 			at := e.storedOf[i]
 			if e.storedNumbers[at] == unresolved {
-				e.storedNumbers[at] = r.owners.number(port.Person{UUID: e.stored[at]})
+				e.storedNumbers[at] = r.owners.number(e.stored[at])
 			}
 			n = e.storedNumbers[at]
 		}
@@ -110,15 +114,17 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 	err = plainRows(ctx, r.store.db.Read, func(row []driver.Value) (err error) {
 		n := noPerson
 		if owner, _ := row[1].([]byte); owner != nil {
-			var p port.Person
-			p.UUID, err = database.UUIDOf(owner)
-			if r.created {
-				p.CreatedAt, p.Exists = row[2].(int64)
+			var person capture.UUID
+			if person, err = database.UUIDOf(owner); err != nil {
+				return err
 			}
-			n = r.owners.number(p)
+			n = r.owners.number(person)
+			if r.created {
+				r.setDetail(n, person, row[2])
+			}
 		}
 		found[row[0].(string)] = n
-		return err
+		return nil
 	}, OwnersQuery(&r.store.db.Dialect, r.created), r.project, string(list))
 	if err != nil {
 		return err
@@ -133,11 +139,53 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 		}
 	}
 	r.lock.Unlock()
-	size += int64(len(r.owners.people)-before) * personEntrySize
+	people := int64(len(r.owners.people)-before) * personEntrySize
+	r.owners.size += people
 	// A table with creation times belongs to this reader and is not cached.
-	if !r.created {
+	if r.created {
+		size += int64(len(found)) * detailSize
+	} else {
 		r.owners.size += size
+		r.owners.tableSize += size
 		r.owners.unknown = append(r.owners.unknown, unknown...)
 	}
+	return reserve(size + people)
+}
+
+// setDetail sets the time of creation of a person, nil if the person does not exist.
+func (r *insightReader) setDetail(n uint32, person capture.UUID, created driver.Value) {
+	for range int(n) - len(r.details) + 1 {
+		r.details = append(r.details, port.Person{})
+	}
+	p := &r.details[n]
+	p.UUID = person
+	p.CreatedAt, p.Exists = created.(int64)
+}
+
+// groupOwners sets the owners of a buffer to those of the distinct ids of a group, in the order of its dictionary, if
+// they are known.
+func (r *insightReader) groupOwners(e *columnBuffer, key groupKey) bool {
+	r.lock.RLock()
+	defer r.lock.RUnlock()
+	list, ok := r.owners.groups[key]
+	if ok {
+		e.owners = append(e.owners[:0], list...)
+	}
+	return ok
+}
+
+// keepOwners keeps the owners of the distinct ids of a group, unless some have none.
+func (r *insightReader) keepOwners(e *columnBuffer, reserve func(int64) error) error {
+	if e.group.file == "" || slices.ContainsFunc(e.owners, isUnowned) {
+		return nil
+	}
+	size := int64(4 * len(e.owners))
+	r.lock.Lock()
+	r.owners.groups[e.group] = slices.Clone(e.owners)
+	r.lock.Unlock()
+	r.owners.size += size
 	return reserve(size)
 }
+
+// isUnowned reports whether an owner is none.
+func isUnowned(owner uint32) bool { return owner >= unresolved }

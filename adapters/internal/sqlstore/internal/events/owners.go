@@ -8,14 +8,13 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
 const (
-	// ownersBytes limits the cache of owners of distinct ids, for all projects
-	// together, to 32 MiB, which is about 250,000 distinct ids. The owners of a project
-	// with more are not cached, and are looked up for every query.
-	ownersBytes = 32 << 20
+	// ownersBytes limits the cache of owners of distinct ids, for all projects together, to 48 MiB. For
+	// 500,000 distinct ids and as many persons, everything is cached. Of a project with more, only the owners by
+	// groups of segments are, as long as these are not too many.
+	ownersBytes = 48 << 20
 	// ownersProjects is the maximum number of projects in the cache.
 	ownersProjects = 1024
 	// ownersStep is the number of distinct ids in one lookup.
@@ -30,14 +29,29 @@ const (
 type owners struct {
 	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
-	people    []port.Person
+	people    []capture.UUID
+	numbers   []uint32 // hash table of people: slots with the number plus 1, or 0; as long as a power of two
+	seed      maphash.Seed
 	table     *ownerTable
-	byUUID    map[capture.UUID]uint32
-	// size is the approximate size in memory, in bytes.
-	size int64
+	// groups are the owners of the distinct ids of groups of segments, in the order of their dictionaries. All of
+	// these distinct ids have owners.
+	groups map[groupKey][]uint32
+	// size is the approximate size in memory, in bytes, and tableSize that of the table.
+	size, tableSize int64
 	// unknown are the numbers in the table of distinct ids without a row. They may get a row later
 	// without a change of the counter, so they are looked up again by the next query.
 	unknown []uint32
+}
+
+// groupKey identifies a group of a segment, whose file never changes.
+type groupKey struct {
+	file  string
+	group int
+}
+
+// newOwners returns owners that are valid for a value of the counter rewritten.
+func newOwners(rewritten int64) *owners {
+	return &owners{rewritten: rewritten, seed: maphash.MakeSeed(), table: newOwnerTable(), groups: map[groupKey][]uint32{}}
 }
 
 // ownerTable has the persons of distinct ids, which are numbered from 0. It is a hash table with linear
@@ -161,15 +175,37 @@ func (t *ownerTable) grow() {
 }
 
 // number returns the number of a person, and assigns one if the person is new.
-func (o *owners) number(p port.Person) uint32 {
-	n, ok := o.byUUID[p.UUID]
-	if !ok {
-		n = uint32(len(o.people))
-		o.byUUID[p.UUID], o.people = n, append(o.people, p)
-	} else if p.Exists {
-		o.people[n] = p
+func (o *owners) number(person capture.UUID) uint32 {
+	if 4*(len(o.people)+1) > 3*len(o.numbers) {
+		o.numbers = make([]uint32, max(1024, 2*len(o.numbers)))
+		for i := range o.people {
+			o.numbers[o.slot(o.people[i])] = uint32(i) + 1
+		}
 	}
-	return n
+	at := o.slot(person)
+	if o.numbers[at] == 0 {
+		o.people = append(o.people, person)
+		o.numbers[at] = uint32(len(o.people))
+	}
+	return o.numbers[at] - 1
+}
+
+// slot returns the index of a person in numbers, or of the free slot for it.
+func (o *owners) slot(person capture.UUID) uint64 {
+	mask := uint64(len(o.numbers) - 1)
+	for i := maphash.Bytes(o.seed, person[:]) & mask; ; i = (i + 1) & mask {
+		if n := o.numbers[i]; n == 0 || o.people[n-1] == person {
+			return i
+		}
+	}
+}
+
+// shrink removes the table if the owners are too large for the cache.
+func (o *owners) shrink() {
+	if o.size > ownersBytes {
+		o.size -= o.tableSize
+		o.table, o.tableSize, o.unknown = newOwnerTable(), 0, nil
+	}
 }
 
 // ownersCache is an LRU cache of owners by project. Owners in use by a query are not in
@@ -195,14 +231,14 @@ func (c *ownersCache) take(project, rewritten int64) *owners {
 	c.lru.Remove(project)
 	c.mu.Unlock()
 	if !ok || o.rewritten != rewritten {
-		o = &owners{rewritten: rewritten, table: newOwnerTable(), byUUID: map[capture.UUID]uint32{}}
+		o = newOwners(rewritten)
 	}
 	return o
 }
 
 // put returns owners to the cache after a query, unless they are too large. If another query has added owners of the project meanwhile, they are replaced.
 func (c *ownersCache) put(project int64, o *owners) {
-	if o.size > ownersBytes {
+	if o.shrink(); o.size > ownersBytes {
 		return
 	}
 	for _, n := range o.unknown {

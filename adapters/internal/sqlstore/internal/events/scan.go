@@ -75,6 +75,9 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 	for i := range blocks {
 		units[i] = blocks[i].unit
 	}
+	if err := p.locate(ctx, blocks); err != nil {
+		return err
+	}
 	requests := p.requestAhead(ctx, blocks)
 	defer requests.close()
 	ahead := &readAhead{units: units, claimed: requests.claimed, spare: p.scan.HasSpareCPU, buffers: max(aheadBuffers, int(p.scan.Ahead/database.PieceBytes)), spares: &p.spares}

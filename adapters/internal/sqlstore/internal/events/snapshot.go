@@ -26,8 +26,10 @@ type insightReader struct {
 	// owners is taken from the store's cache and returned by Close.
 	owners  *owners
 	table   *ownerTable  // of owners unless created is true
-	lock    sync.RWMutex // of the entries of the table
+	lock    sync.RWMutex // of the entries of the table, and of the groups of owners
 	created bool         // the creation times of persons are needed, so the table starts empty
+	// details are the persons by number if created is true.
+	details []port.Person
 	spares  spareBuffers // of one scan for the next one
 }
 
@@ -38,7 +40,12 @@ func (r *insightReader) Close() error {
 }
 
 // Person implements port.Reader.
-func (r *insightReader) Person(number uint32) *port.Person { return &r.owners.people[number] }
+func (r *insightReader) Person(number uint32) *port.Person {
+	if int(number) < len(r.details) && r.details[number].Exists {
+		return &r.details[number]
+	}
+	return &port.Person{UUID: r.owners.people[number]}
+}
 
 // Position implements port.Reader.
 func (r *insightReader) Position() int64 { return r.last }

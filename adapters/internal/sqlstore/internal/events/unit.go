@@ -30,6 +30,9 @@ const (
 
 // run reads the unit from its block or its new chunks. Long columns are in chunks.
 func (u *unitScan) run(ctx context.Context) error {
+	if done, err := u.runSealed(ctx); done || err != nil {
+		return err
+	}
 	return u.eachBlock(ctx, func(keep []int32) error {
 		if u.want&anyLong != 0 {
 			if u.current.sealed != nil {
@@ -74,14 +77,23 @@ func (u *unitScan) selectEvents(c *block.Columns) []int32 {
 	m := newMatcher(c, u.scan.Names, u.scan.DistinctIDs)
 	keep := u.e.keep[:0]
 	if m.any {
-		for i, t := range c.Times {
-			if t >= u.from && t <= u.to && c.IDs[i] >= u.first && c.IDs[i] <= u.last && m.matches(i) {
-				keep = append(keep, int32(i))
-			}
-		}
+		keep = m.selectAll(keep, len(c.Times))
+		keep = within(keep, c.Times, u.from, u.to)
+		keep = within(keep, c.IDs, u.first, u.last)
 	}
 	u.e.keep = keep
 	return keep
+}
+
+// within removes the indexes of numbers that are not between bounds.
+func within(keep []int32, numbers []int64, least, most int64) []int32 {
+	n := 0
+	for _, i := range keep {
+		if keep[n] = i; numbers[i] >= least && numbers[i] <= most {
+			n++
+		}
+	}
+	return keep[:n]
 }
 
 // matcher selects events of a block by name and distinct id, each of which is compared a
@@ -126,6 +138,33 @@ func storedSet(texts []string, stored func(string) string) map[string]bool {
 	return set
 }
 
+// selectAll appends the indexes of those of the first n events of the block that match.
+func (m *matcher) selectAll(keep []int32, n int) []int32 {
+	from := len(keep)
+	keep = slices.Grow(keep, n)[:from+n]
+	at := from
+	switch {
+	case m.names == nil && m.distinctIDs == nil:
+		for i := range n {
+			keep[from+i] = int32(i)
+		}
+		at = from + n
+	case m.distinctIDs == nil:
+		for i, name := range m.c.NameOf[:n] {
+			if keep[at] = int32(i); m.names[name] {
+				at++
+			}
+		}
+	default:
+		for i := range n {
+			if keep[at] = int32(i); m.matches(i) {
+				at++
+			}
+		}
+	}
+	return keep[:at]
+}
+
 // matches reports whether an event matches.
 func (m *matcher) matches(i int) bool {
 	return (m.names == nil || m.names[m.c.NameOf[i]]) && (m.distinctIDs == nil || m.distinctIDs[m.c.DistinctIDOf[i]])
@@ -133,10 +172,22 @@ func (m *matcher) matches(i int) bool {
 
 // fill copies the requested columns of some events from the block to the buffer.
 func (u *unitScan) fill(keep []int32) {
+	u.fillEvents(keep)
+	if u.want&peopleColumns != 0 {
+		u.fillDistinctIDs(keep)
+		u.fillPersons(keep)
+	}
+	if u.want&originColumns != 0 {
+		u.fillOrigins(keep)
+	}
+}
+
+// fillEvents copies ids, times and names, as far as they are requested.
+func (u *unitScan) fillEvents(keep []int32) {
 	e, c := u.e, u.e.block
-	e.id, e.time = slices.Grow(e.id, len(keep)), slices.Grow(e.time, len(keep))
-	for _, i := range keep {
-		e.id, e.time = append(e.id, c.IDs[i]), append(e.time, c.Times[i])
+	e.time = gather(e.time, c.Times, keep)
+	if u.want&port.IDs != 0 {
+		e.id = gather(e.id, c.IDs, keep)
 	}
 	if u.want&port.Names != 0 {
 		e.names = slices.Grow(e.names, len(keep))
@@ -144,13 +195,22 @@ func (u *unitScan) fill(keep []int32) {
 			e.names = append(e.names, c.Names[c.NameOf[i]])
 		}
 	}
-	if u.want&peopleColumns != 0 {
-		e.ids, e.idOf = pick(e.ids, e.idOf, c.DistinctIDs, c.DistinctIDOf, keep, &e.numbers)
-		e.stored, e.storedOf = pick(e.stored, e.storedOf, c.Persons, c.PersonOf, keep, &e.numbers)
+}
+
+// fillDistinctIDs copies distinct ids, and looks up their owners if persons are requested: also the goroutine that
+// reads ahead does so.
+func (u *unitScan) fillDistinctIDs(keep []int32) {
+	e, c := u.e, u.e.block
+	e.ids, e.idOf = pick(e.ids, e.idOf, c.DistinctIDs, c.DistinctIDOf, keep, &e.numbers)
+	if u.scan.Columns&port.People != 0 {
+		u.lookUp(e)
 	}
-	if u.want&originColumns != 0 {
-		u.fillOrigins(keep)
-	}
+}
+
+// fillPersons copies the persons with which events were stored.
+func (u *unitScan) fillPersons(keep []int32) {
+	e, c := u.e, u.e.block
+	e.stored, e.storedOf = pick(e.stored, e.storedOf, c.Persons, c.PersonOf, keep, &e.numbers)
 }
 
 // fillOrigins copies the requested columns of originColumns.
@@ -267,9 +327,6 @@ func (u *unitScan) addLong(ctx context.Context, id, upTo int64) (ok bool, err er
 func (u *unitScan) flush() error {
 	if len(u.e.time) == 0 {
 		return nil
-	}
-	if u.scan.Columns&port.People != 0 {
-		u.lookUp(u.e)
 	}
 	return u.give(u.e)
 }
