@@ -25,7 +25,7 @@ type columnBuffer struct {
 	stored         []capture.UUID
 	idOf, storedOf []uint16
 	// group is the group of a segment whose distinct ids ids are, all of them in their order, if their owners are
-	// to be kept.
+	// to be cached.
 	group groupKey
 	// owners are the persons of ids, and storedNumbers the numbers of stored. person are the numbers of
 	// the persons that the distinct ids belong to now, by event.

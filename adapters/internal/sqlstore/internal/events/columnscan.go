@@ -17,6 +17,8 @@ type insightScan struct {
 	want port.Columns
 	// sealed are the sealed blocks that are read without a statement for each of them, in the order of ids.
 	sealed []sealedUnit
+	// sameName has the name of all events as often as a batch may have events, if there is only one.
+	sameName []string
 	// batch is the batch that is delivered.
 	batch port.Batch
 }

@@ -163,7 +163,7 @@ func (r *insightReader) setDetail(n uint32, person capture.UUID, created driver.
 }
 
 // groupOwners sets the owners of a buffer to those of the distinct ids of a group, in the order of its dictionary, if
-// they are known.
+// the reader has them.
 func (r *insightReader) groupOwners(e *columnBuffer, key groupKey) bool {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -174,7 +174,7 @@ func (r *insightReader) groupOwners(e *columnBuffer, key groupKey) bool {
 	return ok
 }
 
-// keepOwners keeps the owners of the distinct ids of a group, unless some have none.
+// keepOwners caches the owners of the distinct ids of a group, unless one has no owner.
 func (r *insightReader) keepOwners(e *columnBuffer, reserve func(int64) error) error {
 	if e.group.file == "" || slices.ContainsFunc(e.owners, isUnowned) {
 		return nil
@@ -187,5 +187,5 @@ func (r *insightReader) keepOwners(e *columnBuffer, reserve func(int64) error) e
 	return reserve(size)
 }
 
-// isUnowned reports whether an owner is none.
+// isUnowned reports whether an owner is noPerson or unresolved.
 func isUnowned(owner uint32) bool { return owner >= unresolved }

@@ -72,7 +72,7 @@ func personOf(i uint32) (u capture.UUID) {
 }
 
 // Owners that are too large for the cache lose the distinct ids, but keep the groups and persons; if these are too
-// large, too, nothing is kept. The cache removes the owners of the project that was used least recently.
+// large, too, the cache does not store them. The cache removes the owners of the project that was used least recently.
 func TestOwnersCache_Sizes(t *testing.T) {
 	c := newOwnersCache()
 	key := groupKey{"a.parquet", 3}

@@ -101,11 +101,14 @@ func (p *insightScan) deliver(ctx context.Context, e *columnBuffer, yield func(*
 			return err
 		}
 	}
-	if p.scan.Columns&port.Names != 0 && p.want&port.Names == 0 {
-		e.names = append(e.names, slices.Repeat([]string{database.CleanText(p.scan.Names[0])}, len(e.time))...)
+	if p.scan.Columns&port.Names != 0 && p.want&port.Names == 0 && p.sameName == nil {
+		p.sameName = slices.Repeat([]string{database.CleanText(p.scan.Names[0])}, yieldBatch)
 	}
 	for from := 0; from < len(e.time); from += yieldBatch {
 		e.batch(&p.batch, p.scan.Columns, from, min(from+yieldBatch, len(e.time)))
+		if p.sameName != nil {
+			p.batch.Name = p.sameName[:p.batch.Len():p.batch.Len()]
+		}
 		if err := yield(&p.batch); err != nil {
 			return err
 		}

@@ -49,8 +49,8 @@ func (p *insightScan) locate(ctx context.Context, blocks []storedBlock) error {
 
 func isSealed(b storedBlock) bool { return b.level == sealedLevel }
 
-// runSealed implements run for a block that locate has found. done is false if it is none, if the scan has only a part
-// of its ids, or if its file cannot be read: it may have been replaced.
+// runSealed implements run for a block that locate has found. done is false for another block, if the scan has only
+// a part of its ids, or if its file cannot be read: it may have been replaced.
 func (u *unitScan) runSealed(ctx context.Context) (done bool, err error) {
 	at, ok := slices.BinarySearchFunc(u.sealed, u.unit, func(s sealedUnit, u unit) int { return cmp.Compare(s.first, u.first) })
 	if !ok {
@@ -114,7 +114,7 @@ func (u *unitScan) decodeSealed(ctx context.Context, s *sealedUnit, file *segmen
 }
 
 // fillPeople fills the columns of people. Events belong to the persons with whom they were stored only if their
-// distinct ids belong to none, so these persons are rarely needed.
+// distinct ids have no owner, so these persons are rarely needed.
 func (u *unitScan) fillPeople(rows *segment.Rows, n int, key groupKey) error {
 	e, onlyPeople := u.e, u.scan.Columns&peopleColumns == port.People && u.scan.DistinctIDs == nil && !u.created
 	if onlyPeople && u.groupOwners(e, key) {
@@ -125,7 +125,7 @@ func (u *unitScan) fillPeople(rows *segment.Rows, n int, key groupKey) error {
 			return err
 		}
 	}
-	if onlyPeople && keptShare*len(e.keep) >= n {
+	if onlyPeople && minShare*len(e.keep) >= n {
 		e.ids, e.group = append(e.ids, e.block.DistinctIDs...), key
 		e.idOf = gather(e.idOf, e.block.DistinctIDOf, e.keep)
 		u.lookUp(e)
@@ -142,9 +142,9 @@ func (u *unitScan) fillPeople(rows *segment.Rows, n int, key groupKey) error {
 	return nil
 }
 
-// keptShare is the least share of the events of a group that a scan has, as a divisor, for which the owners of all its
-// distinct ids are looked up and kept.
-const keptShare = 8
+// minShare is the least share of the events of a group, as a divisor, from which a scan finds and caches the owners of all
+// its distinct ids.
+const minShare = 8
 
 // fillOwned fills the indexes of the owners of a group, which the buffer has.
 func (u *unitScan) fillOwned(rows *segment.Rows, n int) error {
