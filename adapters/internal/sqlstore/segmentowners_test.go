@@ -40,7 +40,7 @@ func TestSegments_Owners(t *testing.T) {
 	}
 	seal := func(ids func(i int) string) {
 		m.change = func(i int, e *capture.Record) { e.ProjectID, e.DistinctID = 1, ids(i) }
-		m.commit(3000)
+		m.commit(1200)
 		indexAll(t, m.store)
 		sealAll(t, m.store)
 	}
@@ -48,7 +48,7 @@ func TestSegments_Owners(t *testing.T) {
 	compare("few distinct ids")
 	seal(func(i int) string { return fmt.Sprint("id ", 1000+i) })
 	compare("persons are not known")
-	for id := range 3000 {
+	for id := range 1200 {
 		m.person(fmt.Sprint("id ", 1000+id))
 	}
 	compare("distinct ids have persons now")
@@ -56,7 +56,7 @@ func TestSegments_Owners(t *testing.T) {
 		m.merge(fmt.Sprint("id ", 2*i), fmt.Sprint("id ", 1000+i))
 	}
 	compare("persons are merged")
-	m.commit(500)
+	m.commit(300)
 	compare("events that are not sealed")
 	m.erase("id 7")
 	compare("a person is erased")
