@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -14,8 +15,9 @@ const (
 	mixedConnections = 4 // of batches
 	minMixedRate     = 0.8
 	maxMixedLatency  = 2
-	// mostFlags is the rate for which requests for flags are prepared, per second.
-	mostFlags = 6000
+	// mostFlags is the rate for which requests for flags are prepared, per second: more than a server
+	// answers on one connection, so that the load does not end early.
+	mostFlags = 40_000
 )
 
 // mixedQuestions run one after the other without pauses: one over an index, and one over all rows.
@@ -57,10 +59,11 @@ func (b *bench) measureMixed(file string) (err error) {
 		}
 	}
 	intake, flags := &mixedLoad{}, &mixedLoad{}
-	var requests []request
-	for i := range int(b.config.time.Seconds() * mostFlags) {
-		requests = append(requests, flagsRequest(projectKey, personID(i%rememberedPersons), ""))
+	var prepared []request
+	for i := range rememberedPersons {
+		prepared = append(prepared, flagsRequest(projectKey, personID(i), ""))
 	}
+	requests := slices.Repeat(prepared, 1+int(b.config.time.Seconds()*mostFlags)/len(prepared))
 	for range b.config.rounds {
 		for _, with := range []mixture{undisturbed, withQuestions} {
 			if err := b.mixEvents(p, intake, with); err != nil {
