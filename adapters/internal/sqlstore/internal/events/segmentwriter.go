@@ -23,6 +23,7 @@ type segmentWriter struct {
 	hadErased bool
 	// changed are the groups that have not the events of one block.
 	changed []changedGroup
+	pace    sealPace
 }
 
 // changedGroup is a group of a segment with the events of several blocks, or of a block with erased
@@ -138,7 +139,11 @@ func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blo
 	w.segment.lastArrived = max(w.segment.lastArrived, slices.Max(c.Arrived))
 	chunks := Chunks{isReused: true} // the writer copies what it keeps
 	last := blocks[len(blocks)-1].last
+	w.pace.log = w.log
 	return out.Add(&c, nil, func(i int) (elements, properties, person string, err error) {
+		if err := w.pace.pause(ctx); err != nil {
+			return "", "", "", err
+		}
 		long, ok, err := chunks.Long(ctx, w.log.Source(), w.segment.project, c.IDs[i], last)
 		if err == nil && !ok {
 			err = errChanged
