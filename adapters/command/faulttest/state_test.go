@@ -273,7 +273,9 @@ func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 			`SELECT (SELECT COALESCE(SUM(events), 0) FROM event_blocks WHERE level < 16) + (SELECT COALESCE(SUM(events), 0) FROM event_new_chunks)`},
 		{"the blocks and their columns", `SELECT COUNT(*) FROM event_blocks WHERE level < 16`,
 			`SELECT COUNT(*) FROM event_columns WHERE first_id NOT IN (SELECT first_id FROM event_blocks WHERE level = 16)`},
-		{"the blocks and their hashes", `SELECT COUNT(*) FROM event_blocks`, `SELECT COUNT(*) FROM event_hashes`},
+		{"the blocks and their filters", `SELECT COUNT(*) FROM event_blocks`, `SELECT COUNT(*) FROM event_filters`},
+		{"the blocks that are not in segments and their hashes", `SELECT COUNT(*) FROM event_blocks WHERE level < 16`,
+			`SELECT COUNT(*) FROM event_hashes h JOIN event_blocks b ON b.first_id = h.first_id WHERE b.level < 16`},
 		{"nobody's and somebody's ids, and all", `SELECT COUNT(*) FROM distinct_ids`,
 			`SELECT COUNT(*) FROM distinct_ids d WHERE d.person_uuid IS NULL OR EXISTS
 			(SELECT 1 FROM persons p WHERE p.project_id = d.project_id AND p.uuid = d.person_uuid)`},
