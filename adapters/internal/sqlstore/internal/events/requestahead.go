@@ -3,7 +3,9 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -29,6 +31,7 @@ type bucketRequests struct {
 	next  int        // the first block that no reader has claimed
 	ended bool
 	parts []int // the number of parts that were requested of each block and that no reader needs yet
+	fault error // a panic of run
 }
 
 // requestAhead begins to request the columns of blocks that a scan reads in this order.
@@ -58,10 +61,10 @@ func (r *bucketRequests) claimed(i int) {
 	r.moved.Signal()
 }
 
-// close cancels the requests and waits for their end.
-func (r *bucketRequests) close() {
+// close cancels the requests and waits for their end. The error is a panic of run.
+func (r *bucketRequests) close() error {
 	if r == nil {
-		return
+		return nil
 	}
 	r.cancel()
 	r.mu.Lock()
@@ -70,6 +73,7 @@ func (r *bucketRequests) close() {
 	r.mu.Unlock()
 	r.tasks.Wait()
 	r.ahead.Close()
+	return r.fault
 }
 
 // isLate reports whether readers are past a block: they are two, and read the last ones that were claimed.
@@ -92,8 +96,11 @@ func (r *bucketRequests) await(i int) bool {
 
 // run requests the columns of all blocks. It ends early at an error, which the reader of the block gets, too.
 func (r *bucketRequests) run(ctx context.Context) {
-	// A bug ends the requests ahead instead of the process.
-	defer func() { _ = recover() }()
+	defer func() { // a bug fails the query instead of the process
+		if fault := recover(); fault != nil {
+			r.fault = fmt.Errorf("requesting events panicked: %v\n%s", fault, debug.Stack())
+		}
+	}()
 	q := r.scan.store.log.Source()
 	segments, err := database.List(ctx, q, func(s *storedSegment) []any { return []any{&s.first, &s.last, &s.name} },
 		`SELECT s.first_id, s.last_id, s.name FROM event_segments s WHERE s.project_id = $1 AND `+fromSegment+` AND s.last_id >= $2 AND s.first_id <= $3 ORDER BY s.first_id`,

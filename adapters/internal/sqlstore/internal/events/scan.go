@@ -66,7 +66,7 @@ func splitNames(list []string) (out [][]string) {
 
 // run scans all units that may contain matching events, blocks and then ranges of new chunks, with a
 // readAhead.
-func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) error {
+func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) (err error) {
 	blocks, err := p.blocks(ctx)
 	if err != nil {
 		return err
@@ -79,7 +79,11 @@ func (p *insightScan) run(ctx context.Context, yield func(*port.Batch) error) er
 		return err
 	}
 	requests := p.requestAhead(ctx, blocks)
-	defer requests.close()
+	defer func() {
+		if fault := requests.close(); err == nil {
+			err = fault
+		}
+	}()
 	ahead := &readAhead{units: units, claimed: requests.claimed, spare: p.scan.HasSpareCPU, buffers: max(aheadBuffers, int(p.scan.Ahead/database.PieceBytes)), spares: &p.spares}
 	ahead.read = func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error {
 		return (&unitScan{insightScan: p, unit: u, e: e, give: give}).run(ctx)
