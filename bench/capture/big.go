@@ -35,7 +35,7 @@ func (b *bench) measureBig(n int) (err error) {
 	if _, err := (load{address: p.address, connections: 2, requests: before, check: checkAccepted}).run(); err != nil {
 		return err
 	}
-	half, err := b.fill(n, func(g *generator, _ int) { g.small = true }, p)
+	half, err := b.fill(0, n, func(g *generator, _ int) { g.small = true }, p)
 	if err != nil {
 		return err
 	}
@@ -63,12 +63,13 @@ func (b *bench) measureBig(n int) (err error) {
 	return b.export(p, data)
 }
 
-// fill sends n events to a server in parts, and the same events to the servers at other addresses. It
-// adds the rates of the first and the last part, and the memory, to the table. half is when it had sent
-// half of them. The parameter from of options is the number of events before a part.
-func (b *bench) fill(n int, options func(g *generator, from int), p *process, others ...string) (half time.Time, err error) {
+// fill sends events to a server in parts, and the same events to the servers at other addresses, until there are
+// n with those that are stored already. It adds the rates of the first and the last part, and the memory, to the
+// table. half is when it had sent half of them. The parameter from of options is the number of events before a
+// part.
+func (b *bench) fill(stored, n int, options func(g *generator, from int), p *process, others ...string) (half time.Time, err error) {
 	var rates []float64
-	for from := 0; from < n; from += bigPart {
+	for from := stored; from < n; from += bigPart {
 		part := min(bigPart, n-from)
 		requests, err := batches(part/batchSize, func(g *generator) { options(g, from) })
 		if err != nil {

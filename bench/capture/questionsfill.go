@@ -26,24 +26,23 @@ const (
 )
 
 // fillQuestions stores n events of the mix with a server, spread over 30 days, in the database file. With
-// segments, all of them are sealed at the end; otherwise the same events are stored as rows.
+// segments, all of them are sealed at the end, and a run that was interrupted is continued; otherwise the same
+// events are stored as rows.
 func (b *bench) fillQuestions(n int, file string) error {
 	made := []string{file, file + bareFile}
 	if b.config.sealed {
 		made = []string{file, file + sealedFolder}
 	}
-	for _, name := range append(made, file+"-wal", file+"-shm") {
-		name = strings.Replace(name, file, file+filling, 1)
-		if err := os.RemoveAll(name); err != nil { // of a run that was interrupted
-			return err
-		}
+	stored, err := b.interrupted(made, file)
+	if err != nil {
+		return err
 	}
-	b.table.section("filling the store with %d events of the mix", n)
+	b.table.section("filling the store with %d events of the mix, from %d", n, stored)
 	p, err := b.serveFile(file+filling, b.config.sealed)
 	if err != nil {
 		return err
 	}
-	err = b.fillFile(n, file+filling, p)
+	err = b.fillFile(stored, n, file+filling, p)
 	if err := errors.Join(err, p.stop()); err != nil {
 		return err
 	}
@@ -63,6 +62,20 @@ func (b *bench) fillQuestions(n int, file string) error {
 	return nil
 }
 
+// interrupted returns how many events a run that was interrupted has stored. Without segments it removes them.
+func (b *bench) interrupted(made []string, file string) (int, error) {
+	if _, err := os.Stat(file + filling); err == nil && b.config.sealed {
+		d, err := readDisk(file+filling, "")
+		return d.sealed + d.waiting, err
+	}
+	for _, name := range append(made, file+"-wal", file+"-shm") {
+		if err := os.RemoveAll(strings.Replace(name, file, file+filling, 1)); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
 // serveFile starts a server on a database file, with a folder of segments if sealed is set. A file that exists
 // has its definitions.
 func (b *bench) serveFile(file string, sealed bool, more ...string) (*process, error) {
@@ -79,9 +92,9 @@ func (b *bench) serveFile(file string, sealed bool, more ...string) (*process, e
 	return p, err
 }
 
-// fillFile sends n events to a server, and stores them as rows in another file if they are not
-// sealed.
-func (b *bench) fillFile(n int, file string, p *process) error {
+// fillFile sends events to a server until it has n, and stores them as rows in another file if they are not
+// sealed. The server has stored some before.
+func (b *bench) fillFile(stored, n int, file string, p *process) error {
 	var others []string
 	if !b.config.sealed {
 		var stored atomic.Int64
@@ -95,7 +108,7 @@ func (b *bench) fillFile(n int, file string, p *process) error {
 		others = append(others, strings.TrimPrefix(bare.URL, "http://"))
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := b.fill(n, func(g *generator, from int) {
+	_, err := b.fill(stored, n, func(g *generator, from int) {
 		// Each core's generator writes every second batch.
 		each := questionDays * 24 * time.Hour / time.Duration(n)
 		g.clock, g.tick, g.visitor = start.Add(time.Duration(from)*each), each*time.Duration(runtime.GOMAXPROCS(0)), true
