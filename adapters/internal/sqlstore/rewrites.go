@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -12,8 +13,10 @@ type rewrite struct {
 	project int64
 	// n is the counter after it.
 	n int64
-	// people are the persons who got or lost events. isUnknown is true if they are not known.
+	// people are the persons who got or lost events: merges pairs of a person who was merged and the person
+	// into whom, and then others. isUnknown is true if they are not known.
 	people    []capture.UUID
+	merges    int
 	isUnknown bool
 }
 
@@ -54,9 +57,29 @@ func (w *rewrites) add(list []*rewrite) {
 // between returns the persons of the increments of a project after one value of the counter up to
 // another. If ok is false, they are not all known.
 func (w *rewrites) between(projectID, from, to int64) (people []capture.UUID, ok bool) {
+	list, ok := w.find(projectID, from, to)
+	for _, r := range list {
+		people = append(people, r.people...)
+	}
+	return people, ok
+}
+
+// merged returns the pairs of persons of the merges of the increments of a project after one value of the counter
+// up to another, in their order: who was merged, and into whom. If ok is false, they are not all known.
+func (w *rewrites) merged(projectID, from, to int64) (pairs []capture.UUID, ok bool) {
+	list, ok := w.find(projectID, from, to)
+	slices.SortFunc(list, func(a, b *rewrite) int { return cmp.Compare(a.n, b.n) })
+	for _, r := range list {
+		pairs = append(pairs, r.people[:2*r.merges]...)
+	}
+	return pairs, ok
+}
+
+// find returns the increments of a project after one value of the counter up to another. If ok is false, some are
+// missing, or their persons are not known.
+func (w *rewrites) find(projectID, from, to int64) (list []*rewrite, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	missing := to - from
 	for _, r := range slices.Backward(w.list) {
 		if r.project != projectID || r.n <= from || r.n > to {
 			continue
@@ -64,8 +87,7 @@ func (w *rewrites) between(projectID, from, to int64) (people []capture.UUID, ok
 		if r.isUnknown {
 			return nil, false
 		}
-		people = append(people, r.people...)
-		missing--
+		list = append(list, r)
 	}
-	return people, missing == 0
+	return list, int64(len(list)) == to-from
 }

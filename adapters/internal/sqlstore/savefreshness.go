@@ -54,6 +54,7 @@ func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 	for _, m := range c.Merges {
 		r := of(m.ProjectID)
 		r.people = append(r.people, m.From, m.Into)
+		r.merges++
 	}
 	for i := range c.Groups {
 		of(c.Groups[i].ProjectID)

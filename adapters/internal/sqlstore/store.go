@@ -136,11 +136,13 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 func newStore(db *database.DB, c Config) *Store {
 	cache := people.NewCache(c.MaxCacheBytes)
 	persons, log := people.New(db, c.Now, cache), events.NewLog(db, c.sealing)
-	return &Store{
+	s := &Store{
 		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
 		name: serverName(), managing: make(chan struct{}, 1), sealed: c.Sealed,
 	}
+	s.Merged = s.rewrites.merged
+	return s
 }
 
 // Ping connects to a PostgreSQL database and checks that it responds, whatever its

@@ -25,7 +25,7 @@ const (
 // is used by one query at a time, which adds entries. The entries are valid as long as
 // the project's counter rewritten has the value that it had before the first of them
 // was read: a new event cannot change the owner of a known distinct id without
-// incrementing the counter.
+// incrementing the counter. If it changes because persons were merged, merge changes the entries.
 type owners struct {
 	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
@@ -200,6 +200,63 @@ func (o *owners) slot(person capture.UUID) uint64 {
 	}
 }
 
+// find returns the number of a person, if the person has one.
+func (o *owners) find(person capture.UUID) (number uint32, ok bool) {
+	if len(o.numbers) == 0 {
+		return 0, false
+	}
+	n := o.numbers[o.slot(person)]
+	return n - 1, n > 0
+}
+
+// merge changes the owners after merges, which are pairs as returned by Reader.Merged. Distinct ids without an owner
+// become unresolved, because they may have an owner now. It returns false if the pairs contradict each other.
+func (o *owners) merge(pairs []capture.UUID) bool {
+	before, into := len(o.people), map[uint32]uint32{}
+	last := func(n uint32) uint32 {
+		for next, ok := into[n]; ok; next, ok = into[n] {
+			n = next
+		}
+		return n
+	}
+	for pair := range slices.Chunk(pairs, 2) {
+		from, ok := o.find(pair[0])
+		if !ok {
+			continue
+		}
+		to := last(o.number(pair[1]))
+		if _, again := into[from]; again || to == from {
+			return false
+		}
+		into[from] = to
+	}
+	o.size += int64(len(o.people)-before) * personEntrySize
+	owner := make([]uint32, len(o.people))
+	for n := range owner {
+		owner[n] = uint32(n)
+	}
+	for from := range into {
+		owner[from] = last(from)
+	}
+	for i := range o.table.entries {
+		switch e := &o.table.entries[i]; {
+		case e.person == noPerson:
+			e.person = unresolved
+		case e.person != unresolved:
+			e.person = owner[e.person]
+		}
+	}
+	if len(into) == 0 {
+		return true
+	}
+	for _, list := range o.groups {
+		for i, n := range list {
+			list[i] = owner[n]
+		}
+	}
+	return true
+}
+
 // shrink removes the table if the owners are too large for the cache.
 func (o *owners) shrink() {
 	if o.size > ownersBytes {
@@ -223,17 +280,24 @@ func newOwnersCache() *ownersCache {
 	return c
 }
 
-// take removes and returns the owners of a project. If there are none, or they are not
-// valid for the value of the counter rewritten, it returns new ones.
-func (c *ownersCache) take(project, rewritten int64) *owners {
+// take removes and returns the owners of a project, after changes up to the value of the counter rewritten. If
+// there are no owners, or merged does not return all changes, the result is empty.
+func (c *ownersCache) take(project, rewritten int64, merged func(project, from, to int64) ([]capture.UUID, bool)) *owners {
 	c.mu.Lock()
 	o, ok := c.lru.Peek(project)
 	c.lru.Remove(project)
 	c.mu.Unlock()
-	if !ok || o.rewritten != rewritten {
-		o = newOwners(rewritten)
+	switch {
+	case !ok:
+	case o.rewritten >= rewritten: // greater if a query that began later has ended
+		return o
+	default:
+		if pairs, ok := merged(project, o.rewritten, rewritten); ok && o.merge(pairs) {
+			o.rewritten = rewritten
+			return o
+		}
 	}
-	return o
+	return newOwners(rewritten)
 }
 
 // put returns owners to the cache after a query, unless they are too large. If another query has added owners of the project meanwhile, they are replaced.

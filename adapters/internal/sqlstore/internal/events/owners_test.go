@@ -75,6 +75,7 @@ func personOf(i uint32) (u capture.UUID) {
 // large, too, the cache does not store them. The cache removes the owners of the project that was used least recently.
 func TestOwnersCache_Sizes(t *testing.T) {
 	c := newOwnersCache()
+	unknown := func(int64, int64, int64) ([]capture.UUID, bool) { return nil, false }
 	key := groupKey{"a.parquet", 3}
 	fill := func(table, other int64) *owners {
 		o := newOwners(7)
@@ -85,30 +86,79 @@ func TestOwnersCache_Sizes(t *testing.T) {
 		return o
 	}
 	c.put(1, fill(ownersBytes/2, ownersBytes/4))
-	o := c.take(1, 7)
+	o := c.take(1, 7, unknown)
 	if o.table.person("ana") != 0 || o.table.person("nobody") != unresolved || len(o.groups[key]) != 1 {
 		t.Error("owners within the limit are not there")
 	}
 	c.put(1, o)
-	if o := c.take(1, 8); len(o.people) != 0 || len(o.groups) != 0 {
+	if o := c.take(1, 8, unknown); len(o.people) != 0 || len(o.groups) != 0 {
 		t.Error("owners of another value of the counter are there")
 	}
 	c.put(1, fill(ownersBytes, ownersBytes/4))
-	o = c.take(1, 7)
+	o = c.take(1, 7, unknown)
 	if o.table.person("ana") != unresolved || len(o.groups[key]) != 1 || o.people[0] != personOf(1) || o.size != ownersBytes/4 {
 		t.Errorf("without the distinct ids: %d groups, %d bytes", len(o.groups), o.size)
 	}
 	c.put(1, fill(1, ownersBytes+1))
-	if o := c.take(1, 7); len(o.groups) != 0 {
+	if o := c.take(1, 7, unknown); len(o.groups) != 0 {
 		t.Error("owners beyond the limit are there")
 	}
 	for project := range int64(3) {
 		c.put(project, fill(0, ownersBytes/2))
 	}
-	if o := c.take(0, 7); len(o.groups) != 0 {
+	if o := c.take(0, 7, unknown); len(o.groups) != 0 {
 		t.Error("three halves of the limit are there")
 	}
-	if o := c.take(2, 7); len(o.groups) != 1 {
+	if o := c.take(2, 7, unknown); len(o.groups) != 1 {
 		t.Error("the last owners are not there")
+	}
+}
+
+// After merges, the cache has the persons into whom others were merged: also after several merges of a
+// person, and if the person was not there before. Distinct ids without a person are looked up again. If the merges
+// are not known, or contradict each other, the owners are not there.
+func TestOwnersCache_Merges(t *testing.T) {
+	key := groupKey{"a.parquet", 3}
+	for what, test := range map[string]struct {
+		merged    []uint32 // pairs
+		isUnknown bool
+		want      []uint32 // the persons of the distinct ids 0 to 3 afterwards; nil if there are no owners
+	}{
+		"no merge":                        {nil, false, []uint32{0, 1, 2, 3}},
+		"a merge":                         {[]uint32{1, 2}, false, []uint32{0, 2, 2, 3}},
+		"a merge of who was merged into":  {[]uint32{1, 2, 2, 3}, false, []uint32{0, 3, 3, 3}},
+		"into a person who was not there": {[]uint32{0, 9}, false, []uint32{9, 1, 2, 3}},
+		"of a person who was not there":   {[]uint32{9, 0}, false, []uint32{0, 1, 2, 3}},
+		"unknown merges":                  {nil, true, nil},
+		"a person is merged twice":        {[]uint32{1, 2, 1, 3}, false, nil},
+		"persons into each other":         {[]uint32{1, 2, 2, 1}, false, nil},
+	} {
+		o, c := newOwners(7), newOwnersCache()
+		for i := range uint32(4) {
+			n := o.number(personOf(i))
+			o.table.set(fmt.Sprint("id ", i), n)
+			o.groups[key] = append(o.groups[key], n)
+		}
+		o.table.set("nobody", noPerson)
+		c.put(1, o)
+		o = c.take(1, 9, func(project, from, to int64) (pairs []capture.UUID, ok bool) {
+			if project != 1 || from != 7 || to != 9 {
+				t.Errorf("%s: the merges of project %d from %d to %d", what, project, from, to)
+			}
+			for _, person := range test.merged {
+				pairs = append(pairs, personOf(person))
+			}
+			return pairs, !test.isUnknown
+		})
+		if o.rewritten != 9 || o.table.person("nobody") != unresolved || (len(o.groups) > 0) != (test.want != nil) {
+			t.Errorf("%s: %d groups, for the value %d", what, len(o.groups), o.rewritten)
+			continue
+		}
+		for i, want := range test.want {
+			n := o.table.person(fmt.Sprint("id ", i))
+			if o.people[n] != personOf(want) || o.groups[key][i] != n {
+				t.Errorf("%s: the distinct id %d has the person %s", what, i, o.people[n])
+			}
+		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 // lock for a moment, all events of the project up to the last id are committed.
 func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error) {
 	// The counter is read first: if it changes after that, the cached owners are
-	// replaced next time.
+	// changed or replaced next time.
 	r := &insightReader{store: s, project: projectID}
 	rewritten, err := s.rewritten(ctx, projectID)
 	if err == nil {
@@ -34,7 +34,7 @@ func (s *Reader) Open(ctx context.Context, projectID int64) (port.Reader, error)
 	if err != nil {
 		return nil, s.db.ReadError("the ledger's last id", err)
 	}
-	r.owners = s.owners.take(projectID, rewritten)
+	r.owners = s.owners.take(projectID, rewritten, s.Merged)
 	r.table = r.owners.table
 	return r, nil
 }
