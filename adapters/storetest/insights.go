@@ -163,6 +163,20 @@ func randomScan(random *rand.Rand) port.Scan {
 	return s
 }
 
+// checkDictionary checks that the dictionary of a batch has the values of earlier batches with its number, which are in
+// dictionaries.
+func checkDictionary(t testing.TB, b *port.Batch, dictionaries map[uint64]string) {
+	t.Helper()
+	if b.EventProperties == nil {
+		return
+	}
+	values := fmt.Sprintf("%q", b.EventProperties)
+	if before, ok := dictionaries[b.Dictionary]; b.Dictionary == 0 || ok && values != before {
+		t.Errorf("the dictionary %d has the values %s, before %s", b.Dictionary, values, before)
+	}
+	dictionaries[b.Dictionary] = values
+}
+
 // compare checks that a reader returns the events of the list.
 func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what string) {
 	t.Helper()
@@ -174,11 +188,12 @@ func (p *plainStore) compare(t testing.TB, r port.Reader, s port.Scan, what stri
 			want[p.line(neededScan(s, e.Name), e)]++
 		}
 	}
-	n, ids := 0, map[int64]bool{}
+	n, ids, dictionaries := 0, map[int64]bool{}, map[uint64]string{}
 	err := r.Scan(context.Background(), s, func(b *port.Batch) error {
 		for _, id := range b.ID {
 			ids[id] = true
 		}
+		checkDictionary(t, b, dictionaries)
 		if b.Len() == 0 || b.Len() > 5000 {
 			t.Errorf("%s: a batch of %d events", what, b.Len())
 		}

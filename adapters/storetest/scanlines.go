@@ -81,7 +81,7 @@ func lineOf(s port.Scan, r port.Reader, b *port.Batch, i int) string {
 	if b.EventProperties != nil {
 		values := make([]string, len(b.EventProperties))
 		for k, column := range b.EventProperties {
-			values[k] = column[i]
+			values[k] = column[b.EventPropertyOf[k][i]]
 		}
 		fmt.Fprintf(&out, " %q", values)
 	} else if b.Properties != nil {

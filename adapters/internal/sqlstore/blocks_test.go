@@ -144,8 +144,8 @@ func propertiesOf(t *testing.T, s *port.Scan, b *port.Batch, i int) string {
 		return valuesOf(t, b.Properties[i], s.EventProperties)
 	}
 	var values []string
-	for _, column := range b.EventProperties {
-		values = append(values, column[i])
+	for at, column := range b.EventProperties {
+		values = append(values, column[b.EventPropertyOf[at][i]])
 	}
 	return fmt.Sprintf("%q", values)
 }

@@ -130,9 +130,14 @@ type Batch struct {
 	Mode          []capture.PersonMode
 	Elements      []string
 	Properties    []string // JSON objects
-	// EventProperties may replace Properties in some batches of a scan with Scan.EventProperties:
-	// for each of these names the values as JSON text, "" for events without the property.
-	EventProperties  [][]string
+	// EventProperties may replace Properties in some batches of a scan with Scan.EventProperties: for each
+	// of these names some values as JSON text, "" for events without the property. EventPropertyOf has
+	// the index of each event's value in them.
+	EventProperties [][]string
+	EventPropertyOf [][]uint16
+	// Dictionary is a number of EventProperties, from 1: those of other batches of the reader with this
+	// number are the same.
+	Dictionary       uint64
 	PersonProperties []string // JSON objects
 }
 

@@ -49,13 +49,45 @@ func (c AllOf) Bind(b *scan.Binder) func(*scan.Row) bool {
 	}
 }
 
-// BindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
-// the call for every event.
-func (c AllOf) BindOrNil(b *scan.Binder) func(*scan.Row) bool {
-	if !slices.ContainsFunc(c, func(c Condition) bool { return !isAlwaysTrue(c) }) {
-		return nil
+// BindMatcher is like Bind, but returns a matcher for events of all names. If the condition is always true,
+// its Holds is nil, and the caller can skip the call for every event.
+func (c AllOf) BindMatcher(b *scan.Binder) *Matcher {
+	if isAlwaysTrue(c) {
+		return &Matcher{}
 	}
-	return c.Bind(b)
+	list, ok := c.propertyConditions(nil)
+	if !ok {
+		return &Matcher{Holds: c.Bind(b)}
+	}
+	m := &Matcher{}
+	for _, c := range list {
+		m.tests = append(m.tests, c.bindProperty(b))
+	}
+	if m.Holds = m.passesAll; len(m.tests) == 1 {
+		m.Holds = m.tests[0].Holds
+	}
+	return m
+}
+
+// propertyConditions appends the conditions of a conjunction. ok is false if one of them is not about a property
+// of events.
+func (c AllOf) propertyConditions(list []*valueCondition) (_ []*valueCondition, ok bool) {
+	for _, condition := range c {
+		switch x := condition.(type) {
+		case AllOf:
+			if list, ok = x.propertyConditions(list); !ok {
+				return nil, false
+			}
+		case *valueCondition:
+			if x.eventProperty == "" {
+				return nil, false
+			}
+			list = append(list, x)
+		default:
+			return nil, false
+		}
+	}
+	return list, true
 }
 
 // isAlwaysTrue reports whether a condition is an AND without any leaf.
@@ -90,6 +122,8 @@ func bindAll(b *scan.Binder, conditions []Condition) []func(*scan.Row) bool {
 type valueCondition struct {
 	comparison
 	bindValue func(b *scan.Binder) scan.Getter
+	// eventProperty is the name of the property of events that is compared, empty for other values.
+	eventProperty string
 }
 
 // readKey returns the key of a filter, which is required. A number is accepted and converted to a
@@ -108,19 +142,26 @@ func readKey(n document.Node) string {
 
 // Bind returns the comparison with the value of an event.
 func (c *valueCondition) Bind(b *scan.Binder) func(*scan.Row) bool {
+	if c.eventProperty != "" {
+		return c.bindProperty(b).Holds
+	}
 	test, value := c.bindTest(b.Run), c.bindValue(b)
 	return func(r *scan.Row) bool { return test(value(r)) }
+}
+
+// bindProperty returns the comparison with a property of an event.
+func (c *valueCondition) bindProperty(b *scan.Binder) *scan.PropertyTest {
+	return b.PropertyTest(c.eventProperty, c.bindTest(b.Run))
 }
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
 func eventFilter(n document.Node, p *port.Project) Condition {
 	key := readKey(n)
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter {
-		if key == "$elements_chain" {
-			return b.ElementsChain()
-		}
-		return b.EventProperty(key)
-	}}
+	c := &valueCondition{comparison: readComparison(n, p, eventFilterSettings(key)), bindValue: (*scan.Binder).ElementsChain}
+	if key != "$elements_chain" {
+		c.eventProperty = key
+	}
+	return c
 }
 
 // columnFilter parses a filter on a column of the event (event_metadata).
@@ -129,7 +170,7 @@ func columnFilter(n document.Node, p *port.Project) Condition {
 	if _, ok := scan.ColumnGetters[key]; !ok && !n.HasFailed() {
 		n.Get("key").Fail(document.InvalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter { return scan.ColumnGetters[key](b) }}
+	return &valueCondition{comparison: readComparison(n, p, eventFilterSettings(key)), bindValue: func(b *scan.Binder) scan.Getter { return scan.ColumnGetters[key](b) }}
 }
 
 // groupFilter parses a filter on a property of the event's group, with its current value.

@@ -53,5 +53,5 @@ func (c *personPropertyCondition) bindPerson(b *scan.Binder) func(*capture.Store
 // sessionFilter parses a filter on a value of the event's session.
 func sessionFilter(n document.Node, p *port.Project) Condition {
 	key := scan.ReadSessionName(n.Get("key"), readKey(n))
-	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *scan.Binder) scan.Getter { return b.SessionValue(key) }}
+	return &valueCondition{comparison: readComparison(n, p, eventFilterSettings(key)), bindValue: func(b *scan.Binder) scan.Getter { return b.SessionValue(key) }}
 }

@@ -106,6 +106,33 @@ type Matcher struct {
 	Names []string
 	// Holds are the other conditions; nil is always true.
 	Holds func(*scan.Row) bool
+	// tests are the other conditions if all of them are about properties of events.
+	tests []*scan.PropertyTest
+}
+
+// CanSelect reports whether Select may be called.
+func (m *Matcher) CanSelect() bool { return m.Holds == nil || m.tests != nil }
+
+// HasConditions reports whether there are other conditions than names.
+func (m *Matcher) HasConditions() bool { return m.Holds != nil }
+
+// Select removes the events that do not satisfy the other conditions from rows, which are indexes of events of
+// a batch with EventProperties.
+func (m *Matcher) Select(b *port.Batch, rows []int32) []int32 {
+	for _, t := range m.tests {
+		rows = t.Select(b, rows)
+	}
+	return rows
+}
+
+// passesAll reports whether an event passes all tests.
+func (m *Matcher) passesAll(r *scan.Row) bool {
+	for _, t := range m.tests {
+		if !t.Holds(r) {
+			return false
+		}
+	}
+	return true
 }
 
 // MatchesConditions reports whether an event with one of the names satisfies the other conditions.
@@ -130,18 +157,17 @@ func (e *Entity) BindName(b *scan.Binder) *Matcher { return e.bindWith(b, nil) }
 
 // bindWith binds the event or action of the entity with other filters.
 func (e *Entity) bindWith(b *scan.Binder, conditions AllOf) *Matcher {
-	m := &Matcher{}
+	var names []string
 	if e.Event != nil {
-		m.Names = append([]string{*e.Event}, e.MoreEvents...)
+		names = append([]string{*e.Event}, e.MoreEvents...)
 	}
-	if e.Action == 0 {
-		m.Holds = conditions.BindOrNil(b)
-	} else {
-		steps, names := bindAction(b, e.Action, e.Node)
-		m.Names = names
-		m.Holds = AllOf{steps, conditions}.BindOrNil(b)
+	if e.Action != 0 {
+		var steps Condition
+		steps, names = bindAction(b, e.Action, e.Node)
+		conditions = AllOf{steps, conditions}
 	}
-	if m.Names != nil {
+	m := conditions.BindMatcher(b)
+	if m.Names = names; m.Names != nil {
 		b.Needs.Columns |= port.Names
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -21,7 +22,9 @@ type Store struct {
 	events  []event
 	persons []port.Person
 	numbers map[string]uint32
-	created []capture.StoredPerson
+	// dictionaries is the number of batches so far.
+	dictionaries atomic.Uint64
+	created      []capture.StoredPerson
 	// Groups are the groups by the index of their type.
 	Groups map[int][]capture.Group
 	// Members are the members of static cohorts by the id of the cohort.
@@ -103,6 +106,7 @@ func (r reader) Scan(_ context.Context, s port.Scan, yield func(*port.Batch) err
 			}
 		}
 		if b.Len() == 3 || i == len(r.events)-1 && b.Len() > 0 {
+			b.Dictionary = r.dictionaries.Add(1)
 			overwrite := lend(b)
 			err := yield(b)
 			overwrite()
@@ -161,10 +165,15 @@ func addValues(b *port.Batch, names []string, object string) {
 		panic(err)
 	}
 	if b.EventProperties == nil {
-		b.EventProperties = make([][]string, len(names))
+		b.EventProperties, b.EventPropertyOf = make([][]string, len(names)), make([][]uint16, len(names))
 	}
 	for i, name := range names {
-		b.EventProperties[i] = append(b.EventProperties[i], string(members[name]))
+		value, values := string(members[name]), &b.EventProperties[i]
+		at := slices.Index(*values, value)
+		if at < 0 {
+			at, *values = len(*values), append(*values, value)
+		}
+		b.EventPropertyOf[i] = append(b.EventPropertyOf[i], uint16(at))
 	}
 }
 

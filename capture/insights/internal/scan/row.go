@@ -44,7 +44,7 @@ func (r *Row) MoveTo(b *port.Batch, i int) {
 // property returns the event's property in a slot as JSON text, "" if it is absent.
 func (r *Row) property(slot int) string {
 	if columns := r.Batch.EventProperties; columns != nil {
-		return columns[slot][r.Index]
+		return columns[slot][r.Batch.EventPropertyOf[slot][r.Index]]
 	}
 	return r.event.get(r.Batch.Properties[r.Index], slot)
 }

@@ -55,7 +55,7 @@ func (t *trends) ActorFinder(n document.Node) scan.ActorFinder {
 func (t *trends) collectActors(r *scan.Run, p *scan.Period, series, bucket int, texts []string, anyValue bool) (*scan.ActorSet, error) {
 	b := &scan.Binder{Run: r}
 	b.From, b.To = p.CountedRange()
-	values, common := t.breakdown.Bind(b), t.conditions.BindOrNil(b)
+	values, common := t.breakdown.Bind(b), t.conditions.BindMatcher(b)
 	// In addition to what the series needs, members have distinct ids and ids of events.
 	b.Needs.Columns |= port.DistinctIDs | port.IDs
 	c := t.series[series].begin(b, t, p, common, values)

@@ -2,6 +2,7 @@ package trends
 
 import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/breakdown"
+	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 )
 
@@ -37,7 +38,7 @@ func (m *Measure) begin(b *scan.Binder, c *counting) tally {
 }
 
 // begin returns the counting of a series, ready to scan.
-func (m *Series) begin(b *scan.Binder, t *trends, p *scan.Period, common func(*scan.Row) bool, values *breakdown.ValueReader) *counting {
+func (m *Series) begin(b *scan.Binder, t *trends, p *scan.Period, common *filter.Matcher, values *breakdown.ValueReader) *counting {
 	c := &counting{Run: b.Run, series: m, display: t.display, period: p, matcher: m.Bind(b), common: common, values: values}
 	c.from, c.to = p.CountedRange()
 	c.since = c.from

@@ -37,11 +37,12 @@ type counting struct {
 	from, to  int64 // range of the events that are read
 	since     int64 // start of the events that count
 	matcher   *filter.Matcher
-	common    func(*scan.Row) bool
+	common    *filter.Matcher // of all series
 	values    *breakdown.ValueReader
 	binOf     []breakdown.Bins // by part of the breakdown
 	ranges    []breakdown.Span // of the numbers, by part of the breakdown
 	measuring bool             // the current scan finds the ranges
+	rows      []int32          // reusable memory
 	index     breakdown.ValueIndex
 	tally     tally
 	first     firstTally // tally, if it is a firstTally
@@ -83,7 +84,7 @@ func (c *counting) see(w *scan.Row) error {
 
 // passes reports whether an event satisfies all conditions.
 func (c *counting) passes(w *scan.Row) bool {
-	return c.matcher.MatchesConditions(w) && (c.common == nil || c.common(w))
+	return c.matcher.MatchesConditions(w) && c.common.MatchesConditions(w)
 }
 
 // bucketOf returns the bucket of an event; displays with a single number have one bucket.

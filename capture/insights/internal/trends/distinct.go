@@ -50,6 +50,18 @@ func (t *distinctCounts) addAll(b *port.Batch, from, to, bucket int) error {
 	return nil
 }
 
+func (t *distinctCounts) addRows(b *port.Batch, rows []int32, bucket int) error {
+	if bucket < 0 {
+		return nil
+	}
+	for _, i := range rows {
+		if err := t.seen.Put(scan.Cell{Bucket: uint32(bucket), Actor: b.Person[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // points returns the number of distinct actors for each value and bucket.
 func (t *distinctCounts) points(n int) ([][]float64, error) {
 	out := scan.Rows(n, t.c.buckets(), func(int) float64 { return 0 })

@@ -1,6 +1,8 @@
 package trends
 
 import (
+	"slices"
+
 	"github.com/bunting-flags/bunting/capture/insights/internal/filter"
 	"github.com/bunting-flags/bunting/capture/insights/internal/scan"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -108,20 +110,23 @@ func sweep(r *scan.Run, b *scan.Binder, scans []*counting) error {
 	return nil
 }
 
-// scanGroup are the series of one scan. Series that are bare only count events by name, for which a
-// faster loop is used.
+// scanGroup are the series of one scan. Series that are bare only count events by name, and series with tests
+// also by values of properties: for these, faster loops are used.
 type scanGroup struct {
-	bare, others []*counting
-	matchers     []*filter.Matcher
+	bare, tested, others []*counting
+	matchers             []*filter.Matcher
 }
 
 // add adds a series to the scan.
 func (s *scanGroup) add(c *counting) {
 	s.matchers = append(s.matchers, c.matcher)
-	if c.isBare() {
-		s.bare = append(s.bare, c)
-	} else {
+	switch {
+	case !c.addsBatches():
 		s.others = append(s.others, c)
+	case c.matcher.HasConditions() || c.common.HasConditions():
+		s.tested = append(s.tested, c)
+	default:
+		s.bare = append(s.bare, c)
 	}
 }
 
@@ -132,12 +137,26 @@ func (s *scanGroup) see(w *scan.Row, batch *port.Batch) error {
 			return err
 		}
 	}
-	if len(s.others) == 0 {
+	if batch.EventProperties == nil {
+		return seeEach(w, batch, s.others, s.tested)
+	}
+	for _, c := range s.tested {
+		if err := c.countSelected(batch); err != nil {
+			return err
+		}
+	}
+	return seeEach(w, batch, s.others)
+}
+
+// seeEach counts the events of a batch for some series, one by one.
+func seeEach(w *scan.Row, batch *port.Batch, lists ...[]*counting) error {
+	list := slices.Concat(lists...)
+	if len(list) == 0 {
 		return nil
 	}
 	for i := range batch.Len() {
 		w.MoveTo(batch, i)
-		for _, c := range s.others {
+		for _, c := range list {
 			if err := c.see(w); err != nil {
 				return err
 			}
@@ -146,11 +165,11 @@ func (s *scanGroup) see(w *scan.Row, batch *port.Batch) error {
 	return nil
 }
 
-// isBare reports whether the series only counts events by name, or their persons: it has no conditions, no
-// breakdown, and a tally that adds events with the same bucket at once.
-func (c *counting) isBare() bool {
+// addsBatches reports whether the series only counts events, or their persons, by name and values of
+// properties: it has no other conditions, no breakdown, and a tally that adds events with the same bucket at once.
+func (c *counting) addsBatches() bool {
 	t, ok := c.tally.(batchTally)
-	return ok && t.addsBatches() && c.matcher.Holds == nil && c.common == nil && c.values == nil && !c.measuring
+	return ok && t.addsBatches() && c.matcher.CanSelect() && c.common.CanSelect() && c.values == nil && !c.measuring
 }
 
 // batchTally is implemented by tallies that add events of a bucket without a breakdown at once.
@@ -159,9 +178,37 @@ type batchTally interface {
 	addsBatches() bool
 	// addAll is add for the events from index from to index to of a batch.
 	addAll(b *port.Batch, from, to, bucket int) error
+	// addRows is add for the events with some indexes in a batch.
+	addRows(b *port.Batch, rows []int32, bucket int) error
 }
 
-// countBatch counts the events of a batch for a series that is bare. It avoids moving the row for
+// countSelected counts the events of a batch with EventProperties for a series with tests.
+func (c *counting) countSelected(b *port.Batch) error {
+	t := c.tally.(batchTally)
+	rows := c.rows[:0]
+	for i := range b.Len() {
+		if c.matcher.MatchesName(b, i) {
+			rows = append(rows, int32(i))
+		}
+	}
+	c.rows = rows
+	rows = c.common.Select(b, c.matcher.Select(b, rows))
+	for len(rows) > 0 {
+		bucket, n := 0, len(rows)
+		if c.display != total {
+			bucket = c.period.Find(b.Time[rows[0]])
+			for n = 1; n < len(rows) && c.period.Find(b.Time[rows[n]]) == bucket; n++ {
+			}
+		}
+		if err := t.addRows(b, rows[:n], bucket); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// countBatch counts the events of a batch for a series without conditions. It avoids moving the row for
 // each event.
 func (c *counting) countBatch(b *port.Batch) error {
 	t := c.tally.(batchTally)

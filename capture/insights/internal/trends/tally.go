@@ -46,6 +46,10 @@ func (t *events) addAll(_ *port.Batch, from, to, bucket int) error {
 	return t.addMany(0, bucket, int64(to-from))
 }
 
+func (t *events) addRows(_ *port.Batch, rows []int32, bucket int) error {
+	return t.addMany(0, bucket, int64(len(rows)))
+}
+
 // addMany counts some events.
 func (t *events) addMany(value, bucket int, count int64) error {
 	if bucket < 0 {

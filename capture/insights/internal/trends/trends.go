@@ -87,7 +87,7 @@ func (t *trends) count(r *scan.Run, p *scan.Period) ([][]valuePoints, error) {
 	b.From, b.To = p.CountedRange()
 	scans := make([]*counting, len(t.series))
 	values := t.breakdown.Bind(b)
-	common := t.conditions.BindOrNil(b)
+	common := t.conditions.BindMatcher(b)
 	for i := range t.series {
 		scans[i] = t.series[i].begin(b, t, p, common, values)
 	}

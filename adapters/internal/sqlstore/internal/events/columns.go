@@ -34,8 +34,12 @@ type columnBuffer struct {
 	// long has the long columns, which are parts of text.
 	long [len(longColumns)][]span
 	text []byte
-	// values are the values of the properties of port.Scan.EventProperties, instead of the long columns.
-	values [][]string
+	// properties are the columns of the properties of port.Scan.EventProperties in a group of a segment, instead of
+	// the long columns, and valueOf has the indexes of the values by event. dictionary is the number of the
+	// values, 0 without properties.
+	properties []segment.Property
+	valueOf    [][]uint16
+	dictionary uint64
 
 	bytes int // total length of the strings
 
@@ -61,10 +65,9 @@ type scratch struct {
 	// states are the parts of text with the states of the decoded chunk; they are empty until they are in
 	// text.
 	states []span
-	// needed are the rows of a page of a segment whose long columns are needed, mentioning those of them that may have
-	// a property that the scan reads, and property is the decoded column of a property.
+	// needed are the rows of a page of a segment whose long columns are needed, and mentioning those of them that may
+	// have a property that the scan reads.
 	needed, mentioning []int32
-	property           segment.Property
 }
 
 // newColumnBuffer returns an empty buffer for reading.
@@ -90,6 +93,7 @@ func (e *columnBuffer) reset() {
 	for i := range e.long {
 		e.long[i] = e.long[i][:0]
 	}
+	e.dictionary = 0
 	e.text, e.states, e.bytes, e.group = e.text[:0], e.states[:0], 0, groupKey{}
 	if cap(e.text) > 2*database.PieceBytes { // release the memory of large events
 		e.text = nil
@@ -107,8 +111,8 @@ func (e *columnBuffer) release() {
 // texts returns all columns with strings.
 func (e *columnBuffer) texts() []*[]string {
 	list := []*[]string{&e.names, &e.ids}
-	for i := range e.values {
-		list = append(list, &e.values[i])
+	for i := range e.properties {
+		list = append(list, &e.properties[i].Values)
 	}
 	return list
 }
@@ -129,6 +133,18 @@ func pick[T any](list []T, of []uint16, all []T, at []uint16, keep []int32, numb
 	return list, of
 }
 
+// gather appends the values of some events to dst.
+func gather[T any](dst, all []T, keep []int32) []T {
+	if len(keep) == len(all) {
+		return append(dst, all...)
+	}
+	dst = slices.Grow(dst, len(keep))
+	for _, i := range keep {
+		dst = append(dst, all[i])
+	}
+	return dst
+}
+
 // spread sets dst to the values of list with some indexes.
 func spread[T any](dst []T, list []T, of []uint16) []T {
 	dst = slices.Grow(dst[:0], len(of))
@@ -142,6 +158,7 @@ func spread[T any](dst []T, list []T, of []uint16) []T {
 // buffer, and reuses that of b.
 func (e *columnBuffer) batch(b *port.Batch, columns port.Columns, from, to int) {
 	ids, stored, long := b.DistinctID, b.PersonAtEvent, [...][]string{b.Elements, b.Properties, b.PersonProperties}
+	values, valueOf := b.EventProperties[:0], b.EventPropertyOf[:0]
 	*b = port.Batch{
 		Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
 		Person: part(e.person, from, to), Mode: part(e.mode, from, to),
@@ -149,10 +166,11 @@ func (e *columnBuffer) batch(b *port.Batch, columns port.Columns, from, to int) 
 	for i, column := range [...]*[]string{&b.Elements, &b.Properties, &b.PersonProperties} {
 		*column = e.strings(long[i], part(e.long[i], from, to))
 	}
-	for i := range e.values {
-		if column := part(e.values[i], from, to); column != nil {
-			b.EventProperties = append(b.EventProperties, column)
+	if b.Dictionary = e.dictionary; b.Dictionary != 0 {
+		for i := range e.properties {
+			values, valueOf = append(values, e.properties[i].Values), append(valueOf, e.valueOf[i][from:to])
 		}
+		b.EventProperties, b.EventPropertyOf = values, valueOf
 	}
 	// Columns that were read for internal use are not delivered unless they were
 	// requested.

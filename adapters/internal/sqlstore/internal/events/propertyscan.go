@@ -34,27 +34,35 @@ func (u *unitScan) readFile(ctx context.Context, file *segment.File, group int, 
 // readValues implements readSealed for a scan that reads only properties that have a column. That
 // needs a fraction of the time of decoding and searching all properties.
 func (u *unitScan) readValues(ctx context.Context, file *segment.File, group int, keep []int32) error {
-	e := u.e
-	for range len(u.scan.EventProperties) - len(e.values) {
-		e.values = append(e.values, nil)
+	if err := u.fillValues(ctx, file, group, keep); err != nil {
+		return u.current.wrap(err)
 	}
+	u.fill(keep)
+	return u.flush()
+}
+
+// fillValues decodes the columns of properties of a group, and copies the indexes of the values of some events to the
+// buffer.
+func (u *unitScan) fillValues(ctx context.Context, file *segment.File, group int, keep []int32) error {
+	e, n := u.e, len(u.scan.EventProperties)
+	for len(e.properties) < n {
+		e.properties, e.valueOf = append(e.properties, segment.Property{}), append(e.valueOf, nil)
+	}
+	e.properties, e.valueOf = e.properties[:n], e.valueOf[:n]
 	for at, name := range u.scan.EventProperties {
-		p := &e.property
+		p := &e.properties[at]
 		if err := file.Property(group, name, p); err != nil {
-			return u.current.wrap(err)
+			return err
 		}
-		e.values[at] = slices.Grow(e.values[at], len(keep))
-		for _, i := range keep {
-			e.values[at] = append(e.values[at], p.Values[p.Of[i]])
-		}
+		e.valueOf[at] = gather(e.valueOf[at][:0], p.Of, keep)
 		e.bytes += p.Bytes
 		u.scan.Pause(ctx)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	u.fill(keep)
-	return u.flush()
+	e.dictionary = u.dictionaries.Add(1)
+	return nil
 }
 
 // sealedTexts are the long columns of segments, in the order of longColumns.

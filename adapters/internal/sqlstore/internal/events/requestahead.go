@@ -165,9 +165,14 @@ func (p *insightScan) columnSet(file *segment.File, group int) segment.ColumnSet
 	return w
 }
 
+// wantsValues reports whether the scan can read columns of properties instead of long columns.
+func (p *insightScan) wantsValues() bool {
+	return p.scan.EventProperties != nil && p.want&anyLong == port.Properties
+}
+
 // readsColumns reports whether the scan reads the columns of properties in a group instead of long columns.
 func (p *insightScan) readsColumns(file *segment.File, group int) bool {
-	if p.scan.EventProperties == nil || p.want&anyLong != port.Properties {
+	if !p.wantsValues() {
 		return false
 	}
 	bytes, ok := file.PropertyBytes(group, p.scan.EventProperties)

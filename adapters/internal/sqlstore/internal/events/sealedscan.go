@@ -18,10 +18,10 @@ type sealedUnit struct {
 	firstTime, lastTime int64
 }
 
-// locate finds the segments of the blocks of a scan if it reads a part of their short columns only: then the statement
-// of readBlocks for each block would be a good part of its time.
+// locate finds the segments of the blocks of a scan if it reads a part of their short columns only, or columns of
+// properties: then the statement of readBlocks for each block would be a good part of its time.
 func (p *insightScan) locate(ctx context.Context, blocks []storedBlock) error {
-	if p.sealed = nil; p.want&(anyLong|originColumns) != 0 {
+	if p.sealed = nil; p.want&originColumns != 0 || p.want&anyLong != 0 && !p.wantsValues() {
 		return nil
 	}
 	first := slices.IndexFunc(blocks, isSealed)
@@ -62,16 +62,22 @@ func (u *unitScan) runSealed(ctx context.Context) (done bool, err error) {
 	switch {
 	case err == nil:
 		return true, u.flush()
-	case errors.Is(err, errOtherRows), errors.Is(err, block.ErrDamaged), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errNoColumns), errors.Is(err, errOtherRows), errors.Is(err, block.ErrDamaged), errors.Is(err, fs.ErrNotExist):
 		return false, nil // readBlocks finds the file, or the error
 	}
 	return false, err
 }
 
+// errNoColumns is the error if the properties of a scan have no columns in a group.
+var errNoColumns = errors.New("the properties have no columns")
+
 // decodeSealed decodes only the columns that the scan needs, and fills the buffer.
 func (u *unitScan) decodeSealed(ctx context.Context, s *sealedUnit, file *segment.File, group int) error {
 	e := u.e
-	c, n := &e.decoder.block, file.Groups()[group].Events
+	if u.want&anyLong != 0 && !u.readsColumns(file, group) {
+		return errNoColumns
+	}
+	c, n := &e.decoder.block, file.Group(group).Events
 	e.block = c
 	rows := file.Rows(group)
 	defer func() { _ = rows.Close() }()
@@ -106,11 +112,20 @@ func (u *unitScan) decodeSealed(ctx context.Context, s *sealedUnit, file *segmen
 		e.keep = slices.DeleteFunc(e.keep, func(i int32) bool { return s.erased[c.IDs[i]] })
 	}
 	u.fillEvents(e.keep)
-	if u.want&peopleColumns == 0 || len(e.keep) == 0 {
+	if len(e.keep) == 0 {
 		return nil
 	}
-	u.scan.Pause(ctx)
-	return u.fillPeople(rows, n, groupKey{s.name, group})
+	if u.want&peopleColumns != 0 {
+		u.scan.Pause(ctx)
+		if err := u.fillPeople(rows, n, groupKey{s.name, group}); err != nil {
+			return err
+		}
+	}
+	if u.want&anyLong != 0 {
+		u.scan.Pause(ctx)
+		return u.fillValues(ctx, file, group, e.keep)
+	}
+	return nil
 }
 
 // fillPeople fills the columns of people. Events belong to the persons with whom they were stored only if their
@@ -157,16 +172,4 @@ func (u *unitScan) fillOwned(rows *segment.Rows, n int) error {
 	}
 	e.idOf = gather(e.idOf, e.block.DistinctIDOf, e.keep)
 	return nil
-}
-
-// gather appends the values of some events to dst.
-func gather[T any](dst, all []T, keep []int32) []T {
-	if len(keep) == len(all) {
-		return append(dst, all...)
-	}
-	dst = slices.Grow(dst, len(keep))
-	for _, i := range keep {
-		dst = append(dst, all[i])
-	}
-	return dst
 }

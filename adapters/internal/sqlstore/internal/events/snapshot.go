@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/capture/insights/port"
@@ -31,6 +32,8 @@ type insightReader struct {
 	// details are the persons by number if created is true.
 	details []port.Person
 	spares  spareBuffers // of one scan for the next one
+	// dictionaries is the number of dictionaries of properties that were read.
+	dictionaries atomic.Uint64
 }
 
 // Close implements port.Reader. It returns the owners to the cache.

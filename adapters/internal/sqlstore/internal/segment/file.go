@@ -252,6 +252,9 @@ func (f *File) Groups() []Group {
 	return list
 }
 
+// Group returns a group of the file.
+func (f *File) Group(group int) Group { return f.groups[group].Group }
+
 // memory is about the size of the metadata in bytes.
 func (f *File) memory() int {
 	const (
