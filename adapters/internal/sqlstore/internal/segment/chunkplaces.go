@@ -2,6 +2,7 @@ package segment
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/parquet-go/parquet-go/format"
@@ -13,12 +14,21 @@ type chunk struct {
 	offset     int64
 	dictionary int32 // the size of the first page, which has the dictionary; 0 without one
 	pages      []pageStart
-	bytes      int64 // before compression
+	large      *[]int32 // the sizes of all pages if one is too large for a pageStart, which is rare
+	bytes      int64    // before compression
 }
 
 // pageStart is the first row of a page and its size in bytes. The last one of a chunk is no page: its
 // first row is the number of rows.
-type pageStart struct{ first, size int32 }
+type pageStart struct{ first, size uint16 }
+
+// size returns the size of a page.
+func (c *chunk) size(i int) int32 {
+	if c.large != nil {
+		return (*c.large)[i]
+	}
+	return int32(c.pages[i].size)
+}
 
 // place is the place of a page.
 type place struct {
@@ -40,11 +50,11 @@ func (c *chunk) count() int { return len(c.pages) - 1 }
 // page returns the place of a page.
 func (c *chunk) page(i int) place {
 	offset := c.offset + int64(c.dictionary)
-	for _, before := range c.pages[:i] {
-		offset += int64(before.size)
+	for before := range i {
+		offset += int64(c.size(before))
 	}
-	p := c.pages[i]
-	return place{offset, p.size, p.first, c.pages[i+1].first - p.first}
+	first := int32(c.pages[i].first)
+	return place{offset, c.size(i), first, int32(c.pages[i+1].first) - first}
 }
 
 // pageOf returns the number of the page that has a row.
@@ -73,7 +83,11 @@ func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocatio
 		c.offset, c.dictionary = at, int32(size)
 	}
 	c.pages = make([]pageStart, len(locations)+1)
-	c.pages[len(locations)].first = int32(rows)
+	c.pages[len(locations)].first = uint16(rows)
+	if slices.ContainsFunc(locations, func(l format.PageLocation) bool { return l.CompressedPageSize > math.MaxUint16 }) {
+		large := make([]int32, len(locations))
+		c.large = &large
+	}
 	end := meta.DataPageOffset
 	for i, l := range locations {
 		next := int64(rows)
@@ -83,7 +97,10 @@ func (c *chunk) open(meta *format.ColumnMetaData, locations []format.PageLocatio
 		if l.Offset < 0 || l.Offset != end || l.CompressedPageSize < 1 || l.Offset > limit-int64(l.CompressedPageSize) || next <= l.FirstRowIndex || next > int64(rows) {
 			return damagedf("a page of %d bytes at %d, row %d", l.CompressedPageSize, l.Offset, l.FirstRowIndex)
 		}
-		c.pages[i] = pageStart{int32(l.FirstRowIndex), l.CompressedPageSize}
+		c.pages[i] = pageStart{uint16(l.FirstRowIndex), uint16(l.CompressedPageSize)}
+		if c.large != nil {
+			(*c.large)[i] = l.CompressedPageSize
+		}
 		end += int64(l.CompressedPageSize)
 	}
 	return nil

@@ -206,7 +206,7 @@ func FuzzPage(f *testing.F) {
 		}
 		page := slices.Concat(header, body)
 		g := group{Group: Group{Events: int(rows)}}
-		g.chunks[at] = chunk{pages: []pageStart{{0, int32(len(page))}, {int32(rows), 0}}}
+		g.chunks[at] = chunk{pages: []pageStart{{}, {first: rows}}, large: &[]int32{int32(len(page))}}
 		if isDictionary || hasDictionary { // the page of values is at 0, too
 			g.chunks[at].offset, g.chunks[at].dictionary = -int64(len(page)), int32(len(page))
 		}

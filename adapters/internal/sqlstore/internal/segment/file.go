@@ -264,10 +264,13 @@ func (f *File) memory() int {
 	bytes := fileBytes + len(f.groups)*int(unsafe.Sizeof(group{}))
 	for i := range f.groups {
 		g := &f.groups[i]
-		bytes += len(g.properties)*int(unsafe.Sizeof(chunk{})) + len(g.firstIDs)*8
+		bytes += len(g.properties)*int(unsafe.Sizeof(chunk{})) + len(g.firstIDs)*8 + len(g.index)*int(unsafe.Sizeof(indexPlace{}))
 		for _, list := range [][]chunk{g.chunks[:], g.properties} {
 			for j := range list {
 				bytes += len(list[j].pages) * int(unsafe.Sizeof(pageStart{}))
+				if large := list[j].large; large != nil {
+					bytes += len(*large)*4 + int(unsafe.Sizeof(*large))
+				}
 			}
 		}
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // maxMetadata is the maximum size of the metadata of files in memory, unless files in use have more. A file
-// of 131,072 events has about 50 KiB, so a store of 80 million events fits. Reading it needs 0.7 ms, and
+// of 140,000 events has about 50 KiB, so a store of a hundred million events fits. Reading it needs 0.8 ms, and
 // requests if the file is in a bucket.
-const maxMetadata = 32 << 20
+const maxMetadata = 40 << 20
 
 // openFiles are the files of a folder with metadata in memory: the files in use, and the last ones that were
 // used. Some of them also have a descriptor. When a bound is reached, the least recently used file is
