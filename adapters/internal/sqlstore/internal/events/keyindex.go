@@ -344,20 +344,23 @@ func (l *Log) findUUID(ctx context.Context, project int64, uuid capture.UUID) (i
 			ids = append(ids, k.id)
 		}
 	}
+	runs := slices.Clone(p.runs)
 	l.keys.mu.Unlock()
-	listed, err := l.findListed(ctx, project, &uuid, span)
+	listed, err := l.findListed(ctx, project, &uuid, span, runs)
 	ids = append(ids, listed...)
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }
 
-// findListed implements findUUID for the events in lists, where spans are those of the UUID by class.
-func (l *Log) findListed(ctx context.Context, project int64, uuid *capture.UUID, spans [2]block.KeySpan) (ids []int64, err error) {
+// findListed implements findUUID for the events in lists. spans are the spans of the UUID by class, and runs the
+// lists in memory, which another server may have changed.
+func (l *Log) findListed(ctx context.Context, project int64, uuid *capture.UUID, spans [2]block.KeySpan, runs []*keyRun) (ids []int64, err error) {
 	ms, isTimed := block.KeyTime(uuid)
 	for isSame := false; !isSame; { // until the lists are not merged meanwhile
-		runs, err := listKeyRuns(ctx, l.db.Read, project)
-		if err != nil || len(runs) == 0 {
-			return nil, err
+		if runs == nil {
+			if runs, err = listKeyRuns(ctx, l.db.Read, project); err != nil || len(runs) == 0 {
+				return nil, err
+			}
 		}
 		pages := map[int64][]keyPage{}
 		for _, r := range runs {
@@ -374,7 +377,7 @@ func (l *Log) findListed(ctx context.Context, project int64, uuid *capture.UUID,
 		if isSame && damaged != nil {
 			return nil, damaged
 		}
-		ids = ids[:0]
+		ids, runs = ids[:0], nil
 		for _, c := range found {
 			ids = append(ids, c.id)
 		}
