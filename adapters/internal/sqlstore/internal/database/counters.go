@@ -8,6 +8,7 @@ const (
 	CounterFlagCalls = "flag_calls"
 	CounterEvents    = "events"      // events ever recorded
 	CounterRewritten = "rewritten"   // changes of stored data that make cached answers of queries wrong
+	CounterSealed    = "sealed"      // changes of the list of segments and of their blocks
 	CounterSeen      = "seen_names_" // followed by the number of the kind
 )
 

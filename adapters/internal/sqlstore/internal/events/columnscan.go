@@ -47,7 +47,7 @@ func (p *insightScan) blocks(ctx context.Context) ([]storedBlock, error) {
 	}
 	q := p.store.log.Source()
 	if p.search == nil || !p.search.covers(s) {
-		all, err := searchBlocks(ctx, q, s)
+		all, err := p.store.log.searchBlocks(ctx, q, s)
 		if err != nil {
 			return nil, err
 		}

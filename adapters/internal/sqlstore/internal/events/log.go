@@ -10,9 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 )
@@ -56,7 +53,9 @@ type Log struct {
 	// keys has the duplicate keys.
 	keys keyIndex
 	// filters caches the filters of blocks.
-	filters *lru.Cache[filterKey, block.Filter]
+	filters *filterCache
+	// sealed caches the sealed blocks of projects.
+	sealed *sealedLists
 }
 
 // NewLog returns the log of a database, before start.
@@ -65,8 +64,7 @@ func NewLog(db *database.DB, s Sealing) *Log {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	filters, _ := lru.New[filterKey, block.Filter](maxCachedFilters) // fails only for sizes below 1
-	l := &Log{db: db, files: s.Files, seal: s, filters: filters, BlockEvents: IndexChunk, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
+	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}

@@ -239,7 +239,7 @@ func (l *Log) deleteSealedBlock(t *database.Tx, s *storedSegment) (n int64, isLa
 			return 0, false, err
 		}
 	}
-	if err := t.Count(s.project, database.CounterRewritten, 1); err != nil {
+	if err := errors.Join(t.Count(s.project, database.CounterRewritten, 1), t.Count(s.project, database.CounterSealed, 1)); err != nil {
 		return 0, false, err
 	}
 	if err := deleteSealedChunks(t, s.project, last); err != nil {

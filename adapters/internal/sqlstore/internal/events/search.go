@@ -53,20 +53,83 @@ const (
 // findBlocks returns the blocks that may contain the events of a search, in the order of ids, and
 // the ranges of ids of new chunks. Their ranges are cut to the ids of the search.
 func (l *Log) findBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
-	blocks, err := searchBlocks(ctx, q, s)
+	blocks, err := l.searchBlocks(ctx, q, s)
 	if err != nil {
 		return nil, err
 	}
 	return l.narrow(ctx, q, blocks, s)
 }
 
+const (
+	// versionLevel is the level of a row that has a version in its other fields, in a list of blocks.
+	versionLevel = -3
+	// versionFields selects the version of the sealed blocks of the project $1.
+	versionFields = `SELECT 0, 0, ` + sealedEnd + `, -3, 0, COALESCE((SELECT n FROM counters WHERE project_id = $1 AND name = '` + database.CounterSealed + `'), 0), 0`
+	// searchedTimes are the conditions of a search for ids and times.
+	searchedTimes = ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5`
+	// searchedNew selects the new chunks of a search, as one row.
+	searchedNew = `SELECT ` + newFields + ` FROM event_new_chunks WHERE project_id = $1 AND ` + fromNewChunk + searchedTimes + ` GROUP BY project_id`
+)
+
 // searchBlocks returns the blocks in the range of ids and times of a search, and one range of ids of
-// all new chunks.
-func searchBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
-	const times = ` AND last_id >= $2 AND first_id <= $3 AND last_time >= $4 AND first_time <= $5`
-	return listBlocks(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+times+`
-		UNION ALL SELECT `+newFields+` FROM event_new_chunks WHERE project_id = $1 AND `+fromNewChunk+times+` GROUP BY project_id`,
-		s.project, s.after+1, s.upTo, s.from, s.to)
+// all new chunks. Outside of transactions, it reads sealed blocks only if they have changed since the last search.
+func (l *Log) searchBlocks(ctx context.Context, q Source, s *blockSearch) ([]storedBlock, error) {
+	if q.Files == nil || q.Querier != database.Querier(l.db.Read) {
+		return s.list(ctx, q, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND `+fromBlock+searchedTimes)
+	}
+	rest, err := s.list(ctx, q, versionFields+` UNION ALL SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id > `+sealedEnd+searchedTimes)
+	if err != nil {
+		return nil, err
+	}
+	rest, version := cutVersion(rest)
+	if sealed := l.sealed.get(s.project, version); sealed != nil {
+		return s.addSealed(rest, sealed), nil
+	}
+	all, err := s.list(ctx, q, versionFields+` UNION ALL SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND (first_id <= `+sealedEnd+` OR TRUE`+searchedTimes+`)`)
+	if err != nil {
+		return nil, err
+	}
+	all, version = cutVersion(all)
+	sealed := &sealedList{version: version}
+	rest = rest[:0]
+	for i := range all {
+		if b := &all[i]; b.level == sealedLevel {
+			sealed.blocks = append(sealed.blocks, *b)
+		} else if b.level == newLevel || s.mayHave(b) {
+			rest = append(rest, *b)
+		}
+	}
+	l.sealed.put(s.project, sealed)
+	return s.addSealed(rest, sealed), nil
+}
+
+// list reads the blocks that a query selects with the parameters of a search, and one range of ids of all new
+// chunks.
+func (s *blockSearch) list(ctx context.Context, q Source, text string) ([]storedBlock, error) {
+	return listBlocks(ctx, q, text+` UNION ALL `+searchedNew, s.project, s.after+1, s.upTo, s.from, s.to)
+}
+
+// cutVersion removes the row of the version from a list.
+func cutVersion(list []storedBlock) (rest []storedBlock, version sealedVersion) {
+	rest = list[:0]
+	for _, b := range list {
+		if b.level == versionLevel {
+			version = sealedVersion{last: b.last, changes: b.firstTime}
+		} else {
+			rest = append(rest, b)
+		}
+	}
+	return rest, version
+}
+
+// addSealed appends the sealed blocks in the range of ids and times of the search.
+func (s *blockSearch) addSealed(list []storedBlock, sealed *sealedList) []storedBlock {
+	for i := range sealed.blocks {
+		if b := &sealed.blocks[i]; s.mayHave(b) {
+			list = append(list, *b)
+		}
+	}
+	return list
 }
 
 // narrow removes the blocks that cannot contain the names and distinct ids of a search from a list,
@@ -169,14 +232,6 @@ func (s *blockSearch) values() *searchValues {
 	return s.hashed
 }
 
-// maxCachedFilters is the size of the cache of filters. A filter has at most 48 KiB, and
-// 24 KiB if the events of a full block have as many distinct ids.
-const maxCachedFilters = 1024
-
-// filterKey identifies a filter. Events are never added to the ids that a block has, so a
-// filter remains valid for the range when the block is replaced.
-type filterKey struct{ project, first, last int64 }
-
 // readFilters returns the filters of blocks, which are all of one project. The filter of a
 // block that was replaced excludes nothing.
 func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks []storedBlock) ([]block.Filter, error) {
@@ -188,7 +243,7 @@ func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks [
 			continue
 		}
 		var ok bool
-		if filters[i], ok = l.filters.Get(filterKey{project, blocks[i].first, blocks[i].last}); !ok {
+		if filters[i], ok = l.filters.get(filterKey{project, blocks[i].first, blocks[i].last}); !ok {
 			missing[blocks[i].first] = i
 			ids = append(ids, blocks[i].first)
 		}
@@ -210,7 +265,7 @@ func (l *Log) readFilters(ctx context.Context, q Source, project int64, blocks [
 		}
 		filters[i] = f
 		if isCommitted {
-			l.filters.Add(filterKey{project, first, blocks[i].last}, f)
+			l.filters.add(filterKey{project, first, blocks[i].last}, f)
 		}
 		return nil
 	}, `SELECT first_id, filter FROM event_filters WHERE first_id IN (`+database.JoinNumbers(ids, func(id int64) int64 { return id })+`)`)

@@ -185,6 +185,9 @@ func (w *segmentWriter) listIn(t *database.Tx, list func(t *database.Tx) error) 
 	if err == nil && !slices.Equal(blocks, w.blocks) {
 		err = errChanged
 	}
+	if err == nil {
+		err = t.Count(w.segment.project, database.CounterSealed, 1)
+	}
 	if err != nil {
 		return err
 	}
