@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -52,7 +53,8 @@ type eventPage struct {
 	// the cursor must have smaller ids than the cursor.
 	from, to int64
 	cursor   eventPosition
-	// positions are the newest events found so far, at most a page.
+	// positions are the newest events found so far, at most a page. mu is locked while blocks are searched.
+	mu        sync.Mutex
 	positions []eventPlace
 }
 
@@ -107,16 +109,38 @@ func (p *eventPage) find(ctx context.Context, byHash bool) (err error) {
 			}
 		}
 		located -= n
-		for i := range group {
-			if oldest, full := p.lowerBound(); full && group[i].lastTime < oldest {
-				return nil
-			}
-			if err := p.search(ctx, &group[i], &search); err != nil {
-				return err
-			}
+		if err := p.searchGroup(ctx, group, &search); errors.Is(err, database.ErrPageFull) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// searchGroup adds the events of some blocks to the page, in the order of blocks. The error is
+// database.ErrPageFull if the page is full and all its events are newer than a block. Searches by hash, which
+// mostly wait for reads, use several goroutines.
+func (p *eventPage) searchGroup(ctx context.Context, group []storedBlock, s *blockSearch) error {
+	searchers := 1
+	if s.byHash && s.distinctIDs != nil {
+		searchers = pageReaders
+	}
+	s.values() // before the copies
+	own := make([]blockSearch, min(searchers, len(group)))
+	for i := range own {
+		own[i] = *s
+		own[i].decoder, own[i].found = blockDecoder{}, nil
+	}
+	return inParallel(len(own), len(group), func(searcher, i int) error {
+		p.mu.Lock()
+		oldest, full := p.lowerBound()
+		p.mu.Unlock()
+		if full && group[i].lastTime < oldest {
+			return database.ErrPageFull
+		}
+		return p.search(ctx, &group[i], &own[searcher], oldest)
+	})
 }
 
 // lowerBound returns the time that an event must reach to get into the page, and
@@ -130,33 +154,37 @@ func (p *eventPage) lowerBound() (int64, bool) {
 
 // trim removes all positions except a page of the newest events. An event is found twice if the file of
 // its segment is replaced during the search.
-func (p *eventPage) trim() {
-	slices.SortFunc(p.positions, func(a, b eventPlace) int { return compareNewest(a.eventPosition, b.eventPosition) })
-	p.positions = slices.CompactFunc(p.positions, func(a, b eventPlace) bool { return a.eventPosition == b.eventPosition })
-	p.positions = p.positions[:min(len(p.positions), p.query.Limit)]
+func (p *eventPage) trim(positions []eventPlace) []eventPlace {
+	slices.SortFunc(positions, func(a, b eventPlace) int { return compareNewest(a.eventPosition, b.eventPosition) })
+	positions = slices.CompactFunc(positions, func(a, b eventPlace) bool { return a.eventPosition == b.eventPosition })
+	return positions[:min(len(positions), p.query.Limit)]
 }
 
 // untrimmed is the number of positions beyond a page from which they are trimmed.
 const untrimmed = 1000
 
-// search adds the events of a block to the page.
-func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch) error {
-	oldest, _ := p.lowerBound()
+// search adds the events of a block from a time on to the page.
+func (p *eventPage) search(ctx context.Context, b *storedBlock, s *blockSearch, oldest int64) error {
+	var found []eventPlace
 	visit := func(c *block.Columns, i int, sealed *sealedBlock, row int) {
 		e := eventPlace{eventPosition{c.Times[i], c.IDs[i]}, sealed, row}
 		if e.timestamp < oldest || e.timestamp > p.to || compareNewest(e.eventPosition, p.cursor) <= 0 {
 			return
 		}
-		if p.positions = append(p.positions, e); len(p.positions) >= p.query.Limit+untrimmed {
-			p.trim()
-			oldest, _ = p.lowerBound()
+		if found = append(found, e); len(found) >= p.query.Limit+untrimmed {
+			found = p.trim(found)
+			oldest = max(oldest, found[len(found)-1].timestamp)
 		}
 	}
 	done, err := s.eachLocated(p.store.log.Source(), b, visit)
 	if !done && err == nil {
 		err = p.store.log.eachFound(ctx, p.store.log.Source(), s, b.unit, 0, visit)
 	}
-	p.trim()
+	if len(found) > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.positions = p.trim(append(p.positions, found...))
+	}
 	return err
 }
 

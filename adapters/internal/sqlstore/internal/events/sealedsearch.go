@@ -167,31 +167,53 @@ func readSealed(project int64, found []eventPlace, records map[int64]capture.Rec
 		blocks, found = append(blocks, found[:n]), found[n:]
 	}
 	var mu sync.Mutex // of records
-	var next atomic.Int64
-	errs := make([]error, min(pageReaders, len(blocks)))
-	var readers sync.WaitGroup
-	for reader := range errs {
-		readers.Go(func() {
-			defer func() { // a bug fails the request instead of the process
-				if fault := recover(); fault != nil {
-					errs[reader] = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
-				}
-			}()
-			for at := int(next.Add(1)) - 1; at < len(blocks) && errs[reader] == nil; at = int(next.Add(1)) - 1 {
-				list, err := blocks[at][0].sealed.readRows(project, blocks[at])
-				if err != nil && !errors.Is(err, errOtherRows) {
-					errs[reader] = err
-				}
-				mu.Lock()
-				for i := range list {
-					records[list[i].ID] = list[i]
-				}
-				mu.Unlock()
+	return inParallel(min(pageReaders, len(blocks)), len(blocks), func(_, i int) error {
+		list, err := blocks[i][0].sealed.readRows(project, blocks[i])
+		if errors.Is(err, errOtherRows) {
+			err = nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range list {
+			records[list[i].ID] = list[i]
+		}
+		return err
+	})
+}
+
+// inParallel calls work with the numbers from 0 to n-1, in this order, in some goroutines, and with the number of the
+// goroutine. It begins with no further number after an error, and returns the error of the least number.
+func inParallel(goroutines, n int, work func(goroutine, i int) error) error {
+	errs, next := make([]error, n), atomic.Int64{}
+	run := func(goroutine, i int) {
+		defer func() { // a bug fails the request instead of the process
+			if fault := recover(); fault != nil {
+				errs[i] = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
 			}
-		})
+			if errs[i] != nil {
+				next.Store(int64(n))
+			}
+		}()
+		errs[i] = work(goroutine, i)
 	}
-	readers.Wait()
-	return errors.Join(errs...)
+	loop := func(goroutine int) {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			run(goroutine, i)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if goroutines == 1 {
+		loop(0)
+	} else {
+		var all sync.WaitGroup
+		for goroutine := range goroutines {
+			all.Go(func() { loop(goroutine) })
+		}
+		all.Wait()
+	}
+	return errs[max(slices.IndexFunc(errs, func(err error) bool { return err != nil }), 0)]
 }
 
 // readRows implements readSealed for events of one block.
@@ -199,18 +221,14 @@ func (s *sealedBlock) readRows(project int64, found []eventPlace) (records []cap
 	err = s.rows(func(file *segment.File, group int) error {
 		rows := file.Rows(group)
 		defer func() { _ = rows.Close() }()
-		var d chunkDecoder
-		for _, e := range found {
-			if err := errors.Join(rows.Short(e.row, 1, &d.short), rows.Long(e.row, 1, &d.chunk)); err != nil {
-				return err
-			}
-			if d.short.IDs[0] != e.id {
-				return block.ErrDamaged
-			}
-			short, long := d.short.Event(0), d.long(0)
-			records = append(records, recordOf(project, &short, &long))
+		numbers := make([]int, len(found))
+		for i := range found {
+			numbers[i] = found[i].row
 		}
-		return nil
+		return rows.Events(numbers, func(i int, e *block.Event, t *segment.Texts) {
+			e.ID, e.Time = found[i].id, found[i].timestamp
+			records = append(records, recordOf(project, e, &LongColumns{t.Elements, t.Properties, t.PersonProperties}))
+		})
 	})
 	return records, err
 }

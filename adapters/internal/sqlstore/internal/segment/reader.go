@@ -33,6 +33,9 @@ type reader struct {
 	levels          []uint8
 	listed          dictionary // of the last property
 	index           page       // the last one of Rows.WithDistinctIDs
+
+	// isSingle is true while Rows.Events reads a single event.
+	isSingle bool
 }
 
 // page is a decoded page.
