@@ -46,9 +46,8 @@ type propertyWriter struct {
 	out *Writer
 	// list are the properties that have a column, in the order of their names. Until they are chosen, it
 	// has all candidates, and nil for those that were dropped.
-	list []*property
-	// byName has the elements of list, and nil for names that are no candidates.
-	byName    map[string]*property
+	list      []*property
+	names     propertyNames
 	isDecided bool
 	// others are the names of properties without a column, and otherBytes is their length. It is nil if
 	// they are too many.
@@ -81,7 +80,7 @@ type property struct {
 }
 
 func newPropertyWriter(out *Writer) propertyWriter {
-	return propertyWriter{out: out, byName: map[string]*property{}, others: map[string]bool{}}
+	return propertyWriter{out: out, names: propertyNames{byName: map[string]*propertyName{}}, others: map[string]bool{}}
 }
 
 // add adds the properties of an event.
@@ -92,23 +91,22 @@ func (p *propertyWriter) add(properties string) error {
 	if r.Space(); r.Peek() != '{' || !r.Enter() {
 		return nil
 	}
-	guess := 0 // the index of the next property, if the names are sorted
-	for key, more := r.NextKey(true); more; key, more = r.NextKey(false) {
+	name := &p.names.start
+	for first := true; ; first = false {
+		if name = p.nextName(&r, name, first); name == nil {
+			break
+		}
+		c := name.property
+		if c != nil && c.repeats(&r, row) {
+			continue
+		}
 		value, ok := r.Raw()
 		if !ok {
 			break
 		}
-		var c *property
-		if guess < len(p.list) {
-			c = p.list[guess]
-		}
-		if c == nil || c.name != key {
-			c = p.find(key)
-		}
 		if c == nil {
 			continue
 		}
-		guess = c.index + 1
 		if err := p.addValue(c, row, value); err != nil {
 			return err
 		}
@@ -134,23 +132,16 @@ func (p *propertyWriter) note(name string) {
 	p.others[strings.Clone(name)] = true
 }
 
-// find returns the property with a name, which becomes a candidate if it is new. It returns nil if the
-// property has no column.
-func (p *propertyWriter) find(name string) *property {
-	c, ok := p.byName[name]
-	if c != nil {
-		return c
-	}
-	if ok || p.isDecided || len(p.byName) == sampleNames || !isColumnName(name) {
+// candidate returns a new candidate, or nil if the property with a name has no column.
+func (p *propertyWriter) candidate(name string) *property {
+	if p.isDecided || len(p.list) == sampleNames || !isColumnName(name) {
 		p.note(name)
 		return nil
 	}
-	name = strings.Clone(name)
-	c = &property{name: name, index: len(p.list), numbers: map[string]int32{}}
+	c := &property{name: name, index: len(p.list), numbers: map[string]int32{}}
 	c.column = propertyColumn(name)
 	c.reset()
 	p.list = append(p.list, c)
-	p.byName[name] = c
 	return c
 }
 
@@ -203,7 +194,7 @@ func (p *propertyWriter) mayAdd(c *property, value string) bool {
 // drop removes a property from the candidates. Its index remains, so that those of others are right.
 func (p *propertyWriter) drop(c *property) {
 	p.values -= len(c.numbers)
-	p.byName[c.name] = nil
+	p.names.byName[c.name].property = nil
 	p.list[c.index] = nil
 	p.note(c.name)
 }
@@ -218,17 +209,16 @@ func (p *propertyWriter) choose() {
 	total, lowered := 0, map[string]bool{} // in DuckDB, names that differ in case only are equal
 	isLarge := func(size, bytes, events int) bool { return size > bytes*max(events, fewEvents) }
 	p.list, p.values = nil, 0
-	clear(p.byName)
 	for _, c := range candidates {
 		lower := strings.ToLower(c.name)
 		if len(p.list) == maxProperties || isLarge(len(c.values), propertyBytes, len(c.present)) || isLarge(total+len(c.values), allBytes, p.rows) || lowered[lower] {
+			p.names.byName[c.name].property = nil
 			p.note(c.name)
 			continue
 		}
 		total += len(c.values)
 		lowered[lower] = true
 		p.list = append(p.list, c)
-		p.byName[c.name] = c
 		p.values += len(c.numbers)
 	}
 	slices.SortFunc(p.list, func(a, b *property) int { return cmp.Compare(a.name, b.name) })
