@@ -24,6 +24,9 @@ type segmentWriter struct {
 	// changed are the groups that have not the events of one block.
 	changed []changedGroup
 	pace    sealPace
+	// columns and merged are reusable memory of writeGroup.
+	columns block.Columns
+	merged  block.Writer
 }
 
 // changedGroup is a group of a segment with the events of several blocks, or of a block with erased
@@ -72,11 +75,10 @@ func groupBlocks(blocks []storedBlock) (groups [][]storedBlock) {
 
 // firstArrived returns the time of arrival of the first event.
 func (w *segmentWriter) firstArrived(ctx context.Context) (int64, error) {
-	var c block.Columns
-	if _, err := w.read(ctx, &w.blocks[0], &c); err != nil {
+	if _, err := w.read(ctx, &w.blocks[0], &w.columns); err != nil {
 		return 0, err
 	}
-	return c.Arrived[0], nil
+	return w.columns.Arrived[0], nil
 }
 
 // read decodes all short columns of a block, and reports whether it has events that were erased,
@@ -109,28 +111,20 @@ var erasedID = map[int64]bool{0: true}
 
 // writeGroup appends a group with the events of some blocks to the file.
 func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blocks []storedBlock) error {
-	var c block.Columns
-	var merged block.Writer
+	c, merged := &w.columns, &w.merged
+	merged.Reset()
 	isChanged := len(blocks) > 1
 	for i := range blocks {
-		hasErased, err := w.read(ctx, &blocks[i], &c)
+		hasErased, err := w.read(ctx, &blocks[i], c)
 		if err != nil {
 			return err
 		}
 		if isChanged = isChanged || hasErased; isChanged {
-			merged.AddAll(&c, erasedID)
+			merged.AddAll(c, erasedID)
 		}
 	}
 	if isChanged {
-		names := merged.Names()
-		err := c.DecodeNames(names)
-		if err == nil {
-			err = c.DecodePeople(merged.People(names))
-		}
-		if err == nil {
-			err = c.DecodeOrigins(merged.Origins(names))
-		}
-		if err != nil {
+		if err := c.DecodeShort(merged.Short(nil)); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, changedGroup{blocks, merged.Bounds(), merged.Filter()})
@@ -140,7 +134,7 @@ func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blo
 	chunks := Chunks{isReused: true} // the writer copies what it keeps
 	last := blocks[len(blocks)-1].last
 	w.pace.log = w.log
-	return out.Add(&c, nil, func(i int) (elements, properties, person string, err error) {
+	return out.Add(c, nil, func(i int) (elements, properties, person string, err error) {
 		if err := w.pace.pause(ctx); err != nil {
 			return "", "", "", err
 		}

@@ -99,9 +99,9 @@ const (
 )
 
 // longBytes is the maximum size of the values of a page of strings without a dictionary, before
-// compression, unless it has only one row. Properties get shorter in larger pages, the other columns
+// compression, unless it has only one row. Properties of events and persons get shorter in larger pages, the other columns
 // hardly.
-var longBytes = [columnCount]int{distinctColumn: 32 << 10, elementsColumn: 64 << 10, propertiesColumn: 120 << 10, stateColumn: 64 << 10}
+var longBytes = [columnCount]int{distinctColumn: 32 << 10, elementsColumn: 64 << 10, propertiesColumn: 120 << 10, stateColumn: 120 << 10}
 
 const (
 	// magic begins and ends a file.
