@@ -3,6 +3,7 @@ package events
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -47,23 +48,33 @@ func (l *Log) deletePart(t *database.Tx, project int64) (found bool, err error) 
 	if err := t.SQL.QueryRowContext(t.Ctx, `SELECT `+sealedEnd, project).Scan(&end); err != nil {
 		return false, err
 	}
-	chunks, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any { return []any{&c.first, &c.last, &c.size} },
-		`SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND last_id <= $2 ORDER BY first_id LIMIT $3`, project, end, deletedChunks)
-	if err != nil || len(chunks) == 0 {
-		return false, err
-	}
+	var first, last int64 // of the chunks to delete
 	n, size, limit := 0, 0, cmp.Or(l.seal.DeleteBytes, deleteBytes)
-	for ; n < len(chunks) && (n == 0 || size+chunks[n].size <= limit); n++ {
-		size += chunks[n].size
-	}
-	last := chunks[n-1].last
-	if n == len(chunks) && n < deletedChunks {
+	err = database.Query(t.Ctx, t.SQL, func(rows *sql.Rows) error {
+		var c storedChunk
+		if err := rows.Scan(&c.first, &c.last, &c.size); err != nil {
+			return err
+		}
+		if size += c.size; n == deletedChunks || n > 0 && size > limit { // reading a chunk reads a page of the database
+			return database.ErrPageFull
+		}
+		if n++; n == 1 {
+			first = c.first
+		}
+		last = c.last
+		return nil
+	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND last_id <= $2 ORDER BY first_id LIMIT $3`, project, end, deletedChunks+1)
+	switch {
+	case errors.Is(err, database.ErrPageFull):
+	case err != nil || n == 0:
+		return false, err
+	default:
 		last = end
 	}
 	const sealed = ` WHERE first_id IN (SELECT first_id FROM event_blocks WHERE project_id = $1 AND last_id <= $3 AND level = 16
 		AND first_id >= (SELECT MAX(first_id) FROM event_segments WHERE project_id = $1 AND first_id <= $2))`
 	for _, table := range [...]string{"event_columns", "event_hashes"} {
-		if _, err := t.Exec(`DELETE FROM `+table+sealed, project, chunks[0].first, last); err != nil {
+		if _, err := t.Exec(`DELETE FROM `+table+sealed, project, first, last); err != nil {
 			return true, err
 		}
 	}
