@@ -49,6 +49,7 @@ type Log struct {
 	isMerged bool
 	// searched is when the last search for old events ended.
 	searched time.Time
+	pace     sealPace
 	seal     Sealing
 	// keys has the duplicate keys.
 	keys keyIndex

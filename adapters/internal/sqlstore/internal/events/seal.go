@@ -49,6 +49,8 @@ const (
 	// maxListed is the maximum number of blocks in a segment. Fewer than eight blocks of each level
 	// precede a full one.
 	maxListed = 1024
+	// behind is the number of events of a project that wait to be sealed from which pauses are shorter.
+	behind = 4 * maxSealed
 )
 
 // errChanged means that events were erased, or blocks merged, while they were written into a
@@ -141,6 +143,11 @@ func (l *Log) sealProject(ctx context.Context, project int64, all bool) (bool, e
 // any is true up to any.
 func (l *Log) oldestBlocks(ctx context.Context, project int64, all bool) ([]storedBlock, error) {
 	blocks, err := listBlocks(ctx, l.db.Read, `SELECT `+blockFields+` FROM event_blocks WHERE project_id = $1 AND first_id > `+sealedEnd+` ORDER BY first_id LIMIT $2`, project, maxListed)
+	waiting := 0
+	for i := range blocks {
+		waiting += blocks[i].events
+	}
+	l.pace.isBehind = waiting >= behind
 	n, events := 0, 0
 	for i := 0; i < len(blocks) && (n == 0 || events < maxSealed); i++ {
 		events += blocks[i].events

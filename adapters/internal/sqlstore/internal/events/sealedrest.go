@@ -26,6 +26,9 @@ func (l *Log) deleteListed(ctx context.Context) (found bool, err error) {
 	}
 	for n := len(l.listed); n > 0; n = len(l.listed) {
 		isDone := false
+		if err := l.pace.pause(ctx, &l.Last); err != nil { // transactions with events wait
+			return false, err
+		}
 		err := l.inSealing(ctx, func(t *database.Tx) (err error) {
 			found, err = l.deletePart(t, l.listed[n-1])
 			isDone = !found

@@ -23,7 +23,6 @@ type segmentWriter struct {
 	hadErased bool
 	// changed are the groups that have not the events of one block.
 	changed []changedGroup
-	pace    sealPace
 	// columns and merged are reusable memory of writeGroup.
 	columns block.Columns
 	merged  block.Writer
@@ -133,9 +132,8 @@ func (w *segmentWriter) writeGroup(ctx context.Context, out *segment.Writer, blo
 	w.segment.lastArrived = max(w.segment.lastArrived, slices.Max(c.Arrived))
 	chunks := Chunks{isReused: true} // the writer copies what it keeps
 	last := blocks[len(blocks)-1].last
-	w.pace.log = w.log
 	return out.Add(c, nil, func(i int) (elements, properties, person string, err error) {
-		if err := w.pace.pause(ctx); err != nil {
+		if err := w.log.pace.pause(ctx, &w.log.Last); err != nil {
 			return "", "", "", err
 		}
 		long, ok, err := chunks.Long(ctx, w.log.Source(), w.segment.project, c.IDs[i], last)
