@@ -200,3 +200,45 @@ func FuzzProperty(f *testing.F) {
 		}
 	})
 }
+
+// The values of columns are those of the JSON objects, in whatever order the names are, and however
+// names and values are written: encoding/json reads the same.
+func TestProperties_Orders(t *testing.T) {
+	long := strings.Repeat("l", 2*maxNameText)
+	texts := []string{
+		`{"n":1,"s":"a","t":true}`, `{"n":12,"s":"ab","t":true}`, `{"n":1,"s":"a","t":true}`, `{"s":"a","n":1}`, `{"n":1 ,"s":"a" , "t":true}`,
+		`{"\u006e":1,"s":"a"}`, `{ "n":1,"s":"a"}`, `{"n": 1,"s":"a\"b"}`, `{"n":1,"x":{"n":2,"s":"a"},"s":"a"}`, `{}`, `{"n":1}`, `{"n":1.5,"s":"a"}`,
+		`{"n":-1,"` + long + `":1,"s":"a","t":false}`, `{"t":true,"s":"a","n":1}`, `{"nn":1,"s":"a"}`, `{"n":1,"s":"a","x":[1]}`, `{"x":"a"}`,
+	}
+	m := newMaker(15)
+	var groups [][]event
+	for _, n := range []int{2500, 3000} {
+		groups = append(groups, withProperties(m, n, func(int) string { return texts[m.IntN(len(texts))] }))
+	}
+	f := testFile(t, groups...)
+	if names := slices.Sorted(maps.Keys(f.properties)); !slices.Equal(names, []string{"n", "nn", "s", "t"}) {
+		t.Errorf("columns %q", names)
+	}
+	for i, events := range groups {
+		if err := checkProperties(f, i, events); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// More names than a writer remembers, and a file lists, leave the values of columns right.
+func TestProperties_ManyNames(t *testing.T) {
+	events := withProperties(newMaker(16), maxNames+1000, func(i int) string {
+		return fmt.Sprintf(`{"n":%d,"k%d":1,"last":true,"j%d":2}`, i%7, i, i%3000)
+	})
+	f := testFile(t, events)
+	if names := slices.Sorted(maps.Keys(f.properties)); !slices.Contains(names, "n") || !slices.Contains(names, "last") {
+		t.Errorf("columns %q", names)
+	}
+	if err := checkProperties(f, 0, events); err != nil {
+		t.Error(err)
+	}
+	if _, ok := f.PropertyBytes(0, []string{"nothing"}); ok {
+		t.Error("a file with too many names knows that one does not occur")
+	}
+}
