@@ -112,6 +112,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		return errors.New(settings.ReplaceNames(err.Error()))
 	}
 	defer s.close()
+	addProcessors(p)
 	err = s.run(ctx, hangups)
 	signals.CloseMetrics()
 	if ctx.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -99,6 +100,8 @@ type load struct {
 	requests    []request
 	// until limits the duration; zero means no limit. At its end some requests remain unsent.
 	until time.Duration
+	// repeats sends the requests again and again until that time.
+	repeats bool
 	// perSecond, if not zero, sends on a schedule independent of responses, and latencies are
 	// measured from the scheduled time. If zero, each connection sends a request when it has
 	// received the last response.
@@ -156,20 +159,29 @@ func (l load) run() (*result, error) {
 	return out, errors.Join(errs...)
 }
 
+// sleep sleeps in the kernel, because Go's scheduler wakes an idle process up to a millisecond late.
+func sleep(d time.Duration) {
+	if d > 0 {
+		t := syscall.NsecToTimespec(int64(d))
+		_ = syscall.Nanosleep(&t, nil) // a signal makes a request early
+	}
+}
+
 // worker sends the next requests over one connection.
 func (l *load) worker(c *conn, start time.Time, next, events *atomic.Int64) (latencies []time.Duration, err error) {
 	var buf []byte
 	for {
 		i := next.Add(1) - 1
-		if i >= int64(len(l.requests)) || l.until > 0 && time.Since(start) >= l.until {
+		if i >= int64(len(l.requests)) && !l.repeats || l.until > 0 && time.Since(start) >= l.until {
 			return latencies, nil
 		}
+		request := &l.requests[i%int64(len(l.requests))]
 		began := time.Now()
 		if l.perSecond > 0 {
 			began = start.Add(time.Duration(float64(i) / l.perSecond * float64(time.Second)))
-			time.Sleep(time.Until(began))
+			sleep(time.Until(began))
 		}
-		status, body, err := c.do(l.requests[i].raw, buf)
+		status, body, err := c.do(request.raw, buf)
 		if err != nil {
 			return latencies, fmt.Errorf("request %d: %w", i, err)
 		}
@@ -180,6 +192,6 @@ func (l *load) worker(c *conn, start time.Time, next, events *atomic.Int64) (lat
 			return latencies, fmt.Errorf("request %d: %w", i, err)
 		}
 		latencies = append(latencies, time.Since(began))
-		events.Add(int64(l.requests[i].events))
+		events.Add(int64(request.events))
 	}
 }

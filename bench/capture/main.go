@@ -38,9 +38,10 @@ type config struct {
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == bareCommand {
-		if err := serveBare(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bare:", err)
+	commands := map[string]func(args []string) error{bareCommand: serveBare, flagsCommand: requestFlags}
+	if len(os.Args) > 1 && commands[os.Args[1]] != nil {
+		if err := commands[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)
 			os.Exit(1)
 		}
 		return

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -15,9 +14,6 @@ const (
 	mixedConnections = 4 // of batches
 	minMixedRate     = 0.8
 	maxMixedLatency  = 2
-	// mostFlags is the rate for which requests for flags are prepared, per second: more than a server
-	// answers on one connection, so that the load does not end early.
-	mostFlags = 40_000
 )
 
 // mixedQuestions run one after the other without pauses: one over an index, and one over all rows.
@@ -59,21 +55,16 @@ func (b *bench) measureMixed(file string) (err error) {
 		}
 	}
 	intake, flags := &mixedLoad{}, &mixedLoad{}
-	var prepared []request
-	for i := range rememberedPersons {
-		prepared = append(prepared, flagsRequest(projectKey, personID(i), ""))
-	}
-	requests := slices.Repeat(prepared, 1+int(b.config.time.Seconds()*mostFlags)/len(prepared))
 	for range b.config.rounds {
 		for _, with := range []mixture{undisturbed, withQuestions} {
 			if err := b.mixEvents(p, intake, with); err != nil {
 				return err
 			}
-			if err := b.mixFlags(p, flags, with, requests); err != nil {
+			if err := b.mixFlags(p, flags, with); err != nil {
 				return err
 			}
 		}
-		if err := b.mixFlags(p, flags, withEvents, requests); err != nil {
+		if err := b.mixFlags(p, flags, withEvents); err != nil {
 			return err
 		}
 	}
@@ -94,19 +85,22 @@ func (b *bench) mixEvents(p *process, intake *mixedLoad, with mixture) error {
 		return err
 	}
 	defer time.Sleep(settle)
-	return intake.add(l, with, nil)
+	return intake.add(p.address, l.run, with, nil)
 }
 
 // mixFlags measures requests for flags.
-func (b *bench) mixFlags(p *process, flags *mixedLoad, with mixture, requests []request) (err error) {
+func (b *bench) mixFlags(p *process, flags *mixedLoad, with mixture) (err error) {
 	var events load
 	if with == withEvents {
 		if events, err = b.intakeLoad(p, batchConnections, b.config.time+2*ahead); err != nil {
 			return err
 		}
 	}
-	err = flags.add(load{address: p.address, connections: 1, until: b.config.time, requests: requests, check: checkDecided}, with, &events)
-	if err == nil {
+	run, err := flagsLoad(p.address, b.config.time)
+	if err != nil {
+		return err
+	}
+	if err = flags.add(p.address, run, with, &events); err == nil {
 		b.logf("/flags: p99 %s", millis(flags.p99[with][len(flags.p99[with])-1]))
 	}
 	time.Sleep(settle)
@@ -143,8 +137,8 @@ func (b *bench) mixedRows(intake, flags *mixedLoad) {
 // ahead is the time before and after a load during which events are sent too.
 const ahead = 500 * time.Millisecond
 
-// add runs a load; events is the other load of withEvents.
-func (c *mixedLoad) add(l load, with mixture, events *load) error {
+// add runs a load of the server at an address; events is the other load of withEvents.
+func (c *mixedLoad) add(address string, run func() (*result, error), with mixture, events *load) error {
 	stop, done := make(chan struct{}), make(chan error, 1)
 	answers := 0
 	began := time.Now()
@@ -152,7 +146,7 @@ func (c *mixedLoad) add(l load, with mixture, events *load) error {
 	case undisturbed:
 		done <- nil
 	case withQuestions:
-		go func() { done <- askOn(l.address, stop, &answers) }()
+		go func() { done <- askOn(address, stop, &answers) }()
 	case withEvents:
 		go func() {
 			r, err := events.run()
@@ -163,7 +157,7 @@ func (c *mixedLoad) add(l load, with mixture, events *load) error {
 		}()
 		time.Sleep(ahead)
 	}
-	r, err := l.run()
+	r, err := run()
 	elapsed := time.Since(began)
 	close(stop)
 	if err := errors.Join(err, <-done); err != nil {

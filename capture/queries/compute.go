@@ -143,5 +143,5 @@ func (r countingReader) Scan(ctx context.Context, s port.Scan, yield func(*port.
 func (d *Service) hasSpareProcessor() bool {
 	running, _ := d.scheduler.counts()
 	now := time.Now()
-	return runtime.GOMAXPROCS(0) > running && now.UnixNano()-d.pace.lastWork(now) > int64(quietTime)
+	return min(d.processors, runtime.GOMAXPROCS(0)) > running && now.UnixNano()-d.pace.lastWork(now) > int64(quietTime)
 }

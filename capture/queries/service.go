@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -15,9 +16,11 @@ type Service struct {
 	pace      pace
 	stats     stats
 	server    string // the ID of this server in RunStore
-	close     context.CancelFunc
-	ctx       context.Context // canceled by Close
-	wg        sync.WaitGroup
+	// processors is the number of processors at the start, of which queries may use more than one.
+	processors int
+	close      context.CancelFunc
+	ctx        context.Context // canceled by Close
+	wg         sync.WaitGroup
 
 	stored storedStates
 
@@ -40,7 +43,7 @@ func New(c Config) (*Service, error) {
 		c.OnSlowQuery = func(SlowQuery) {}
 	}
 	c.Limits = c.Limits.withDefaults()
-	d := &Service{Config: c, computations: map[string]*computation{}}
+	d := &Service{Config: c, computations: map[string]*computation{}, processors: runtime.GOMAXPROCS(0)}
 	if c.Work != nil {
 		d.pace.work = c.Work
 		d.pace.lastCount.Store(c.Work())
