@@ -64,7 +64,7 @@ func openSQLite(_ context.Context, address string) (*DB, error) {
 	o := &DB{Dialect: SQLite, DisplayURL: address, Unlock: func() error { return nil }}
 	switch {
 	case path == ":memory:":
-		db, err := openCaching("file::memory:?_txlock=immediate&_pragma=temp_store(MEMORY)")
+		db, err := openCaching("file::memory:?_pragma=temp_store(MEMORY)")
 		if err != nil {
 			// All three pools share the single connection of the database in memory.
 			return o, err

@@ -159,6 +159,42 @@ func (c *cachingConn) QueryContext(ctx context.Context, text string, args []driv
 	return &statementRows{rows, s}, nil
 }
 
+// execute executes a statement without arguments. It does not end with a context, for which the driver would start
+// a goroutine each time.
+func (c *cachingConn) execute(text string) error {
+	_, err := c.ExecContext(context.Background(), text, nil)
+	return err
+}
+
+// BeginTx implements driver.ConnBeginTx. A transaction that may write begins as a writer, because upgrading
+// a reading transaction may fail with SQLITE_BUSY.
+func (c *cachingConn) BeginTx(_ context.Context, o driver.TxOptions) (driver.Tx, error) {
+	text := `BEGIN IMMEDIATE`
+	if o.ReadOnly {
+		text = `BEGIN`
+	}
+	if err := c.execute(text); err != nil {
+		return nil, err
+	}
+	return cachingTx{c}, nil
+}
+
+// cachingTx is a transaction of a cachingConn.
+type cachingTx struct{ conn *cachingConn }
+
+// Commit implements driver.Tx. After an error there may still be a transaction, which database/sql does not
+// expect.
+func (t cachingTx) Commit() error {
+	err := t.conn.execute(`COMMIT`)
+	if err != nil {
+		_ = t.Rollback() // fails if there is no transaction
+	}
+	return err
+}
+
+// Rollback implements driver.Tx.
+func (t cachingTx) Rollback() error { return t.conn.execute(`ROLLBACK`) }
+
 // Close implements driver.Conn.
 func (c *cachingConn) Close() error {
 	for _, list := range [...]*simplelru.LRU[string, *statement]{c.once, c.repeated} {

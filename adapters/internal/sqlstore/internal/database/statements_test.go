@@ -101,7 +101,9 @@ func TestStatements_Once(t *testing.T) {
 		if got := numbers(t, tx, text, from); !slices.Equal(got, want) {
 			t.Errorf("from %d: %v", from, got)
 		}
-		_ = tx.Rollback()
+		if err := [...]func() error{tx.Commit, tx.Rollback}[from%2](); err != nil {
+			t.Error(err)
+		}
 		if got := numbers(t, db, text, from); !slices.Equal(got, want) {
 			t.Errorf("from %d: %v", from, got)
 		}
@@ -128,7 +130,7 @@ func TestStatements_Once(t *testing.T) {
 	if got := numbers(t, db, `SELECT j FROM n`); !slices.Equal(got, []int{8}) {
 		t.Errorf("a new column: %v, want 8", got)
 	}
-	for _, text := range []string{text, unique} {
+	for _, text := range []string{text, unique, `BEGIN`, `COMMIT`, `ROLLBACK`} {
 		n := 0
 		for _, prepared := range conn.texts {
 			n += strings.Count(prepared, text)
@@ -136,6 +138,36 @@ func TestStatements_Once(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s: prepared %d times, want once", text, n)
 		}
+	}
+}
+
+// A commit that fails ends its transaction, so that the next one can begin: a deferred foreign key is checked by COMMIT.
+func TestStatements_FailedCommit(t *testing.T) {
+	db, _ := openCounting(t)
+	for _, text := range []string{`PRAGMA foreign_keys = 1`, `CREATE TABLE u (i INTEGER UNIQUE)`, `CREATE TABLE r (i REFERENCES u (i) DEFERRABLE INITIALLY DEFERRED)`} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		row     int
+		succeed bool
+	}{{7, false}, {8, true}} {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{`INSERT INTO u SELECT 8 WHERE $1 > 0`, `INSERT INTO r VALUES ($1)`} {
+			if _, err := tx.Exec(text, c.row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.Commit(); (err == nil) != c.succeed {
+			t.Errorf("a reference to %d: %v", c.row, err)
+		}
+	}
+	if got := numbers(t, db, `SELECT i FROM r`); !slices.Equal(got, []int{8}) {
+		t.Errorf("%v, want 8", got)
 	}
 }
 
@@ -172,8 +204,8 @@ func TestStatements_Nested(t *testing.T) {
 	if got := numbers(t, tx, text, 0); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("%v, want 1, 2, 3", got)
 	}
-	if conn.open != 3 { // of the table, its rows and the query
-		t.Errorf("%d statements are open, want 3", conn.open)
+	if conn.open != 4 { // of the table, its rows, the beginning of the transaction and the query
+		t.Errorf("%d statements are open, want 4", conn.open)
 	}
 }
 
