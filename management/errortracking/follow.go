@@ -18,6 +18,9 @@ const (
 	issueFollower = "issues"
 	// followEvents is the number of exceptions that one transaction reads.
 	followEvents = 500
+	// followIDs is the number of events in the log after which further ones are read at once, even if there was
+	// no exception among them.
+	followIDs = 1 << 18
 	// maxRuleProps is the greatest size of an event's properties, in bytes, that are stored with a
 	// rule that failed.
 	maxRuleProps = 64 << 10
@@ -27,7 +30,8 @@ const (
 
 // Follow reads the next exceptions of the log, creates or updates their issues, and assigns them
 // (§4.2). It stores the position of the last exception in the same transaction, so each exception
-// counts exactly once. It reports whether there may be more exceptions.
+// counts exactly once. It reports whether there may be many more exceptions: while it follows the newest
+// events, it should not be called after each commit of them, because its transaction delays the next one.
 //
 // Several servers may call it at the same time; each part of the log is read by one of them. It
 // does nothing if Config.Events is nil.
@@ -43,9 +47,11 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	if err != nil || last <= after {
 		return false, err
 	}
+	more = len(events) >= followEvents || last-after >= followIDs
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		current, err := records.FollowerPosition(tx, issueFollower)
 		if err != nil || current != after { // another server has read these exceptions
+			more = true
 			return err
 		}
 		f := &issueRun{Service: s, tx: tx, projects: map[int64]*projectRun{}, issues: map[string]*issueState{}}
@@ -59,7 +65,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 		}
 		return records.PutFollowerPosition(tx, issueFollower, last)
 	})
-	return true, err
+	return more && err == nil, err
 }
 
 // issueRun is one transaction of Follow, with caches for it.

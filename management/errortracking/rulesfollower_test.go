@@ -107,8 +107,8 @@ func TestErrorTracking_TwoServers(t *testing.T) {
 	}
 	log := &sharedLog{EventLog: w.log}
 	log.second = func() {
-		if more, err := w.ErrorTracking.Follow(t.Context()); !more || err != nil {
-			t.Error("the second server:", more, err)
+		if _, err := w.ErrorTracking.Follow(t.Context()); err != nil {
+			t.Error("the second server:", err)
 		}
 		w.addException(ruletest.Project, exceptionProperties("A", "m", ""), "") // that the first one has not read
 	}
@@ -120,7 +120,7 @@ func TestErrorTracking_TwoServers(t *testing.T) {
 }
 
 // A position that has no exceptions is stored, too, so that it is not searched a second time. A log
-// without new events has no effect.
+// without new events has no effect. There may be many more exceptions only if many events were new.
 func TestErrorTracking_Positions(t *testing.T) {
 	w := newWorld(t)
 	log := &emptyLog{last: 7}
@@ -128,7 +128,7 @@ func TestErrorTracking_Positions(t *testing.T) {
 	for _, c := range []struct {
 		last, wantAfter int64
 		more            bool
-	}{{7, 0, true}, {7, 7, false}, {9, 7, true}, {9, 9, false}, {8, 9, false}} {
+	}{{7, 0, false}, {7, 7, false}, {1 << 20, 7, true}, {1<<20 + 2, 1 << 20, false}, {1<<20 + 1, 1<<20 + 2, false}} {
 		log.last = c.last
 		if more, err := w.ErrorTracking.Follow(t.Context()); more != c.more || err != nil || log.after != c.wantAfter {
 			t.Errorf("up to %d: read after %d, want %d; more: %v, %v", c.last, log.after, c.wantAfter, more, err)
