@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -67,23 +66,6 @@ type Recorder struct {
 	closed  chan struct{}
 	once    sync.Once
 }
-
-// pending is a call that waits for a commit: its batches, and the stream position that they
-// lead to.
-type pending struct {
-	batches []*Batch
-	move    *Move      // nil if the batches are not from a stream
-	done    chan error // has a capacity of one, so that sending the result never blocks
-	state   atomic.Int32
-}
-
-// These are the states of a pending call. It leaves stateWaiting exactly once: either the
-// writer selects it for a commit, or its caller abandons it.
-const (
-	stateWaiting = iota
-	stateCommitting
-	stateAbandoned
-)
 
 // job is work for a separate transaction.
 type job struct {
@@ -227,10 +209,13 @@ func (r *Recorder) run() {
 	indexer, _ := r.config.Ledger.(Indexer)
 	idle := time.NewTimer(0) // after a start some events may not be indexed
 	defer idle.Stop()
+	var next expectation
 	for {
 		select {
 		case p := <-r.queue:
-			r.commit(r.gather(p))
+			group, start := gather(p, r.queue, r.closing, r.config.CommitEvents, next), time.Now()
+			r.commit(group)
+			next = expectation{len(group) + len(r.queue), min(time.Since(start)/2, longestGather)}
 			more := true
 			for range 2 { // a commit may have almost twice as many events as one call of Index handles
 				more = more && r.index(indexer, false)
@@ -272,36 +257,12 @@ func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	return more
 }
 
-// gather returns first and further waiting calls, up to the size of a commit. Abandoned calls
-// are omitted.
-func (r *Recorder) gather(first *pending) (group []*pending) {
-	events := 0
-	add := func(p *pending) {
-		if p.state.CompareAndSwap(stateWaiting, stateCommitting) {
-			group = append(group, p)
-			for _, b := range p.batches {
-				events += len(b.Events)
-			}
-		}
-	}
-	add(first)
-	for events < r.config.CommitEvents {
-		select {
-		case p := <-r.queue:
-			add(p)
-		default:
-			return group
-		}
-	}
-	return group
-}
-
 // drain records the waiting batches when the Recorder is closed.
 func (r *Recorder) drain() {
 	for {
 		select {
 		case p := <-r.queue:
-			r.commit(r.gather(p))
+			r.commit(gather(p, r.queue, r.closing, r.config.CommitEvents, expectation{}))
 		default:
 			return
 		}

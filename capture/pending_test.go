@@ -1,0 +1,46 @@
+package capture
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The calls of clients that need different times for their next request come into one commit again, and a
+// client alone does not wait.
+func TestRecorder_GathersCallsOfPreviousCommit(t *testing.T) {
+	for name, clients := range map[string]int{"three clients": 3, "one": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const rounds, commitTime = 5, 10 * time.Millisecond
+				ledger := newBlockingLedger()
+				ledger.fail = func(*Changes) error { time.Sleep(commitTime); return nil }
+				r := NewRecorder(RecorderConfig{Ledger: ledger})
+				start := time.Now()
+				var running sync.WaitGroup
+				for n := range clients {
+					running.Go(func() {
+						for range rounds {
+							if err := r.Append(t.Context(), batchOf(someEvent("e", "u"))); err != nil {
+								t.Error(err)
+							}
+							time.Sleep(time.Duration(n) * 700 * time.Microsecond)
+						}
+					})
+				}
+				running.Wait()
+				elapsed := time.Since(start)
+				r.Close()
+				for n, c := range ledger.saved[1 : rounds-1] { // the first one depends on who was first
+					if len(c.Events) != clients {
+						t.Errorf("commit %d has %d events, want one of each client", n+1, len(c.Events))
+					}
+				}
+				if clients == 1 && elapsed != rounds*commitTime {
+					t.Errorf("%s for %d commits of %s", elapsed, rounds, commitTime)
+				}
+			})
+		})
+	}
+}
