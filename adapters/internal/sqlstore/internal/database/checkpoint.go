@@ -95,7 +95,11 @@ func (c *checkpointer) run(ctx context.Context) {
 			pages, err = checkpoint(ctx, c.db)
 		}
 		if err == nil && pages >= longLog {
-			_, err = checkpoint(ctx, c.write)
+			// Commits have added pages meanwhile. The fewer are left, the shorter the next commit waits for
+			// the connection that writes.
+			if _, err = checkpoint(ctx, c.db); err == nil {
+				_, err = checkpoint(ctx, c.write)
+			}
 		}
 		if err == nil && c.empty.Swap(false) {
 			var isEmpty bool

@@ -192,21 +192,36 @@ func (d *blockDecoder) decodeRun(blocks []encodedBlock) (n, bytes int, err error
 // fullLevel is the level of blocks that are not merged any more.
 const fullLevel = 15
 
-// insertBlock stores the events of a writer as a block of a project. A block with half of
-// the possible events is not merged any more.
-func insertBlock(t *database.Tx, project int64, level int, w *block.Writer) error {
-	bounds, names := w.Bounds(), w.Names()
-	if bounds.Events >= block.MaxEvents/2 {
+// newBlock is a block that is not stored yet.
+type newBlock struct {
+	block.Bounds
+	filter, names, people, origins, hashes []byte
+}
+
+// encodeBlock encodes the events of a writer.
+func encodeBlock(w *block.Writer) *newBlock {
+	names := w.Names()
+	return &newBlock{w.Bounds(), w.Filter(), names, w.People(names), w.Origins(names), w.Hashes(names)}
+}
+
+// insert stores the block as one of a project. A block with half of the possible events is not merged any more.
+func (b *newBlock) insert(t *database.Tx, project int64, level int) error {
+	if b.Events >= block.MaxEvents/2 {
 		level = fullLevel
 	}
-	if err := insertBounds(t, project, level, &bounds, w.Filter()); err != nil {
+	if err := insertBounds(t, project, level, &b.Bounds, b.filter); err != nil {
 		return err
 	}
-	if _, err := t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, bounds.FirstID, w.Hashes(names)); err != nil {
+	if _, err := t.Exec(`INSERT INTO event_hashes (first_id, hashes) VALUES ($1, $2)`, b.FirstID, b.hashes); err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, bounds.FirstID, names, w.People(names), w.Origins(names))
+	_, err := t.Exec(`INSERT INTO event_columns (first_id, names, people, origins) VALUES ($1, $2, $3, $4)`, b.FirstID, b.names, b.people, b.origins)
 	return err
+}
+
+// insertBlock stores the events of a writer as a block of a project.
+func insertBlock(t *database.Tx, project int64, level int, w *block.Writer) error {
+	return encodeBlock(w).insert(t, project, level)
 }
 
 // insertBounds stores a block without its columns and hashes.
@@ -228,60 +243,6 @@ func deleteBlock(t *database.Tx, b *storedBlock) error {
 		}
 	}
 	return err
-}
-
-const (
-	// mergedBlocks is the number of blocks of a level from which they are merged.
-	mergedBlocks = 8
-	// mergeLists is the maximum number of projects and levels that are merged in one
-	// transaction, as long as their events are fewer than those of one full block.
-	mergeLists = 64
-)
-
-// mergeBlocks merges blocks of one level, where a project has enough of them, and clears
-// l.unmerged if there are no more.
-func (l *Log) mergeBlocks(t *database.Tx) error {
-	type list struct{ level, project int64 }
-	lists, err := database.List(t.Ctx, t.SQL, func(x *list) []any { return []any{&x.level, &x.project} },
-		`SELECT level, project_id FROM event_blocks WHERE level < 15 GROUP BY level, project_id HAVING COUNT(*) >= $1 LIMIT $2`, mergedBlocks, mergeLists)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(lists, func(a, b list) int { return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.level, b.level)) }) // the order of locks
-	l.unmerged.Store(len(lists) > 0)
-	events := 0
-	for _, x := range lists {
-		if err := l.db.LockProjects(t.Ctx, t.SQL, []int64{x.project}); err != nil {
-			return err
-		}
-		n, err := l.mergeList(t, x.project, x.level)
-		if err != nil {
-			return err
-		}
-		if events += n; events >= block.MaxEvents {
-			break
-		}
-	}
-	return nil
-}
-
-// mergeList merges the first blocks of a level of a project, and returns the number of
-// their events. Blocks of lower levels between them are merged too.
-func (l *Log) mergeList(t *database.Tx, project, level int64) (events int, err error) {
-	blocks, err := listBlocks(t.Ctx, t.SQL, `SELECT project_id, first_id, last_id, level, events, first_time, last_time FROM event_blocks
-		WHERE project_id = $1 AND first_id >= (SELECT MIN(first_id) FROM event_blocks WHERE project_id = $1 AND level = $2) ORDER BY first_id LIMIT $3`, project, level, 4*mergedBlocks)
-	if err != nil || len(blocks) == 0 { // erased meanwhile
-		return 0, err
-	}
-	n := 0
-	for ; n < len(blocks) && int64(blocks[n].level) <= level && events+blocks[n].events <= block.MaxEvents; n++ {
-		events += blocks[n].events
-	}
-	if n < 2 { // the next block has too many events
-		_, err := t.Exec(`UPDATE event_blocks SET level = $3 WHERE project_id = $1 AND first_id = $2`, project, blocks[0].first, fullLevel)
-		return events, err
-	}
-	return events, l.rewriteBlocks(t, project, unit{blocks[0].first, blocks[n-1].last}, int(level)+1, nil)
 }
 
 // rewriteBlocks replaces the blocks of a project that overlap a range of ids by one block

@@ -30,6 +30,8 @@ const (
 // lists of the duplicate keys of many events. On PostgreSQL it does nothing while another server does
 // it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
+	l.indexing.Lock()
+	defer l.indexing.Unlock()
 	more, err = l.indexEvents(ctx, idle)
 	if err == nil {
 		var moreKeys bool
@@ -44,7 +46,7 @@ func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error)
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < int64(l.BlockEvents) && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {
-			err = l.inBlocks(ctx, l.mergeBlocks)
+			err = l.mergeStep(ctx, idle)
 		}
 		return err == nil && l.unmerged.Load() || !idle && waiting >= minIndexed, err
 	}

@@ -32,6 +32,9 @@ type Log struct {
 	KeyEvents int
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
+	// indexing is locked during Index. merging is the merge of blocks that is being prepared, or nil.
+	indexing sync.Mutex
+	merging  *blockMerge
 	// horizons is the state of Horizon.
 	horizons horizons
 	// removed are files of segments to remove, which removing guards.
