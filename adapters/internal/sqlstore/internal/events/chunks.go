@@ -2,7 +2,6 @@ package events
 
 import (
 	"cmp"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -214,51 +213,6 @@ func Save(t *database.Tx, events []capture.Record) (chunks int, err error) {
 		}
 	}
 	return 0, nil
-}
-
-// smallChunk is the size below which chunks are merged.
-const smallChunk = block.ChunkBytes / 2
-
-// mergeChunks merges the small chunks of a project that follow one another and were stored after
-// an id, and older chunks before them. An older chunk is merged only with at least half as many
-// bytes of newer events, so that an event is rewritten a logarithmic number of times.
-func mergeChunks(t *database.Tx, project, after, upTo int64) error {
-	var runs [][]storedChunk
-	var run []storedChunk // from the last one to the first
-	size := 0
-	end := func() {
-		if len(run) > 1 {
-			runs = append(runs, run)
-		}
-		run, size = nil, 0
-	}
-	err := database.Query(t.Ctx, t.SQL, func(rows *sql.Rows) error {
-		c := storedChunk{project: project}
-		if err := rows.Scan(&c.first, &c.last, &c.size); err != nil {
-			return err
-		}
-		isOld := c.last <= after
-		switch {
-		case isOld && (c.size >= smallChunk || c.size > 2*size):
-			return database.ErrPageFull
-		case c.size >= smallChunk:
-			end()
-		default:
-			run, size = append(run, c), size+c.size
-		}
-		return nil
-	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND first_id > `+sealedEnd+` ORDER BY first_id DESC`, project, upTo)
-	if err != nil && !errors.Is(err, database.ErrPageFull) {
-		return err
-	}
-	end()
-	for _, run := range runs {
-		slices.Reverse(run)
-		if err := rewriteChunks(t, run, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // rewriteChunks replaces chunks of a project that follow one another by chunks with the same events

@@ -103,7 +103,12 @@ func TestChunks_Merge(t *testing.T) {
 			for id := project * 10_000; id < project*10_000+events; id++ {
 				saveLong(t, db, project, id, 1, length)
 				if after := id - step; (id+1)%step == 0 {
-					inTx(t, db, func(tx *database.Tx) error { return mergeChunks(tx, project, after, id) })
+					for m, done := (chunkMerge{project, after, id}), false; !done; {
+						inTx(t, db, func(tx *database.Tx) (err error) {
+							_, done, err = m.merge(tx, block.ChunkBytes)
+							return err
+						})
+					}
 				}
 			}
 			total, found := 0, chunksOf(t, db, project)

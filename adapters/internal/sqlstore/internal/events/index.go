@@ -24,8 +24,8 @@ const (
 	maxNewChunks = 256
 )
 
-// Index puts the events of the oldest new chunks, about 8,192, into blocks and merges small
-// chunks, or merges small blocks, in a transaction of its own, and reports whether there is more
+// Index puts the events of the oldest new chunks, about 8,192, into blocks, or merges small
+// chunks or blocks, in a transaction of its own, and reports whether there is more
 // to do. Unless idle is true it waits until there are that many events, or many chunks. It also makes
 // lists of the duplicate keys of many events. On PostgreSQL it does nothing while another server does
 // it.
@@ -43,6 +43,10 @@ func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 
 // indexEvents implements Index without the keys.
 func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error) {
+	if len(l.chunks) > 0 {
+		err = l.mergeChunks(ctx)
+		return err == nil, err
+	}
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < int64(l.BlockEvents) && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
 		if l.unmerged.Load() {
@@ -51,14 +55,16 @@ func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error)
 		return err == nil && l.unmerged.Load() || !idle && waiting >= minIndexed, err
 	}
 	var upTo int64
+	var merges []chunkMerge
 	l.NewChunks.Store(0) // chunks that remain are among the next events
 	err = l.inBlocks(ctx, func(t *database.Tx) (err error) {
-		upTo, err = l.buildNext(t)
+		upTo, merges, err = l.buildNext(t)
 		return err
 	})
 	if upTo == 0 || err != nil {
 		return false, err
 	}
+	l.chunks = merges
 	l.Indexed.Store(upTo) // after the commit
 	l.unmerged.Store(true)
 	return true, nil
@@ -100,12 +106,12 @@ func (l *Log) tryLock(ctx context.Context, tx database.Querier, key int64) (lock
 }
 
 // buildNext puts the events of the oldest new chunks of all projects into blocks. It returns the
-// id up to which this process need not do that again.
-func (l *Log) buildNext(t *database.Tx) (upTo int64, err error) {
+// id up to which this process need not do that again, and the chunks to merge.
+func (l *Log) buildNext(t *database.Tx) (upTo int64, merges []chunkMerge, err error) {
 	upTo = l.Last.Load() // read before the chunks, of which other transactions may add more
 	list, err := listBlocks(t.Ctx, t.SQL, `SELECT project_id, first_id, last_id, 0, events, 0, 0 FROM event_new_chunks ORDER BY first_id LIMIT $1`, l.BlockEvents+1)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	ends := map[int64]int64{} // the last chunk by project
 	events := 0
@@ -120,53 +126,91 @@ func (l *Log) buildNext(t *database.Tx) (upTo int64, err error) {
 	projects := slices.Sorted(maps.Keys(ends))
 	// Other transactions must not erase the events meanwhile.
 	if err := l.db.LockProjects(t.Ctx, t.SQL, projects); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, project := range projects {
-		if err := buildBlocks(t, project, ends[project]); err != nil {
-			return 0, err
+		m, err := putInBlocks(t, project, ends[project])
+		if err != nil {
+			return 0, nil, err
 		}
+		merges = append(merges, m)
 	}
-	return upTo, nil
+	return upTo, merges, nil
 }
 
 // allChunks is an id that no chunk reaches.
 const allChunks = math.MaxInt64
 
-// buildBlocks puts the events of the new chunks of a project, whose lock the transaction holds,
-// into a block, or into several if there are very many, and merges small chunks. upTo is the
-// greatest first id of these chunks.
+// mergedBytes is the approximate number of bytes of chunks that one transaction merges while commits wait for it.
+const mergedBytes = 1 << 20
+
+// mergeChunks merges the next chunks of l.chunks. After an error, or if another server does so, they are left for the
+// next ones of their projects.
+func (l *Log) mergeChunks(ctx context.Context) error {
+	list := l.chunks
+	l.chunks = nil
+	return l.inBlocks(ctx, func(t *database.Tx) error {
+		bytes := 0
+		for i := range list {
+			if err := l.db.LockProjects(t.Ctx, t.SQL, []int64{list[i].project}); err != nil {
+				return err
+			}
+			n, done, err := list[i].merge(t, mergedBytes-bytes)
+			if err != nil {
+				return err
+			}
+			if bytes += n; !done {
+				l.chunks = list[i:]
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// buildBlocks puts the events of the new chunks of a project, whose lock the transaction holds, into blocks, and merges
+// small chunks. upTo is the greatest first id of these chunks.
+func buildBlocks(t *database.Tx, project, upTo int64) error {
+	m, err := putInBlocks(t, project, upTo)
+	if err == nil {
+		_, _, err = m.merge(t, math.MaxInt)
+	}
+	return err
+}
+
+// putInBlocks puts the events of the new chunks of a project, whose lock the transaction holds, into a block, or into
+// several if there are very many, and returns the chunks to merge. upTo is the greatest first id of these chunks.
 //
 // The ids of a project ascend in the order of its commits, so that blocks never overlap.
-func buildBlocks(t *database.Tx, project, upTo int64) error {
+func putInBlocks(t *database.Tx, project, upTo int64) (m chunkMerge, err error) {
 	chunks, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
 		c.project = project
 		return []any{&c.first, &c.last, &c.short}
 	}, `SELECT n.first_id, n.last_id, (SELECT c.short FROM event_chunks c WHERE c.first_id = n.first_id) FROM event_new_chunks n
 		WHERE n.project_id = $1 AND n.first_id <= $2 ORDER BY n.first_id`, project, upTo)
 	if err != nil || len(chunks) == 0 {
-		return err
+		return m, err
 	}
 	var w block.Writer
 	var c block.Columns
 	for i := range chunks {
 		if err := chunks[i].decodeShort(&c); err != nil {
-			return err
+			return m, err
 		}
 		if w.Bounds().Events+len(c.IDs) > block.MaxEvents {
 			if err := insertBlock(t, project, 0, &w); err != nil {
-				return err
+				return m, err
 			}
 			w.Reset()
 		}
 		w.AddAll(&c, nil)
 	}
 	if err := insertBlock(t, project, 0, &w); err != nil {
-		return err
+		return m, err
 	}
 	first, last := chunks[0].first, chunks[len(chunks)-1].last
 	if _, err := t.Exec(`DELETE FROM event_new_chunks WHERE project_id = $1 AND first_id <= $2`, project, last); err != nil {
-		return fmt.Errorf("events %d to %d: %w", first, last, err)
+		return m, fmt.Errorf("events %d to %d: %w", first, last, err)
 	}
-	return mergeChunks(t, project, first-1, last)
+	return chunkMerge{project, first - 1, last}, nil
 }

@@ -32,8 +32,10 @@ type Log struct {
 	KeyEvents int
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
-	// indexing is locked during Index. merging is the merge of blocks that is being prepared, or nil.
+	// indexing is locked during Index. chunks are those to merge before further blocks are built, by project, and
+	// merging is the merge of blocks that is being prepared, or nil.
 	indexing sync.Mutex
+	chunks   []chunkMerge
 	merging  *blockMerge
 	// horizons is the state of Horizon.
 	horizons horizons
