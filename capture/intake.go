@@ -202,7 +202,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	for n := first; n < last; n++ {
 		size += sizeOf(&s.Items[n])
 	}
-	p.buf = make([]byte, 0, size+size/8+64*(last-first)+slack) // an estimate of the size that is stored, and what reserve wants
+	p.buf = make([]byte, 0, size+size/8+64*(last-first)+slack) // an estimate of the size that is stored, and the minimum of reserve
 	for n := first; n < last; n++ {
 		it := &s.Items[n]
 		reason, detail := it.Fault, sizeFault(it)

@@ -22,21 +22,35 @@ const (
 	stateAbandoned
 )
 
-// expectation is what the next commit expects: a number of calls, and for how long it waits for them. The
-// clients whose calls were committed together send the next ones together; if the first of these were
-// committed alone, the others would wait for that commit.
-type expectation struct {
-	calls int
-	wait  time.Duration
+// gatherer collects the calls of a commit. The clients whose calls were committed together send the next calls
+// together; if the first of these were committed separately, the rest would wait for that commit. Therefore it waits for
+// as many calls as there were at the previous commit, as long as this saves more time than it costs. The zero value has
+// no previous commit.
+type gatherer struct {
+	calls  int           // that are expected
+	commit time.Duration // how long the previous commit took
+	// gain is the average time that waiting saved: calls that arrive meanwhile do not wait for another commit, and
+	// calls that have arrived wait. If it is negative, skipped commits have not waited.
+	gain    time.Duration
+	skipped int
 }
 
-// longestGather limits the time for which a commit waits for further calls. It is also limited to half of
-// the time of the previous commit.
-const longestGather = 2 * time.Millisecond
+const (
+	// longestGather limits the time for which a commit waits for further calls, which is not longer than the
+	// previous commit took.
+	longestGather = 2 * time.Millisecond
+	// gatherAgain is the number of commits without waiting after which it is tried again.
+	gatherAgain = 32
+)
+
+// committed records that a commit of a group took some time, and the number of calls that arrived meanwhile.
+func (g *gatherer) committed(group, arrived int, took time.Duration) {
+	g.calls, g.commit = group+arrived, took
+}
 
 // gather returns first and further calls of a queue until they have limit events, and waits for the calls that
 // are expected, until closing is closed. Abandoned calls are omitted.
-func gather(first *pending, queue <-chan *pending, closing <-chan struct{}, limit int, e expectation) (group []*pending) {
+func (g *gatherer) gather(first *pending, queue <-chan *pending, closing <-chan struct{}, limit int) (group []*pending) {
 	events := 0
 	add := func(p *pending) {
 		if p.state.CompareAndSwap(stateWaiting, stateCommitting) {
@@ -55,12 +69,19 @@ func gather(first *pending, queue <-chan *pending, closing <-chan struct{}, limi
 			continue
 		default:
 		}
-		if len(group) >= e.calls || e.wait <= 0 {
-			return group
-		}
 		if timeout == nil {
-			timeout = time.NewTimer(e.wait)
+			if !g.waits(len(group)) {
+				return group
+			}
+			timeout = time.NewTimer(min(g.commit, longestGather))
 			defer timeout.Stop()
+			defer func(before int, start time.Time) {
+				saved := time.Duration(len(group)-before)*g.commit - time.Duration(before)*time.Since(start)
+				g.gain += (saved - g.gain) / 8
+			}(len(group), time.Now())
+		}
+		if len(group) >= g.calls {
+			return group
 		}
 		select {
 		case p := <-queue:
@@ -72,4 +93,17 @@ func gather(first *pending, queue <-chan *pending, closing <-chan struct{}, limi
 		}
 	}
 	return group
+}
+
+// waits reports whether a group of calls waits for further ones.
+func (g *gatherer) waits(group int) bool {
+	if group >= g.calls || g.commit <= 0 {
+		return false
+	}
+	if g.gain < 0 && g.skipped < gatherAgain {
+		g.skipped++
+		return false
+	}
+	g.skipped = 0
+	return true
 }

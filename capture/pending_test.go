@@ -44,3 +44,22 @@ func TestRecorder_GathersCallsOfPreviousCommit(t *testing.T) {
 		})
 	}
 }
+
+// Calls that are independent of one another do not wait: after some commits that have waited in vain, few do.
+func TestRecorder_GathersOnlyWhatComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g gatherer
+		queue, closing := make(chan *pending, 10), make(chan struct{})
+		start := time.Now()
+		const commits = 10 * gatherAgain
+		for range commits {
+			if group := g.gather(&pending{}, queue, closing, 10); len(group) != 1 {
+				t.Fatalf("%d calls, want 1", len(group))
+			}
+			g.committed(1, 1, 10*time.Millisecond) // the call that has arrived was abandoned
+		}
+		if waited, most := time.Since(start), 11*longestGather; waited < longestGather || waited > most {
+			t.Errorf("%s for %d commits, want at most %s", waited, commits, most)
+		}
+	})
+}

@@ -9,21 +9,6 @@ import (
 	"time"
 )
 
-// Batch is the data of one request that is to be recorded. All of it belongs to one project.
-type Batch struct {
-	ProjectID int64
-	Events    []Event
-	Seen      []SeenName
-	Warnings  []Warning
-	Usage     []Usage
-}
-
-// Appender records batches. Append returns nil when the batch is durable, and ErrUnavailable
-// if it could not be recorded. It must be safe for concurrent use.
-type Appender interface {
-	Append(ctx context.Context, b *Batch) error
-}
-
 // These are the defaults of RecorderConfig.
 const (
 	defaultCommitEvents = 2000
@@ -54,7 +39,8 @@ type RecorderConfig struct {
 
 // Recorder records batches. All waiting batches share one commit, which contains the events
 // and all changes that they cause to persons and groups (decision 13). While it is written,
-// further batches accumulate for the next commit. Its methods are safe for concurrent use.
+// further batches accumulate for the next commit, which waits for those of the same callers for up
+// to 2 ms. Its methods are safe for concurrent use.
 type Recorder struct {
 	config RecorderConfig
 	queue  chan *pending
@@ -209,13 +195,13 @@ func (r *Recorder) run() {
 	indexer, _ := r.config.Ledger.(Indexer)
 	idle := time.NewTimer(0) // after a start some events may not be indexed
 	defer idle.Stop()
-	var next expectation
+	var calls gatherer
 	for {
 		select {
 		case p := <-r.queue:
-			group, start := gather(p, r.queue, r.closing, r.config.CommitEvents, next), time.Now()
+			group, start := calls.gather(p, r.queue, r.closing, r.config.CommitEvents), time.Now()
 			r.commit(group)
-			next = expectation{len(group) + len(r.queue), min(time.Since(start)/2, longestGather)}
+			calls.committed(len(group), len(r.queue), time.Since(start))
 			more := true
 			for range 2 { // a commit may have almost twice as many events as one call of Index handles
 				more = more && r.index(indexer, false)
@@ -259,10 +245,11 @@ func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 
 // drain records the waiting batches when the Recorder is closed.
 func (r *Recorder) drain() {
+	var calls gatherer
 	for {
 		select {
 		case p := <-r.queue:
-			r.commit(gather(p, r.queue, r.closing, r.config.CommitEvents, expectation{}))
+			r.commit(calls.gather(p, r.queue, r.closing, r.config.CommitEvents))
 		default:
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -24,14 +25,23 @@ const (
 	maxNewChunks = 256
 )
 
+// indexState is the state of Index, during which mu is locked.
+type indexState struct {
+	mu sync.Mutex
+	// chunks are to be merged before further blocks are built, by project.
+	chunks []chunkMerge
+	// merging is the merge of blocks that is being prepared, or nil.
+	merging *blockMerge
+}
+
 // Index puts the events of the oldest new chunks, about 8,192, into blocks, or merges small
 // chunks or blocks, in a transaction of its own, and reports whether there is more
 // to do. Unless idle is true it waits until there are that many events, or many chunks. It also makes
 // lists of the duplicate keys of many events. On PostgreSQL it does nothing while another server does
 // it.
 func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
-	l.indexing.Lock()
-	defer l.indexing.Unlock()
+	l.index.mu.Lock()
+	defer l.index.mu.Unlock()
 	more, err = l.indexEvents(ctx, idle)
 	if err == nil {
 		var moreKeys bool
@@ -43,9 +53,10 @@ func (l *Log) Index(ctx context.Context, idle bool) (more bool, err error) {
 
 // indexEvents implements Index without the keys.
 func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error) {
-	if len(l.chunks) > 0 {
-		err = l.mergeChunks(ctx)
-		return err == nil, err
+	if len(l.index.chunks) > 0 {
+		if err := l.mergeChunks(ctx); err != nil || len(l.index.chunks) > 0 {
+			return err == nil, err
+		}
 	}
 	waiting := l.Last.Load() - l.Indexed.Load()
 	if waiting < int64(l.BlockEvents) && l.NewChunks.Load() < maxNewChunks && (!idle || waiting < minIndexed) {
@@ -64,10 +75,36 @@ func (l *Log) indexEvents(ctx context.Context, idle bool) (more bool, err error)
 	if upTo == 0 || err != nil {
 		return false, err
 	}
-	l.chunks = merges
+	l.index.chunks = merges
 	l.Indexed.Store(upTo) // after the commit
 	l.unmerged.Store(true)
 	return true, nil
+}
+
+// mergeStep merges blocks. On SQLite, where a transaction that writes holds up all commits, many events are read and
+// encoded by another goroutine and only stored in a transaction. If idle is true, mergeStep waits for it.
+func (l *Log) mergeStep(ctx context.Context, idle bool) error {
+	if m := l.index.merging; m != nil {
+		if !idle && !m.isDone() {
+			return nil
+		}
+		<-m.done
+		l.index.merging = nil
+		if m.err != nil {
+			return m.err
+		}
+		return l.inBlocks(ctx, m.store)
+	}
+	var large *blockMerge
+	err := l.inBlocks(ctx, func(t *database.Tx) (err error) {
+		large, err = l.mergeBlocks(t, idle || !l.db.Dialect.SingleWriter)
+		return err
+	})
+	if err == nil && large != nil {
+		l.index.merging = large
+		go large.prepare(ctx, l.Source())
+	}
+	return err
 }
 
 // lockTimeout limits waiting for the lock of a project, because a server that hangs may hold
@@ -144,11 +181,11 @@ const allChunks = math.MaxInt64
 // mergedBytes is the approximate number of bytes of chunks that one transaction merges while commits wait for it.
 const mergedBytes = 1 << 20
 
-// mergeChunks merges the next chunks of l.chunks. After an error, or if another server does so, they are left for the
-// next ones of their projects.
+// mergeChunks merges the next of the chunks in l.index. After an error, or if another server does so, they are merged with
+// later chunks of their projects.
 func (l *Log) mergeChunks(ctx context.Context) error {
-	list := l.chunks
-	l.chunks = nil
+	list := l.index.chunks
+	l.index.chunks = nil
 	return l.inBlocks(ctx, func(t *database.Tx) error {
 		bytes := 0
 		for i := range list {
@@ -160,7 +197,7 @@ func (l *Log) mergeChunks(ctx context.Context) error {
 				return err
 			}
 			if bytes += n; !done {
-				l.chunks = list[i:]
+				l.index.chunks = list[i:]
 				return nil
 			}
 		}

@@ -32,11 +32,7 @@ type Log struct {
 	KeyEvents int
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
-	// indexing is locked during Index. chunks are those to merge before further blocks are built, by project, and
-	// merging is the merge of blocks that is being prepared, or nil.
-	indexing sync.Mutex
-	chunks   []chunkMerge
-	merging  *blockMerge
+	index    indexState
 	// horizons is the state of Horizon.
 	horizons horizons
 	// removed are files of segments to remove, which removing guards.

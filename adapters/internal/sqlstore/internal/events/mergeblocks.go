@@ -19,32 +19,6 @@ const (
 	mergedAtOnce = 8192
 )
 
-// mergeStep merges blocks. On SQLite, where a transaction that writes holds up all commits, many events are read and
-// encoded by another goroutine and only stored in a transaction. If idle is true, mergeStep waits for it.
-func (l *Log) mergeStep(ctx context.Context, idle bool) error {
-	if m := l.merging; m != nil {
-		if !idle && !m.isDone() {
-			return nil
-		}
-		<-m.done
-		l.merging = nil
-		if m.err != nil {
-			return m.err
-		}
-		return l.inBlocks(ctx, m.store)
-	}
-	var large *blockMerge
-	err := l.inBlocks(ctx, func(t *database.Tx) (err error) {
-		large, err = l.mergeBlocks(t, idle || !l.db.Dialect.SingleWriter)
-		return err
-	})
-	if err == nil && large != nil {
-		l.merging = large
-		go large.prepare(ctx, l.Source())
-	}
-	return err
-}
-
 // mergeBlocks merges blocks of one level, where a project has enough of them, and clears
 // l.unmerged if there are no more. Unless large is true, a merge of many events is returned instead.
 func (l *Log) mergeBlocks(t *database.Tx, large bool) (next *blockMerge, err error) {
@@ -87,7 +61,7 @@ func (l *Log) mergeBlocks(t *database.Tx, large bool) (next *blockMerge, err err
 type blockMerge struct {
 	project int64
 	level   int // of the merged block
-	// blocks are those that are merged, and events the number of their events.
+	// blocks are replaced by the merged block, and events is the number of their events.
 	blocks []storedBlock
 	events int
 	// merged is the merged block, or err why there is none, after done is closed.

@@ -44,8 +44,8 @@ func TestMergeStep(t *testing.T) {
 					}
 				}
 				step(false)
-				if l.merging != nil {
-					<-l.merging.done
+				if l.index.merging != nil {
+					<-l.index.merging.done
 				}
 				for id := range erased {
 					inTx(t, db, func(tx *database.Tx) error {

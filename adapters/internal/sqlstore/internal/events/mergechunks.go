@@ -12,7 +12,7 @@ import (
 // smallChunk is the size below which chunks are merged.
 const smallChunk = block.ChunkBytes / 2
 
-// chunkMerge are chunks of a project to merge: those that were stored after an id and up to another.
+// chunkMerge are chunks of a project to merge, which were stored after an id and up to another.
 type chunkMerge struct{ project, after, upTo int64 }
 
 // merge merges the small chunks that follow one another, and older chunks before them. An older chunk is merged only
