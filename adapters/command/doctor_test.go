@@ -1,6 +1,8 @@
 package command
 
 import (
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +70,25 @@ func TestDoctor_Damage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := runDoctor(t, 1, "--data", folder); got["database fault"] == "" {
+		t.Error(got)
+	}
+}
+
+// The doctor says how many events of an earlier version are not converted yet.
+func TestDoctor_Conversion(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	s := serve(t, time.Minute, "--data", folder)
+	s.stop()
+	s.wait(0)
+	db, err := sql.Open("sqlite", filepath.Join(folder, server.DatabaseFile))
+	if err == nil {
+		_, err = db.Exec(`CREATE TABLE event_rows (id INTEGER PRIMARY KEY); INSERT INTO event_rows (id) VALUES (1), (2), (5);
+			INSERT INTO places (name, id) VALUES ('event_rows', 0), ('event_index', 5), ('event_unconverted', 5)`)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := runDoctor(t, 0, "--data", folder); !strings.HasPrefix(got["conversion note"], "3 events of an earlier version are not converted yet") {
 		t.Error(got)
 	}
 }

@@ -151,10 +151,11 @@ func BenchmarkConversion(b *testing.B) {
 				PersonProperties: `{"$initial_browser":"Firefox","$initial_os":"Linux","email":"` + id + `@example.com","plan":"pro"}`,
 			}
 		}
-		writeOlder(b, address, 14, list)
+		writeOlder(b, address, 14, list, nil)
 		b.StartTimer()
 		before := usedCPU(b)
-		s := openStore(b, address)
+		s := openOlder(b, address)
+		convertAll(b, s)
 		b.ReportMetric(float64((usedCPU(b)-before).Nanoseconds())/events, "CPU-ns/event")
 		if n := countEvents(b, s); n != events {
 			b.Fatalf("%d events", n)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	gocmp "cmp"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -650,7 +649,7 @@ type modelStore struct {
 func (m *modelStore) open() {
 	m.Helper()
 	if m.folder == "" {
-		m.store = openStore(m, m.address)
+		m.store = openOlder(m, m.address)
 	} else {
 		m.store = openSealing(m, m.address, m.folder, events.Sealing{MinBlocks: 3, Any: true, After: time.Hour, MergeFrom: 3, Now: func() time.Time { return m.now }})
 	}
@@ -878,72 +877,6 @@ func TestBlocks_Damaged(t *testing.T) {
 	}
 }
 
-// writeOlder writes a store of an earlier schema with some events: 13, in which events had
-// indexes, or 14.
-func writeOlder(t testing.TB, address string, schema int64, list []capture.Record) {
-	t.Helper()
-	db, err := database.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	provider, err := db.Migrations()
-	if err == nil {
-		_, err = provider.UpTo(t.Context(), schema)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range list {
-		list[i].ID, list[i].PersonCreatedAt = int64(i+1), database.FromMicros(0)
-	}
-	states := map[string]int64{} // the first event with the properties of a person
-	insert := database.NewInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, timestamp, created_at, person_uuid,
-		person_created_at, person_state, person_mode, historical, elements_chain, properties)`, 14, "")
-	err = insert.Run(&db.Dialect, nil, len(list), func(args []any, i int) []any {
-		e := &list[i]
-		if states[e.PersonProperties] == 0 {
-			states[e.PersonProperties] = e.ID
-		}
-		return append(args, e.ID, e.ProjectID, e.UUID[:], e.Name, e.DistinctID, database.Micros(e.Timestamp), database.Micros(e.CreatedAt), e.PersonID[:], 0,
-			states[e.PersonProperties], 0, 0, e.ElementsChain, e.Properties)
-	}, func(text string, args ...any) error {
-		_, err := db.Write.Exec(text, args...)
-		return err
-	})
-	if err == nil {
-		keys := database.NewInsert(`INSERT INTO event_keys (key, id)`, 2, "")
-		err = keys.Run(&db.Dialect, nil, len(list), func(args []any, i int) []any {
-			e := &list[i]
-			return append(args, binary.BigEndian.AppendUint64(e.UUID[:], 7), e.ID) // and a hash
-		}, func(text string, args ...any) error {
-			_, err := db.Write.Exec(text, args...)
-			return err
-		})
-	}
-	for properties, id := range states {
-		if err == nil {
-			_, err = db.Write.Exec(`INSERT INTO person_states (event_id, properties) VALUES ($1, $2)`, id, properties)
-		}
-	}
-	last := `UPDATE places SET id = $1 WHERE name IN ('event_id', 'event_index')`
-	if !db.Dialect.SingleWriter { // all events are in the indexes when they are stored
-		last = `SELECT setval('event_ids', $1)`
-	}
-	block := `INSERT INTO event_blocks (project_id, first_id, last_id, level, events, first_time, last_time, filter) VALUES (1, 1, 9000, 0, 1, 0, 1, $1)`
-	if schema == 13 {
-		block = `INSERT INTO event_blocks (epoch, project_id, events, people) VALUES (0, 1, $1, $1)`
-	}
-	if err == nil {
-		_, err = db.Write.Exec(block, []byte("of another encoding"))
-	}
-	if err == nil {
-		_, err = db.Write.Exec(last, len(list))
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A store of an earlier schema answers as before: at first without blocks, then with them.
 func TestBlocks_OlderStore(t *testing.T) {
 	for name, older := range map[string]struct {
@@ -958,7 +891,7 @@ func TestBlocks_OlderStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, 8))
 			_, list := randomEvents(random, 5000)
-			writeOlder(t, older.address, older.schema, list)
+			writeOlder(t, older.address, older.schema, list, nil)
 			m := &eventModel{T: t, random: random, store: openStore(t, older.address), list: list}
 			m.store.events.BlockEvents = 2048
 			m.check("before")
@@ -966,6 +899,12 @@ func TestBlocks_OlderStore(t *testing.T) {
 			m.check("after")
 			m.commit(100)
 			m.check("more")
+			for deadline := time.Now().Add(time.Minute); m.store.events.IsConverting(); time.Sleep(time.Millisecond) { // in the background
+				if time.Now().After(deadline) {
+					t.Fatal("the duplicate keys are not converted")
+				}
+			}
+			m.check("converted")
 			if n := countRows(t, m.store, "event_blocks"); n < 3 {
 				t.Errorf("%d blocks", n)
 			}

@@ -73,18 +73,18 @@ func TestBlocks_ConversionContinues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(21, 22))
 			_, list := randomEvents(random, 5000)
-			writeOlder(t, address, 14, list)
+			writeOlder(t, address, 14, list, nil)
 			db, err := database.Open(t.Context(), address)
 			if err == nil {
 				err = db.Migrate(t.Context(), slog.New(slog.DiscardHandler))
 			}
 			if err == nil { // the second step fails
-				_, err = db.Write.Exec(`INSERT INTO event_chunks (first_id, project_id, last_id, events, size, short, data) SELECT id, 1, 1, 0, 1, uuid, uuid FROM event_rows WHERE id > 2048 AND id <= 4096`)
+				_, err = db.Write.Exec(`INSERT INTO event_chunks (first_id, project_id, last_id, events, size, short, data) SELECT id, 1, 1, 0, 1, uuid, uuid FROM event_rows WHERE id > 1000 AND id <= 2900`)
 			}
 			if err = errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if s, err := Open(t.Context(), address, Config{}); err == nil || !strings.Contains(err.Error(), "converting stored events after 2048") {
+			if s, err := Open(t.Context(), address, Config{}); err == nil || !strings.Contains(err.Error(), "converting stored events up to 2952") {
 				t.Fatal(s, err)
 			}
 			e, err := Examine(t.Context(), address, "", false)

@@ -53,8 +53,8 @@ func Restore(ctx context.Context, from, to, segments string, replace bool, progr
 
 // Move copies all data, with all keys and ids, from the database with the URL from to
 // the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
-// may be using them. The schema of the source is migrated to the newest version;
-// otherwise the source is not changed. Segment files stay in their folder, and servers of
+// may be using them. The schema of the source is migrated to the newest version,
+// and its events are converted; otherwise the source is not changed. Segment files stay in their folder, and servers of
 // the target need the same folder; the source must not be used with it any more.
 //
 // An interrupted move continues when Move is called with the same URLs. Until the move
@@ -78,12 +78,16 @@ func Examine(ctx context.Context, url, segments string, quick bool) (Examination
 // database or a transaction with the newest schema, and it is only read. segments is the folder or the bucket of its
 // segment files, which may be empty if it lists no such files.
 func EachEvent(ctx context.Context, q database.Querier, segments string, projectID, after int64, visit func(*capture.Record) error) (err error) {
-	source := events.Source{Querier: q}
+	var files *segment.Folder
 	if segments != "" {
-		if source.Files, err = segment.Open(segments, ""); err != nil {
+		if files, err = segment.Open(segments, ""); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, source.Files.Close()) }()
+		defer func() { err = errors.Join(err, files.Close()) }()
+	}
+	source, err := events.NewSource(ctx, q, files)
+	if err != nil {
+		return err
 	}
 	return events.EachEvent(ctx, source, projectID, after, visit)
 }

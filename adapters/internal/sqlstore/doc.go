@@ -77,7 +77,7 @@
 // for each project or more if they are long. A chunk has all columns of its events. After the
 // commit, [Store.Index] adds the events to a block of their project, which has the short columns of the events of a range of ids, with bounds and a
 // filter that exclude other times, names and distinct ids. There are no other indexes by time,
-// name or distinct id, and no rows of events. The table event_new_chunks lists the chunks whose
+// name or distinct id. The table event_new_chunks lists the chunks whose
 // events are in no block yet; readers decode these chunks. Small blocks and small chunks are
 // merged. With several servers, one of them at a time builds and merges blocks. A block or chunk
 // that is damaged is an error for everything that reads it, and [Examine] names it.
@@ -90,6 +90,10 @@
 // exclude. An event with an equal hash is read and compared; if there are many, before the
 // transaction. With several servers, each reads the keys of the events that other servers have
 // stored, in the transaction that has the lock of the project.
+//
+// A store of an earlier schema has rows of events, or duplicate keys in the table event_keys. Open starts
+// to convert them in the background; until they are converted, readers and claims use both forms, and events are not
+// erased, deleted by age, or sealed. With several servers, one of them at a time converts.
 //
 // With Config.Segments, full blocks are sealed: the events of eight or more of a project, or all events of
 // a project of which one is old, are written into a Parquet file (internal/segment), and their columns,

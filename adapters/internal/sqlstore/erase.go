@@ -2,10 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/management"
 )
 
 // ErasePerson implements capture.Tx. The person's cache entries for flags are dropped
@@ -16,7 +19,7 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 		err = t.Count(projectID, database.CounterRewritten, 1)
 	}
 	if err != nil {
-		return false, 0, fmt.Errorf("erasing a person: %w", err)
+		return false, 0, fmt.Errorf("erasing a person: %w", eraseError(err))
 	}
 	if found {
 		t.hasErased = true
@@ -32,10 +35,18 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error
 		err = t.Count(projectID, database.CounterRewritten, 1)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("erasing events: %w", err)
+		return 0, fmt.Errorf("erasing events: %w", eraseError(err))
 	}
 	t.hasErased = true
 	return events, nil
+}
+
+// eraseError returns an error that clients see if events cannot be erased yet.
+func eraseError(err error) error {
+	if !errors.Is(err, events.ErrConverting) {
+		return err
+	}
+	return &management.Error{Kind: management.Unavailable, Code: "converting", Message: "Events cannot be deleted yet: the events of an earlier version of the server are still being converted. Nothing was deleted. Try again later."}
 }
 
 // erasePerson implements ErasePerson in a transaction that holds the lock of the

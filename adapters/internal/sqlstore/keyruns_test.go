@@ -324,14 +324,17 @@ func TestKeys_ManyProjects(t *testing.T) {
 	}
 }
 
-// The keys of a store of an earlier schema are in lists after the start, and their table is deleted.
+// The keys of a store of an earlier schema are in lists after the conversion, and their table is deleted.
 func TestKeys_OlderStore(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "14.db")
 	keys, list := eventsFrom(0, 40_000)
-	writeOlder(t, address, 14, list)
-	s := openStore(t, address)
-	if n := countStored(t, s, keys); n != len(keys) {
-		t.Errorf("%d of %d events are known when they are sent again", n, len(keys))
+	writeOlder(t, address, 14, list, nil)
+	s := openOlder(t, address)
+	for _, when := range []string{"before", "after"} {
+		if n := countStored(t, s, keys); n != len(keys) {
+			t.Errorf("%s: %d of %d events are known when they are sent again", when, n, len(keys))
+		}
+		convertAll(t, s)
 	}
 	tables, err := database.Column[string](context.Background(), s.db.Read, `SELECT name FROM sqlite_schema WHERE name = 'event_keys'
 		UNION ALL SELECT name FROM places WHERE name = 'event_keys'`)

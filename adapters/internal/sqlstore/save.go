@@ -185,7 +185,9 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if err != nil {
 		return err
 	}
-	t.keys.Store(c.Events)
+	if err := t.keys.Store(&t.Tx, c.Events); err != nil {
+		return err
+	}
 	t.newChunks += int64(chunks)
 	last := t.claimed[len(t.claimed)-1]
 	t.claimed = nil

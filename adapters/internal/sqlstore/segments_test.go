@@ -37,7 +37,7 @@ func openSegments(t testing.TB, url, folder string) *Store {
 func openSealing(t testing.TB, url, folder string, sealing events.Sealing) *Store {
 	t.Helper()
 	sealing.RemoveAfter = 1
-	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: sealing})
+	s, err := Open(context.Background(), url, Config{Segments: folder, sealing: sealing, keepsOlder: true})
 	if err != nil {
 		t.Fatal(err)
 	}

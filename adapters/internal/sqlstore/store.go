@@ -45,6 +45,8 @@ type Config struct {
 	MaxCacheBytes int
 
 	sealing events.Sealing
+	// keepsOlder is true if the events of an earlier schema are converted only by calls of events.Convert.
+	keepsOlder bool
 }
 
 // The parts of a Store that are embedded, without names that users see.
@@ -74,9 +76,11 @@ type Store struct {
 	name     string               // unique for this server, identifies its notifications
 	listener *database.Background // nil if there are no other servers
 	sealer   *database.Background // nil if events are not sealed in the background
-	sealed   func(err error)
-	failure  sealFailure
-	managing chan struct{} // contains a token while this server writes for management
+	// converter is nil if there were no events of an earlier schema at the start.
+	converter *database.Background
+	sealed    func(err error)
+	failure   sealFailure
+	managing  chan struct{} // contains a token while this server writes for management
 	// hasFolder is true when the folder of segments is known to be that of the database.
 	hasFolder bool
 }
@@ -124,6 +128,13 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	}
 	if db.Listen != nil {
 		s.listener = database.RunInBackground((&listener{config: db.Listen, store: s}).run)
+	}
+	hasOlder, err := s.events.HasOlder(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("database %s: %w", db.DisplayURL, db.Dialect.Explain(err)), s.Close())
+	}
+	if hasOlder && !c.keepsOlder {
+		s.converter = database.RunInBackground(s.convert)
 	}
 	if s.files != nil && c.SealAfter > 0 {
 		s.sealer = database.RunInBackground(s.seal)
@@ -178,6 +189,7 @@ func (s *Store) start(ctx context.Context) error {
 // depend on it: it is durable after a crash too.
 func (s *Store) Close() error {
 	s.listener.Close()
+	s.converter.Close()
 	var err error
 	if s.files != nil { // ends requests of the sealer to a bucket
 		err = s.files.Close()

@@ -121,6 +121,9 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	if err == nil && len(e.Faults) == 0 {
 		out = append(out, schemaFinding(&e))
 	}
+	if e.Unconverted > 0 {
+		say("conversion", levelNote, "%d events of an earlier version are not converted yet: the server does it in the background, and until then no events are erased, deleted by age, or written into segments", e.Unconverted)
+	}
 	if e.Moving {
 		say("database", levelFault, "a move into it is not complete: run bunting move again")
 	}

@@ -150,7 +150,7 @@ func (c *CopyResult) check(ctx context.Context, path string) error {
 	if len(faults) > 0 {
 		return fmt.Errorf("%s is damaged, and so is the database that it was copied from: %s", path, faults[0])
 	}
-	c.Events, _, err = countEvents(ctx, db, func(table string) (bool, error) { return hasTable(ctx, db, true, table) })
+	c.Events, _, err = countEvents(ctx, db, func(table string) (bool, error) { return database.HasTable(ctx, db, true, table) })
 	return database.WrapError("checking "+path, err)
 }
 

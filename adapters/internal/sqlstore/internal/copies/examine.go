@@ -1,7 +1,6 @@
 package copies
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -41,8 +40,9 @@ type Examination struct {
 	// Faults are descriptions of damage, at most ten.
 	Faults []string
 	// Events and Projects are the numbers of events and projects, Unindexed is the
-	// number of events that are in no block yet.
-	Events, Projects, Unindexed int64
+	// number of events that are in no block yet, and Unconverted that of events of an earlier version
+	// that a server still has to convert.
+	Events, Projects, Unindexed, Unconverted int64
 	// Moving is true if the database is the target of an incomplete move.
 	Moving bool
 	// Segments is the number of segment files that the database lists, SegmentBytes their
@@ -133,7 +133,7 @@ func examineFile(ctx context.Context, path, segments string, quick bool) (e Exam
 // readCounts reads the fields that exist for both kinds of databases. The schema may be
 // older or newer than that of this binary, so the existence of tables is checked first.
 func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter bool, segments string, quick bool) error {
-	has := func(table string) (bool, error) { return hasTable(ctx, db, singleWriter, table) }
+	has := func(table string) (bool, error) { return database.HasTable(ctx, db, singleWriter, table) }
 	if ok, err := has("goose_db_version"); err != nil || !ok {
 		return errors.Join(err, ErrNoDatabase)
 	}
@@ -173,64 +173,59 @@ func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter b
 
 // examineEvents counts the events, and checks their blocks and chunks unless quick is true or they are
 // being converted from an earlier schema.
-func (e *Examination) examineEvents(ctx context.Context, db events.Source, has func(string) (bool, error), quick bool) error {
-	n, isConverted, err := countEvents(ctx, db, has)
-	if e.Events = n; err != nil || !isConverted {
+func (e *Examination) examineEvents(ctx context.Context, db events.Source, has func(string) (bool, error), quick bool) (err error) {
+	if e.Events, e.Unconverted, err = countEvents(ctx, db, has); err != nil {
+		return err
+	}
+	if isNewest, err := has("event_new_chunks"); err != nil || !isNewest {
 		return err
 	}
 	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&e.Unindexed)
-	if err == nil && !quick {
+	if err == nil && !quick && e.Unconverted == 0 {
 		e.Faults, err = events.CheckBlocks(ctx, db, maxFaults)
 	}
 	return err
 }
 
-// countEvents returns the number of events, and whether all were converted from an earlier schema.
-func countEvents(ctx context.Context, db database.Querier, has func(string) (bool, error)) (n int64, isConverted bool, err error) {
-	isConverted = true
-	texts := []string{events.Count}
+// countEvents returns the number of events, and of those that are not converted from an earlier schema.
+func countEvents(ctx context.Context, db database.Querier, has func(string) (bool, error)) (n, unconverted int64, err error) {
 	for table, text := range events.Unconverted {
 		exists, err := has(table)
 		if err != nil {
-			return 0, false, err
+			return 0, 0, err
 		}
 		if exists {
-			isConverted = false
-			texts = append(texts, text)
-		}
-	}
-	if !isConverted { // blocks may have events that are not converted
-		texts[0] = `SELECT COALESCE(SUM(events), 0) FROM event_chunks`
-		isNewest, err := has("event_new_chunks")
-		if err != nil {
-			return 0, false, err
-		}
-		if !isNewest {
-			texts = texts[1:]
+			var some int64
+			if err := db.QueryRowContext(ctx, text).Scan(&some); err != nil {
+				return 0, 0, err
+			}
+			unconverted += some
 		}
 	}
 	for _, table := range []string{"event_blocks", "event_chunks", "event_new_chunks"} {
-		if exists, err := has(table); isConverted && (err != nil || !exists) {
-			return 0, false, cmp.Or(err, fmt.Errorf("the table %s is missing: restore a backup", table))
+		exists, err := has(table)
+		if err == nil && !exists && unconverted == 0 {
+			err = fmt.Errorf("the table %s is missing: restore a backup", table)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if !exists { // the schema has not been migrated: no event is converted
+			return unconverted, unconverted, nil
 		}
 	}
-	for _, text := range texts {
-		var some int64
-		if err := db.QueryRowContext(ctx, text).Scan(&some); err != nil {
-			return 0, false, err
-		}
-		n += some
+	areInBlocks := true // those that are not converted
+	if unconverted > 0 {
+		err = db.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM places WHERE name = $1) <= (SELECT id FROM places WHERE name = $2), FALSE)`,
+			database.PositionUnconverted, database.PositionIndexed).Scan(&areInBlocks)
 	}
-	return n, isConverted, nil
-}
-
-// hasTable reports whether a table exists.
-func hasTable(ctx context.Context, db database.Querier, singleWriter bool, table string) (bool, error) {
-	text := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
-	if !singleWriter {
-		text = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
+	switch {
+	case err != nil:
+	case areInBlocks:
+		err = db.QueryRowContext(ctx, events.Count).Scan(&n)
+	default: // blocks have only some of them
+		err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(events), 0) FROM event_chunks`).Scan(&n)
+		n += unconverted
 	}
-	var n int
-	err := db.QueryRowContext(ctx, text, table).Scan(&n)
-	return n > 0, err
+	return n, unconverted, err
 }

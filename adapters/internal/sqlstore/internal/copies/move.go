@@ -39,8 +39,8 @@ type MoveResult struct {
 
 // Move copies all data, with all keys and ids, from the database with the URL from to
 // the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
-// may be using them. The schema of the source is migrated to the newest version;
-// otherwise the source is not changed. Segment files stay in their folder, and servers of
+// may be using them. The schema of the source is migrated to the newest version,
+// and its events are converted; otherwise the source is not changed. Segment files stay in their folder, and servers of
 // the target need the same folder; the source must not be used with it any more.
 //
 // The data is copied in batches. Each stores its position in the target in the same
@@ -105,7 +105,7 @@ func CheckComplete(ctx context.Context, db *database.DB) error {
 	if n > 0 {
 		return ErrMoving
 	}
-	if isBackup, err := hasTable(ctx, db.Write, db.Dialect.SingleWriter, partsTable); err != nil || !isBackup {
+	if isBackup, err := database.HasTable(ctx, db.Write, db.Dialect.SingleWriter, partsTable); err != nil || !isBackup {
 		return err
 	}
 	return errIsBackup
@@ -121,7 +121,7 @@ type endpoint struct{ db *database.DB }
 // Close closes the database.
 func (s *endpoint) Close() error { return s.db.Close() }
 
-// openForMove opens a database and migrates its schema to the newest version. It may be
+// openForMove opens a database, migrates its schema to the newest version and converts its events. It may be
 // the target of an incomplete move.
 func openForMove(ctx context.Context, address string) (*endpoint, error) {
 	if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
@@ -137,7 +137,7 @@ func openForMove(ctx context.Context, address string) (*endpoint, error) {
 	logger := slog.New(slog.DiscardHandler)
 	db.Start(logger)
 	s := &endpoint{db}
-	if err = events.Migrate(ctx, db, logger); err != nil {
+	if err = events.MigrateAll(ctx, db, logger); err != nil {
 		return nil, errors.Join(fmt.Errorf("database %s: %w", db.DisplayURL, db.Dialect.Explain(err)), s.Close())
 	}
 	return s, nil

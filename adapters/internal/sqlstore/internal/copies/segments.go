@@ -39,7 +39,7 @@ type listedSegment struct {
 // listSegments returns the catalogue of segment files of a database. It is empty if the
 // schema is older than the catalogue.
 func listSegments(ctx context.Context, q database.Querier, singleWriter bool) ([]listedSegment, error) {
-	if exists, err := hasTable(ctx, q, singleWriter, "event_segments"); err != nil || !exists {
+	if exists, err := database.HasTable(ctx, q, singleWriter, "event_segments"); err != nil || !exists {
 		return nil, err
 	}
 	return database.List(ctx, q, func(s *listedSegment) []any {
@@ -94,7 +94,7 @@ func (s *segmentSource) list(ctx context.Context, snapshot *Snapshot) ([]listedS
 	if s == nil {
 		return nil, nil
 	}
-	if isBackup, err := hasTable(ctx, snapshot.conn, true, partsTable); err != nil || isBackup {
+	if isBackup, err := database.HasTable(ctx, snapshot.conn, true, partsTable); err != nil || isBackup {
 		return nil, cmp.Or(err, errIsBackup)
 	}
 	list, err := listSegments(ctx, snapshot.conn, true)

@@ -37,7 +37,7 @@ func checkRestore(ctx context.Context, from, dir string, replace bool) (list []l
 	}
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
-	hasParts, err := hasTable(ctx, db, true, partsTable)
+	hasParts, err := database.HasTable(ctx, db, true, partsTable)
 	if err == nil {
 		list, err = listSegments(ctx, db, true)
 	}

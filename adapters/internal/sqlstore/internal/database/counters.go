@@ -27,16 +27,20 @@ const PositionKeySecret = "event_key_secret"
 // The names of rows of the table places of a store of an earlier schema. They are deleted when its
 // events are converted.
 const (
-	// PositionIndexed is the id up to which events are in blocks.
+	// PositionIndexed is the id up to which events that are not converted are in blocks.
 	PositionIndexed = "event_index"
-	// PositionChunks exists if the store may have chunks of schema 16.
+	// PositionChunks exists if there are the tables of schema 16.
 	PositionChunks = "event_chunks_16"
-	// PositionRows is the id up to which the events of a schema before 16 were converted. It has no
-	// row if there are no such events.
+	// PositionRows exists if there are the tables of a schema before 16. It is the id up to which an
+	// earlier version has converted their events.
 	PositionRows = "event_rows"
-	// PositionKeys exists if the lists of duplicate keys of a schema before 19 may have to be built. It
-	// has no further meaning.
+	// PositionUnconverted is an id that no event exceeds that is not converted. It exists until all are.
+	PositionUnconverted = "event_unconverted"
+	// PositionKeys exists while the table event_keys of a schema before 19 has the duplicate keys of all
+	// events. It is the id of the last project whose keys are in lists.
 	PositionKeys = "event_keys"
+	// PositionUnusedKeys exists after that, until the table is deleted.
+	PositionUnusedKeys = "event_keys_unused"
 )
 
 // Count adds n to a counter of a project.

@@ -54,6 +54,17 @@ func Column[T any](ctx context.Context, db Querier, text string, args ...any) ([
 	return List(ctx, db, func(v *T) []any { return []any{v} }, text, args...)
 }
 
+// HasTable reports whether a table exists, in SQLite if singleWriter is true.
+func HasTable(ctx context.Context, db Querier, singleWriter bool, table string) (bool, error) {
+	text := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
+	if !singleWriter {
+		text = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`
+	}
+	var n int
+	err := db.QueryRowContext(ctx, text, table).Scan(&n)
+	return n > 0, err
+}
+
 // FirstOrNil returns a pointer to the first element, or nil if the list is empty.
 func FirstOrNil[T any](list []T) *T {
 	if len(list) == 0 {

@@ -24,21 +24,16 @@ func (l *Log) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, 
 	var short block.Columns
 	for high := first; low+1 < high; {
 		middle := low + (high-low)/2
-		c := storedChunk{}
-		err := database.Query(ctx, l.db.Read, func(rows *sql.Rows) error { return rows.Scan(&c.first, &c.project, &c.last, &c.short) },
-			`SELECT first_id, project_id, last_id, short FROM event_chunks WHERE first_id >= $1 AND first_id < $2 ORDER BY first_id LIMIT 1`, middle, high)
-		if err == nil && c.first > 0 {
-			err = c.decodeShort(&short)
-		}
+		id, at, err := l.beginning(ctx, middle, high, &short)
 		switch {
 		case err != nil:
 			return 0, err
-		case c.first == 0: // no chunk begins in the upper part
+		case id == 0: // no chunk begins in the upper part
 			high = middle
-		case short.Arrived[0] < arrived:
-			low = c.first
+		case at < arrived:
+			low = id
 		default:
-			first, high = c.first, middle
+			first, high = id, middle
 		}
 	}
 	between, err := l.firstArrived(ctx, unit{low + 1, first - 1}, arrived)
@@ -46,6 +41,26 @@ func (l *Log) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, 
 		first = between
 	}
 	return first - 1, err
+}
+
+// beginning returns the first event of the chunks that begin at first <= id < end, or of the events that are not converted,
+// and when it arrived. The id is 0 if there is none. It reuses the memory of short.
+func (l *Log) beginning(ctx context.Context, first, end int64, short *block.Columns) (id, arrived int64, err error) {
+	if o := l.older.Load(); o != nil && first <= o.last.Load() {
+		if id, arrived, err = o.firstAfter(ctx, l.db.Read, first, end); id > 0 || err != nil {
+			return id, arrived, err
+		}
+	}
+	c := storedChunk{}
+	err = database.Query(ctx, l.db.Read, func(rows *sql.Rows) error { return rows.Scan(&c.first, &c.project, &c.last, &c.short) },
+		`SELECT first_id, project_id, last_id, short FROM event_chunks WHERE first_id >= $1 AND first_id < $2 ORDER BY first_id LIMIT 1`, first, end)
+	if err == nil && c.first > 0 {
+		err = c.decodeShort(short)
+	}
+	if c.first == 0 || err != nil {
+		return 0, 0, err
+	}
+	return c.first, short.Arrived[0], nil
 }
 
 // firstSealed returns the first sealed event of all projects that arrived at a time or later, or

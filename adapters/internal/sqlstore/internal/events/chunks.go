@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -12,6 +13,18 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 	"github.com/bunting-flags/bunting/capture"
 )
+
+// LongColumns are the long columns of an event. Person are the properties of the person after the
+// event.
+type LongColumns struct{ Elements, Properties, Person string }
+
+// Size returns the length of the columns in bytes.
+func (c *LongColumns) Size() int { return len(c.Elements) + len(c.Properties) + len(c.Person) }
+
+// Clone returns a copy that does not share the memory of the chunk.
+func (c *LongColumns) Clone() LongColumns {
+	return LongColumns{strings.Clone(c.Elements), strings.Clone(c.Properties), strings.Clone(c.Person)}
+}
 
 // storedChunk is a chunk: the events of a project in a range of ids. short has their short columns
 // and data their long ones; they are nil if they were not requested.
@@ -86,6 +99,20 @@ type encodedChunk struct {
 	block.Bounds
 }
 
+// end encodes the events of a project that were added as a chunk, and removes them.
+func (w *chunkWriter) end(project int64) encodedChunk {
+	c := encodedChunk{storedChunk{project: project, size: w.long.Size()}, w.short.Bounds()}
+	c.first, c.last = c.FirstID, c.LastID
+	first := len(w.encoded)
+	w.encoded = w.short.Short(w.encoded)
+	middle := len(w.encoded)
+	w.encoded = w.long.Encode(w.encoded)
+	c.short, c.data = w.encoded[first:middle:middle], w.encoded[middle:len(w.encoded):len(w.encoded)]
+	w.long.Reset()
+	w.short.Reset()
+	return c
+}
+
 // chunkSaver stores events as chunks.
 type chunkSaver struct {
 	t       *database.Tx
@@ -125,19 +152,10 @@ const savedBytes = 1 << 20
 
 // flush ends a chunk.
 func (s *chunkSaver) flush() error {
-	w := s.w
-	if w.long.Len() == 0 {
+	if s.w.long.Len() == 0 {
 		return nil
 	}
-	c := encodedChunk{storedChunk{project: s.project, size: w.long.Size()}, w.short.Bounds()}
-	c.first, c.last = c.FirstID, c.LastID
-	first := len(w.encoded)
-	w.encoded = w.short.Short(w.encoded)
-	middle := len(w.encoded)
-	w.encoded = w.long.Encode(w.encoded)
-	c.short, c.data = w.encoded[first:middle:middle], w.encoded[middle:len(w.encoded):len(w.encoded)]
-	w.long.Reset()
-	w.short.Reset()
+	c := s.w.end(s.project)
 	if c.size > block.ChunkBytes { // release the memory of large events
 		s.w = &chunkWriter{}
 	}
@@ -196,12 +214,17 @@ func shortOf(e *capture.Record) block.Event {
 // Save stores events, which are in the order of their ids and in no block yet, and returns the
 // number of chunks.
 func Save(t *database.Tx, events []capture.Record) (chunks int, err error) {
+	return saveEvents(t, events, true)
+}
+
+// saveEvents implements Save. If isNew is false, the events are in blocks.
+func saveEvents(t *database.Tx, events []capture.Record, isNew bool) (chunks int, err error) {
 	order := make([]*capture.Record, len(events))
 	for i := range events {
 		order[i] = &events[i]
 	}
 	slices.SortStableFunc(order, func(a, b *capture.Record) int { return cmp.Compare(a.ProjectID, b.ProjectID) })
-	s := newChunkSaver(t, true)
+	s := newChunkSaver(t, isNew)
 	defer func() {
 		err = errors.Join(err, s.close())
 		chunks = s.chunks
@@ -325,17 +348,4 @@ func eraseFromChunks(t *database.Tx, project int64, erased map[int64]bool) error
 		ids = ids[max(n, 1):]
 	}
 	return nil
-}
-
-// deleteFromChunks removes the long columns of events with ids up to last from the chunks of a
-// project.
-func deleteFromChunks(t *database.Tx, project, last int64, ids map[int64]bool) error {
-	found, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
-		c.project = project
-		return []any{&c.first, &c.last, &c.size}
-	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND first_id > `+sealedEnd+` ORDER BY first_id`, project, last)
-	if err != nil {
-		return err
-	}
-	return rewriteChunks(t, found, ids)
 }

@@ -9,55 +9,85 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
-	"github.com/bunting-flags/bunting/capture"
 )
 
 const (
-	// convertRows and convertBytes limit the events that one transaction converts: their number,
-	// and about the length of their long columns.
-	convertRows  = 2048
-	convertBytes = 8 << 20
+	// startEvents is the maximum number of events that one transaction converts at the start. The bytes of long columns are
+	// limited by database.PieceBytes.
+	startEvents = 2048
 	// convertReport is the time between two lines of the log.
 	convertReport = 10 * time.Second
 )
 
-// Migrate migrates the schema to the newest version and converts the events of a store of an earlier
-// schema, which has rows of them, into chunks. It is done in small transactions and continues where
-// it was interrupted.
+// ErrConverting is the error for erasing events of a store of an earlier schema before all of its events
+// are converted.
+var ErrConverting = errors.New("the events of an earlier version are still being converted, in the background")
+
+// Migrate migrates the schema to the newest version. Of a store of an earlier schema it converts the events that are
+// in no block; Log.Convert converts the others while the store is in use.
 func Migrate(ctx context.Context, db *database.DB, logger *slog.Logger) error {
+	return migrate(ctx, db, logger, false)
+}
+
+// MigrateAll is like Migrate, and converts all events.
+func MigrateAll(ctx context.Context, db *database.DB, logger *slog.Logger) error {
+	return migrate(ctx, db, logger, true)
+}
+
+// migrate implements Migrate and MigrateAll. It is done in small transactions and continues where it was interrupted.
+func migrate(ctx context.Context, db *database.DB, logger *slog.Logger, all bool) error {
 	if err := db.Migrate(ctx, logger); err != nil {
 		return err
 	}
-	c := converter{db: db}
-	for reported, done := time.Now(), false; !done; {
-		c.Tx = db.NewTx(ctx, nil)
-		err := db.InWrite(ctx, func(tx *sql.Tx) (err error) {
-			c.SQL = tx
-			done, err = c.step()
-			return err
+	c := converter{db: db, events: startEvents, within: func(ctx context.Context, work func(t *database.Tx) error) error {
+		t := db.NewTx(ctx, nil)
+		return db.InWrite(ctx, func(tx *sql.Tx) error {
+			t.SQL = tx
+			return work(&t)
 		})
+	}}
+	if err := c.deleteConverted(ctx); err != nil {
+		return err
+	}
+	for reported := time.Now(); ; {
+		p, err := readOlderPlaces(ctx, db.Read, "")
 		if err != nil {
-			return fmt.Errorf("converting stored events after %d: %w", c.last, err)
+			return err
 		}
-		if !done && time.Since(reported) > convertReport {
+		hasMore := !p.isDone
+		if hasMore && !all {
+			hasMore, err = c.isDue(ctx, &p)
+		}
+		if hasMore && err == nil {
+			p, err = c.step(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("converting stored events up to %d: %w", p.last, err)
+		}
+		if !hasMore {
+			break
+		}
+		if time.Since(reported) > convertReport {
 			reported = time.Now()
-			logger.Info("stored events are being converted", "id", c.last)
+			logger.Info("stored events are being converted", "left", p.last)
 		}
+	}
+	if err := c.dropTables(ctx); err != nil {
+		return err
 	}
 	return dropEmptyKeys(ctx, db)
 }
 
 // dropEmptyKeys drops the table of duplicate keys of a schema before 19 of a store without events.
-// Otherwise Start converts it, which may need segments.
 func dropEmptyKeys(ctx context.Context, db *database.DB) error {
 	return db.InWrite(ctx, func(tx *sql.Tx) error {
-		var left bool
-		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM places WHERE name = $1) AND NOT EXISTS (SELECT 1 FROM event_chunks) AND NOT EXISTS (SELECT 1 FROM event_segments)`,
-			database.PositionKeys).Scan(&left)
-		if err == nil && left {
-			_, err = dropKeys(ctx, tx)
+		var isEmpty bool
+		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM places WHERE name IN ($1, $2)) AND NOT EXISTS (SELECT 1 FROM event_chunks)
+			AND NOT EXISTS (SELECT 1 FROM event_segments) AND NOT EXISTS (SELECT 1 FROM places WHERE name = $3)`,
+			database.PositionKeys, database.PositionUnusedKeys, database.PositionUnconverted).Scan(&isEmpty)
+		if err == nil && isEmpty {
+			err = dropKeys(ctx, tx)
 		}
 		return err
 	})
@@ -66,189 +96,152 @@ func dropEmptyKeys(ctx context.Context, db *database.DB) error {
 // converter converts the events of a store of an earlier schema.
 type converter struct {
 	db *database.DB
-	database.Tx
-	last int64 // the last event that was converted
+	// events is the maximum number of events of a transaction, which within runs. It may also not run it.
+	events int
+	within func(ctx context.Context, work func(t *database.Tx) error) error
 }
 
-// step converts the next events. done is true if there are no further events, and then the older
-// tables are dropped.
-//
-// Schema 16 had the short columns in rows and the long ones in chunks. They are converted first,
-// because a store whose conversion from a schema before 16 was interrupted has both.
-func (c *converter) step() (done bool, err error) {
-	text := `SELECT name, id FROM places WHERE name IN ($1, $2, $3)`
-	if !c.db.Dialect.SingleWriter { // servers that start at the same time take turns
-		text += ` FOR UPDATE`
+// isDue reports whether there is something to do before the store is used: events that are in no block, or an earlier version,
+// which began with the first event, has converted some, or all are converted.
+func (c *converter) isDue(ctx context.Context, p *olderPlaces) (is bool, err error) {
+	if p.last > p.indexed || p.last == 0 {
+		return true, nil
 	}
-	places := map[string]int64{}
-	err = c.Each(func(rows *sql.Rows) error {
-		var name string
-		var id int64
-		err := rows.Scan(&name, &id)
-		places[name] = id
+	err = c.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM event_chunks WHERE first_id < $1)`, p.last).Scan(&is)
+	return is, err
+}
+
+// step converts the last events that are not converted, and returns the places afterwards. They are the same as before if
+// another server converts events.
+func (c *converter) step(ctx context.Context) (p olderPlaces, err error) {
+	if p, err = readOlderPlaces(ctx, c.db.Read, ""); err != nil || p.isDone {
+		return p, err
+	}
+	after := int64(0)
+	if p.last > p.indexed {
+		after = p.indexed
+	}
+	list, err := p.older().lastRecords(ctx, c.db.Read, after, p.last, c.events)
+	if err != nil {
+		return p, err
+	}
+	slices.Reverse(list)
+	next := p
+	switch {
+	case len(list) > 0:
+		next.last = list[0].ID - 1
+	default:
+		next.last, next.isDone = after, after == 0
+	}
+	suffix := ""
+	if !c.db.Dialect.SingleWriter { // servers take turns
+		suffix = ` FOR UPDATE`
+	}
+	isCurrent := false
+	err = c.within(ctx, func(t *database.Tx) error {
+		now, err := readOlderPlaces(t.Ctx, t.SQL, suffix)
+		if isCurrent = now == p; err != nil || !isCurrent {
+			return err
+		}
+		if _, err := saveEvents(t, list, p.last > p.indexed); err != nil {
+			return err
+		}
+		return p.advance(t, &next)
+	})
+	if isCurrent && err == nil {
+		p = next
+	}
+	return p, err
+}
+
+// advance deletes the rows of events that were converted, and stores the places afterwards.
+func (p *olderPlaces) advance(t *database.Tx, next *olderPlaces) (err error) {
+	for _, table := range [...]struct {
+		name, id string
+		exists   bool
+	}{
+		{"event_rows", "id", p.hasRows}, {"person_states", "event_id", p.hasRows}, // later events do not refer to a state
+		{"events", "id", p.hasChunks}, {"event_chunks_16", "first_id", p.hasChunks},
+	} {
+		if table.exists && err == nil {
+			_, err = t.Exec(`DELETE FROM `+table.name+` WHERE `+table.id+` > $1 AND `+table.id+` <= $2`, next.last, p.last)
+		}
+	}
+	switch {
+	case err != nil:
 		return err
-	}, text, database.PositionIndexed, database.PositionChunks, database.PositionRows)
-	if _, ok := places[database.PositionChunks]; ok && err == nil {
-		done, err = c.chunks(places[database.PositionIndexed])
-		if !done {
-			return false, err
-		}
+	case next.isDone:
+		_, err = t.Exec(`DELETE FROM places WHERE name = $1`, database.PositionUnconverted)
+	default:
+		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionUnconverted, next.last)
 	}
-	if after, ok := places[database.PositionRows]; ok && err == nil {
-		return c.rows(after)
-	}
-	return err == nil, err
+	return err
 }
 
-// end drops the tables of a conversion that is done, and deletes places.
-func (c *converter) end(tables []string, places ...string) error {
-	for _, table := range tables {
-		if _, err := c.Exec(`DROP TABLE ` + table); err != nil {
-			return err
+// deleteConverted deletes rows that an earlier version has converted, on PostgreSQL without deleting them.
+func (c *converter) deleteConverted(ctx context.Context) error {
+	return c.within(ctx, func(t *database.Tx) error {
+		p, err := readOlderPlaces(t.Ctx, t.SQL, "")
+		if p.converted > 0 && err == nil {
+			if _, err = t.Exec(`DELETE FROM event_rows WHERE id <= $1`, p.converted); err == nil {
+				_, err = t.Exec(`UPDATE places SET id = 0 WHERE name = $1`, database.PositionRows)
+			}
 		}
-	}
-	for _, name := range places {
-		if _, err := c.Exec(`DELETE FROM places WHERE name = $1`, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// chunks converts the next chunks of schema 16, whose events have rows. Events up to the id mark are
-// in blocks.
-func (c *converter) chunks(mark int64) (done bool, err error) {
-	size := 0
-	var list []storedChunk
-	err = c.Each(func(rows *sql.Rows) error {
-		var s storedChunk
-		if err := rows.Scan(&s.first, &s.project, &s.last, &s.size, &s.data); err != nil {
-			return err
-		}
-		list = append(list, s)
-		if size += s.size; size >= convertBytes {
-			return database.ErrPageFull
-		}
-		return nil
-	}, fmt.Sprintf(`SELECT first_id, project_id, last_id, size, data FROM event_chunks_16 ORDER BY first_id LIMIT %d`, convertRows))
-	if err != nil && !errors.Is(err, database.ErrPageFull) {
-		return false, err
-	}
-	if len(list) == 0 {
-		var left int
-		if err := c.SQL.QueryRowContext(c.Ctx, `SELECT COUNT(*) FROM events`).Scan(&left); err != nil {
-			return false, err
-		}
-		if left > 0 {
-			return false, fmt.Errorf("%d events are in no chunk: %w", left, block.ErrDamaged)
-		}
-		return true, c.end([]string{"event_chunks_16", "events"}, database.PositionChunks, database.PositionIndexed)
-	}
-	for i := range list {
-		if err := c.chunk(&list[i], mark); err != nil {
-			return false, err
-		}
-		c.last = max(c.last, list[i].last)
-	}
-	return false, nil
-}
-
-// chunk converts a chunk of schema 16.
-func (c *converter) chunk(s *storedChunk, mark int64) (err error) {
-	var long block.Chunk
-	if err := s.decode(&long, false); err != nil {
 		return err
-	}
-	short := map[int64]block.Event{}
-	for ids := range slices.Chunk(long.IDs, 500) {
-		list := `(` + database.JoinNumbers(ids, func(id int64) int64 { return id }) + `)`
-		err := c.Each(func(rows *sql.Rows) error {
-			var e block.Event
-			err := rows.Scan(&e.ID, &e.Time, &e.Arrived, &e.Name, &e.DistinctID, database.ScanUUID(&e.UUID), database.ScanUUID(&e.Person), &e.PersonCreated, &e.Mode, &e.Historical)
-			short[e.ID] = e
-			return err
-		}, `SELECT id, timestamp, created_at, event, distinct_id, uuid, person_uuid, person_created_at, person_mode, historical FROM events WHERE project_id = $1 AND id IN `+list, s.project)
-		if err == nil {
-			_, err = c.Exec(`DELETE FROM events WHERE project_id = $1 AND id IN `+list, s.project)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if _, err := c.Exec(`DELETE FROM event_chunks_16 WHERE first_id = $1`, s.first); err != nil {
-		return err
-	}
-	// The chunk is divided if only some of its events are in blocks.
-	in, out := newChunkSaver(&c.Tx, false), newChunkSaver(&c.Tx, true)
-	defer func() { err = errors.Join(err, in.close(), out.close()) }()
-	for i, id := range long.IDs {
-		e, ok := short[id]
-		if !ok {
-			return fmt.Errorf("event %d of project %d has no row: %w", id, s.project, block.ErrDamaged)
-		}
-		saver := in
-		if id > mark {
-			saver = out
-		}
-		if err := saver.add(s.project, &e, LongColumns{long.Elements[i], long.Properties[i], long.States[long.StateOf[i]]}); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
-// rows converts the next rows of a schema before 16, which have long columns. None is in a block.
-func (c *converter) rows(after int64) (done bool, err error) {
-	size := 0
-	var list []capture.Record
-	err = c.Each(func(rows *sql.Rows) error {
-		var e capture.Record
-		err := rows.Scan(&e.ID, &e.ProjectID, database.ScanUUID(&e.UUID), &e.Name, &e.DistinctID, database.ScanTime(&e.Timestamp), database.ScanTime(&e.CreatedAt),
-			database.ScanUUID(&e.PersonID), database.ScanTime(&e.PersonCreatedAt), &e.PersonMode, &e.Historical, &e.ElementsChain, &e.Properties, &e.PersonProperties)
-		if err != nil {
+// dropTables drops the tables of a conversion that is done, and deletes their places.
+func (c *converter) dropTables(ctx context.Context) error {
+	return c.within(ctx, func(t *database.Tx) error {
+		p, err := readOlderPlaces(t.Ctx, t.SQL, "")
+		if !p.isDone || !p.hasRows && !p.hasChunks || err != nil {
 			return err
 		}
-		list = append(list, e)
-		if size += len(e.ElementsChain) + len(e.Properties) + len(e.PersonProperties); size >= convertBytes {
-			return database.ErrPageFull
+		for _, table := range [...]string{"event_rows", "person_states", "events", "event_chunks_16"} {
+			if _, err := t.Exec(`DROP TABLE IF EXISTS ` + table); err != nil {
+				return err
+			}
 		}
-		return nil
-	}, fmt.Sprintf(`SELECT e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.timestamp, e.created_at, e.person_uuid, e.person_created_at, e.person_mode, e.historical,
-		e.elements_chain, e.properties, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}')
-		FROM event_rows e WHERE e.id > $1 ORDER BY e.id LIMIT %d`, convertRows), after)
-	if err != nil && !errors.Is(err, database.ErrPageFull) {
-		return false, err
-	}
-	if len(list) == 0 {
-		return true, c.end([]string{"event_rows", "person_states"}, database.PositionRows)
-	}
-	if _, err := Save(&c.Tx, list); err != nil {
-		return false, err
-	}
-	c.last = list[len(list)-1].ID
-	if c.db.Dialect.SingleWriter { // SQLite reuses the freed pages; PostgreSQL frees them with the table
-		if _, err := c.Exec(`DELETE FROM event_rows WHERE id <= $1`, c.last); err != nil {
-			return false, err
-		}
-	}
-	_, err = c.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionRows, c.last)
-	return false, err
+		_, err = t.Exec(`DELETE FROM places WHERE name IN ($1, $2, $3)`, database.PositionRows, database.PositionChunks, database.PositionIndexed)
+		return err
+	})
 }
 
 // Unconverted are queries for the number of events that are not converted yet, by the table that
-// exists until they are.
+// has them.
 var Unconverted = map[string]string{
 	"events":     `SELECT COUNT(*) FROM events`,
-	"event_rows": `SELECT COUNT(*) FROM event_rows WHERE id > (SELECT id FROM places WHERE name = '` + database.PositionRows + `')`,
+	"event_rows": `SELECT COUNT(*) FROM event_rows WHERE id > COALESCE((SELECT id FROM places WHERE name = '` + database.PositionRows + `'), 0)`,
 }
 
-// dropKeys drops the table event_keys and its place. Both are missing in a store that is converted,
-// and only the table in a copy of one that was not.
-func dropKeys(ctx context.Context, q database.Querier) (done bool, err error) {
-	for _, text := range []string{`DROP TABLE IF EXISTS event_keys`, `DELETE FROM places WHERE name = '` + database.PositionKeys + `'`} {
-		if _, err := q.ExecContext(ctx, text); err != nil {
-			return false, err
-		}
+// IsConverting reports whether events or duplicate keys of an earlier schema are not converted.
+func (l *Log) IsConverting() bool { return l.older.Load() != nil || l.hasOlderKeys.Load() }
+
+// HasOlder reports whether there is something that Convert converts or deletes.
+func (l *Log) HasOlder(ctx context.Context) (bool, error) {
+	if l.IsConverting() {
+		return true, nil
 	}
-	return true, nil
+	return hasUnusedKeys(ctx, l.db.Read)
+}
+
+// Convert converts some events, or duplicate keys, of a store of an earlier schema, and reports whether there was
+// something to convert. hasMore is true until everything is converted, also while another server does so. left is the id up
+// to which events are not converted.
+func (l *Log) Convert(ctx context.Context) (did, hasMore bool, left int64, err error) {
+	if o := l.older.Load(); o != nil {
+		before := o.last.Load()
+		c := converter{db: l.db, events: l.OlderEvents, within: l.inBlocks}
+		p, err := c.step(ctx)
+		if err != nil {
+			return false, true, before, fmt.Errorf("converting stored events up to %d: %w", before, err)
+		}
+		if o.last.Store(p.last); p.isDone {
+			l.older.Store(nil)
+		}
+		return p.isDone || p.last != before, true, p.last, nil
+	}
+	did, hasMore, err = l.convertKeys(ctx)
+	return did, hasMore, 0, database.WrapError("converting duplicate keys", err)
 }

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// olderEvents returns events of two projects, with ids from 1 on.
-func olderEvents(n int) (list []capture.Record) {
+// olderRecords returns events of two projects, with ids from 1 on.
+func olderRecords(n int) (list []capture.Record) {
 	for i := range n {
 		id := int64(i + 1)
 		long := longOf(id, 40)
@@ -78,6 +79,75 @@ func write16(t *testing.T, db *database.DB, list []capture.Record, mark int64) {
 	})
 }
 
+// writeRows writes events to the table of schemas before 16, of which those up to an id are converted.
+func writeRows(t *testing.T, db *database.DB, list []capture.Record, converted int64) {
+	t.Helper()
+	inTx(t, db, func(tx *database.Tx) (err error) {
+		for i := range list {
+			e := &list[i]
+			_, one := tx.Exec(`INSERT INTO event_rows (id, project_id, timestamp, event, distinct_id, uuid, created_at, person_uuid, person_created_at, person_mode,
+				historical, elements_chain, properties, person_state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
+				e.ID, e.ProjectID, database.Micros(e.Timestamp), e.Name, e.DistinctID, e.UUID[:], database.Micros(e.CreatedAt), e.PersonID[:],
+				database.Micros(e.PersonCreatedAt), int(e.PersonMode), database.BoolToInt(e.Historical), e.ElementsChain, e.Properties)
+			_, two := tx.Exec(`INSERT INTO person_states (event_id, properties) VALUES ($1, $2)`, e.ID, e.PersonProperties)
+			err = errors.Join(err, one, two)
+		}
+		_, last := tx.Exec(`UPDATE places SET id = $1 WHERE name = 'event_rows'`, converted)
+		return errors.Join(err, last)
+	})
+}
+
+// An earlier version began with the first events. What it has not converted is converted at the start, whether it has deleted the
+// rows of the others or not.
+func TestMigrate_Interrupted(t *testing.T) {
+	for _, isDeleted := range []bool{true, false} {
+		db, err := database.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		provider, err := db.Migrations()
+		if err == nil {
+			_, err = provider.UpTo(t.Context(), 20)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := olderRecords(3000)
+		const converted = 1000
+		inTx(t, db, func(tx *database.Tx) error {
+			_, err := Save(tx, list[:converted])
+			_, positionErr := tx.Exec(`DELETE FROM places WHERE name IN ('event_chunks_16', 'event_index')`)
+			return errors.Join(err, positionErr)
+		})
+		rows := list
+		if isDeleted {
+			rows = list[converted:]
+		}
+		writeRows(t, db, rows, converted)
+		if err := Migrate(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		var got []capture.Record
+		for project := int64(1); project <= 2; project++ {
+			if err := EachEvent(t.Context(), Source{Querier: db.Read}, project, 0, func(e *capture.Record) error { got = append(got, *e); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortFunc(got, func(a, b capture.Record) int { return int(a.ID - b.ID) })
+		if diff := cmp.Diff(list, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		var n int
+		if err := db.Read.QueryRow(`SELECT SUM(events) FROM event_new_chunks`).Scan(&n); n != len(list) || err != nil {
+			t.Errorf("%d events are in new chunks, %v", n, err)
+		}
+		if _, err := db.Read.Exec(`SELECT 1 FROM event_rows`); err == nil {
+			t.Error("the table event_rows is left")
+		}
+	}
+}
+
 // A store of schema 16 has the same events afterwards, whether they are in blocks, in the middle of a
 // chunk or not, and also if its conversion from an earlier schema was interrupted.
 func TestMigrate_16(t *testing.T) {
@@ -102,34 +172,28 @@ func TestMigrate_16(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list := olderEvents(2500)
+				list := olderRecords(2500)
 				rest := len(list) - tt.earlier
 				write16(t, db, list[:rest], tt.mark)
-				inTx(t, db, func(tx *database.Tx) (err error) {
-					for i := range list[rest:] {
-						e := &list[rest+i]
-						_, one := tx.Exec(`INSERT INTO event_rows (id, project_id, timestamp, event, distinct_id, uuid, created_at, person_uuid, person_created_at, person_mode,
-							historical, elements_chain, properties, person_state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)`,
-							e.ID, e.ProjectID, database.Micros(e.Timestamp), e.Name, e.DistinctID, e.UUID[:], database.Micros(e.CreatedAt), e.PersonID[:],
-							database.Micros(e.PersonCreatedAt), int(e.PersonMode), database.BoolToInt(e.Historical), e.ElementsChain, e.Properties)
-						_, two := tx.Exec(`INSERT INTO person_states (event_id, properties) VALUES ($1, $2)`, e.ID, e.PersonProperties)
-						err = errors.Join(err, one, two)
-					}
-					_, last := tx.Exec(`UPDATE places SET id = $1 WHERE name = 'event_rows'`, rest)
-					return errors.Join(err, last)
-				})
-				if err := Migrate(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
-					t.Fatal(err)
-				}
-				var got []capture.Record
-				for project := int64(1); project <= 2; project++ {
-					if err := EachEvent(t.Context(), Source{Querier: db.Read}, project, 0, func(e *capture.Record) error { got = append(got, *e); return nil }); err != nil {
+				writeRows(t, db, list[rest:], int64(rest))
+				for name, migrate := range []func(context.Context, *database.DB, *slog.Logger) error{Migrate, Migrate, MigrateAll} {
+					if err := migrate(t.Context(), db, slog.New(slog.DiscardHandler)); err != nil {
 						t.Fatal(err)
 					}
-				}
-				slices.SortFunc(got, func(a, b capture.Record) int { return int(a.ID - b.ID) })
-				if diff := cmp.Diff(list, got); diff != "" {
-					t.Errorf("-want +got\n%s", diff)
+					source, err := NewSource(t.Context(), db.Read, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var got []capture.Record
+					for project := int64(1); project <= 2; project++ {
+						if err := EachEvent(t.Context(), source, project, 0, func(e *capture.Record) error { got = append(got, *e); return nil }); err != nil {
+							t.Fatal(err)
+						}
+					}
+					slices.SortFunc(got, func(a, b capture.Record) int { return int(a.ID - b.ID) })
+					if diff := cmp.Diff(list, got); diff != "" {
+						t.Errorf("after call %d (-want +got)\n%s", name, diff)
+					}
 				}
 				var n int64
 				err = db.Read.QueryRow(`SELECT COALESCE(SUM(events), 0) FROM event_new_chunks`).Scan(&n)

@@ -24,5 +24,6 @@
 // events in segments are in lists. Only events with equal hashes are read and compared (keymatch.go),
 // many of them before the transaction (keycompare.go).
 //
-// convert.go converts stores of earlier schemas.
+// convert.go converts events of earlier schemas, in the background if they are in blocks. Until then [Chunks] reads
+// their rows (olderchunks.go). convertkeys.go does the same with duplicate keys.
 package events

@@ -11,8 +11,12 @@ import (
 )
 
 // EraseEventsOf erases the events of a person's distinct ids, block by block, and returns their
-// number. Events that are in no block yet are put into blocks first.
+// number. Events that are in no block yet are put into blocks first. The error is ErrConverting while events of an
+// earlier schema are converted.
 func (l *Log) EraseEventsOf(t *database.Tx, projectID int64, uuid capture.UUID) (events int64, err error) {
+	if l.IsConverting() {
+		return 0, ErrConverting
+	}
 	ids, err := database.Column[string](t.Ctx, t.SQL, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
 	if err != nil || len(ids) == 0 {
 		return 0, err

@@ -16,6 +16,9 @@ type KeyClaim struct {
 	keys     []block.Key
 	stored   map[int64][]tailKey
 	projects map[int64]*projectKeys
+	// isOlder is true if the keys are those of the table event_keys, which are older then.
+	isOlder bool
+	older   [][]byte
 }
 
 // claimedKeys are the keys of a project in a call of Claim.
@@ -32,6 +35,13 @@ type claimedKeys struct {
 // done are comparisons that were made before the transaction, or nil. If there are too many to make in
 // the transaction, the error is an UncomparedError.
 func (l *Log) Claim(t *database.Tx, keys []capture.EventKey, done *KeyComparisons) (c *KeyClaim, isNew []bool, err error) {
+	if isOlder, err := l.lockOlderKeys(t); err != nil || isOlder {
+		c = &KeyClaim{log: l, isOlder: true}
+		if err == nil {
+			c.older, isNew, err = findOlder(t, keys)
+		}
+		return c, isNew, err
+	}
 	c = &KeyClaim{log: l, stored: map[int64][]tailKey{}, projects: map[int64]*projectKeys{}}
 	if l.db.Dialect.SingleWriter {
 		l.keys.turn.Lock()
@@ -138,13 +148,20 @@ func (p *projectKeys) inTail(searches []keySearch) (found []candidate) {
 	return found
 }
 
-// Store adds the keys of the new events, which are stored with their ids and in the order of Claim.
-func (c *KeyClaim) Store(events []capture.Record) {
+// Store adds the keys of the new events, which are stored in the transaction with their ids and in the order of
+// Claim.
+func (c *KeyClaim) Store(t *database.Tx, events []capture.Record) error {
+	if c.isOlder {
+		err := storeOlder(t, c.older, events)
+		c.older = nil
+		return err
+	}
 	for i := range events {
 		e := &events[i]
 		c.stored[e.ProjectID] = append(c.stored[e.ProjectID], tailKeyOf(c.keys[i], &e.UUID, database.Micros(e.CreatedAt), e.ID))
 	}
 	c.keys = nil
+	return nil
 }
 
 // New returns the number of new events that are not stored yet.
@@ -152,12 +169,12 @@ func (c *KeyClaim) New() int {
 	if c == nil {
 		return 0
 	}
-	return len(c.keys)
+	return len(c.keys) + len(c.older)
 }
 
 // End ends a claim, with the error of the transaction. It has no effect on nil.
 func (c *KeyClaim) End(err error) {
-	if c == nil {
+	if c == nil || c.isOlder {
 		return
 	}
 	k := &c.log.keys

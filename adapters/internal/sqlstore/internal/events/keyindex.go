@@ -331,6 +331,9 @@ func (l *Log) readCandidates(ctx context.Context, q database.Querier, pages map[
 
 // findUUID returns the ids of the events of a project that may have a UUID.
 func (l *Log) findUUID(ctx context.Context, project int64, uuid capture.UUID) (ids []int64, err error) {
+	if ids, isOlder, err := l.findOlderUUID(ctx, uuid); err != nil || isOlder {
+		return ids, err
+	}
 	p, err := l.currentKeys(ctx, l.Source(), project, false)
 	if err != nil {
 		return nil, err

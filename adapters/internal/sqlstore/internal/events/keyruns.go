@@ -2,22 +2,13 @@ package events
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 )
 
 const (
-	// keyRunEvents is the default of Log.KeyEvents.
-	keyRunEvents = 1 << 14
 	// mergedKeyRuns is the least number of lists that are merged.
 	mergedKeyRuns = 8
 	// maxKeyRun is the number of keys from which a list is not merged.
@@ -230,92 +221,6 @@ func (l *Log) changeKeys(t *database.Tx, project int64, p *projectKeys) (c keyCh
 		}
 	}
 	return c, err
-}
-
-// startKeys reads the secret number of the hashes, and chooses it for a new store. Other servers may do
-// the same at the same time.
-func (l *Log) startKeys(ctx context.Context) error {
-	var number [8]byte
-	_, _ = rand.Read(number[:]) // it never fails
-	_, err := l.db.Write.ExecContext(ctx, `INSERT INTO places (name, id) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`,
-		database.PositionKeySecret, int64(binary.BigEndian.Uint64(number[:])))
-	if err == nil {
-		err = l.db.Write.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, database.PositionKeySecret).Scan(&l.keys.secret)
-	}
-	return database.WrapError("the secret number of duplicate keys", err)
-}
-
-// convertKeys makes the lists of the keys of a store of an earlier schema, which has them in the table
-// event_keys, and drops the table. It continues where it was interrupted.
-func (l *Log) convertKeys(ctx context.Context, logger *slog.Logger) error {
-	reported := time.Now()
-	for done := false; !done; {
-		err := l.db.InWrite(ctx, func(tx *sql.Tx) (err error) {
-			t := l.db.NewTx(ctx, tx)
-			done, err = l.convertSome(&t)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("converting duplicate keys: %w", err)
-		}
-		if time.Since(reported) > convertReport {
-			reported = time.Now()
-			logger.Info("duplicate keys of events are being converted")
-		}
-	}
-	return nil
-}
-
-// convertSome converts the next keys.
-func (l *Log) convertSome(t *database.Tx) (done bool, err error) {
-	text := `SELECT id FROM places WHERE name = $1`
-	if !l.db.Dialect.SingleWriter { // servers that start at the same time take turns
-		text += ` FOR UPDATE`
-	}
-	var after int64 // the last project that is done
-	switch err := t.SQL.QueryRowContext(t.Ctx, text, database.PositionKeys).Scan(&after); {
-	case errors.Is(err, sql.ErrNoRows):
-		return true, nil
-	case err != nil:
-		return false, err
-	}
-	projects, err := database.Column[int64](t.Ctx, t.SQL, `SELECT project_id FROM event_blocks WHERE project_id > $1 UNION SELECT project_id FROM event_new_chunks WHERE project_id > $1 ORDER BY project_id LIMIT 1`, after)
-	if err != nil {
-		return false, err
-	}
-	if len(projects) == 0 {
-		return dropKeys(t.Ctx, t.SQL)
-	}
-	project := projects[0]
-	if err := l.db.LockProjects(t.Ctx, t.SQL, projects); err != nil {
-		return false, err
-	}
-	runs, err := listKeyRuns(t.Ctx, t.SQL, project)
-	if err != nil {
-		return false, err
-	}
-	tail, err := l.readTail(t.Ctx, l.in(t), project, (&projectKeys{runs: runs}).end(), l.KeyEvents*mergedKeyRuns)
-	if err != nil {
-		return false, err
-	}
-	var sealed int64
-	if err := t.SQL.QueryRowContext(t.Ctx, `SELECT `+sealedEnd, project).Scan(&sealed); err != nil {
-		return false, err
-	}
-	least := l.KeyEvents
-	if len(tail) > 0 && tail[0].id <= sealed { // the keys of events in segments are in lists
-		least = 1
-	}
-	n := dueKeys(tail, least)
-	if n == 0 {
-		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionKeys, project)
-		return false, err
-	}
-	r, keys, err := makeKeyRun(t, project, tail[:n])
-	for runs = append(runs, r); err == nil && keys != nil; {
-		runs, keys, err = l.mergeNext(t, project, runs)
-	}
-	return false, err
 }
 
 // deleteKeyRuns deletes the lists of a project that have only events up to an id, which are deleted.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +28,8 @@ type Log struct {
 	// KeyEvents is the number of events of a project without a list of duplicate keys from which a list
 	// is made.
 	KeyEvents int
+	// OlderEvents is the number of events of an earlier schema that one call of Convert converts.
+	OlderEvents int
 	// unmerged is true if there may be blocks to merge.
 	unmerged atomic.Bool
 	index    indexState
@@ -54,11 +54,18 @@ type Log struct {
 	seal     Sealing
 	// keys has the duplicate keys.
 	keys keyIndex
+	// older are the events of an earlier schema that are not converted; nil if all are. hasOlderKeys is true if the table
+	// event_keys may have the duplicate keys of all events.
+	older        atomic.Pointer[older]
+	hasOlderKeys atomic.Bool
 	// filters caches the filters of blocks.
 	filters *filterCache
 	// sealed caches the sealed blocks of projects.
 	sealed *sealedLists
 }
+
+// keyRunEvents is the default of Log.KeyEvents.
+const keyRunEvents = 1 << 14
 
 // NewLog returns the log of a database, before start.
 func NewLog(db *database.DB, s Sealing) *Log {
@@ -66,30 +73,11 @@ func NewLog(db *database.DB, s Sealing) *Log {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
+	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, OlderEvents: olderEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}
 	return l
-}
-
-// Start loads the stored positions, and converts the duplicate keys of a store of an earlier schema.
-func (l *Log) Start(ctx context.Context, logger *slog.Logger) (err error) {
-	l.unmerged.Store(true)
-	last, err := l.lastID(ctx, l.db.Write)
-	if err != nil {
-		return fmt.Errorf("reading the last number of events: %w", err)
-	}
-	var indexed int64
-	if err := l.db.Write.QueryRowContext(ctx, `SELECT COALESCE(MIN(first_id) - 1, $1) FROM event_new_chunks`, last).Scan(&indexed); err != nil {
-		return fmt.Errorf("reading the first new chunk of events: %w", err)
-	}
-	l.Last.Store(last)
-	l.Indexed.Store(indexed)
-	if err := l.startKeys(ctx); err != nil {
-		return err
-	}
-	return l.convertKeys(ctx, logger)
 }
 
 // lastID returns the last id that was assigned to an event: on SQLite to an event that is

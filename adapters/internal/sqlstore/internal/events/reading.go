@@ -13,18 +13,6 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// LongColumns are the long columns of an event. Person are the properties of the person after the
-// event.
-type LongColumns struct{ Elements, Properties, Person string }
-
-// Size returns the length of the columns in bytes.
-func (c *LongColumns) Size() int { return len(c.Elements) + len(c.Properties) + len(c.Person) }
-
-// Clone returns a copy that does not share the memory of the chunk.
-func (c *LongColumns) Clone() LongColumns {
-	return LongColumns{strings.Clone(c.Elements), strings.Clone(c.Properties), strings.Clone(c.Person)}
-}
-
 // chunkParts are the columns of chunks that are read.
 type chunkParts int
 
@@ -53,6 +41,8 @@ type Chunks struct {
 	// chunk are valid only until the next one is decoded.
 	bytes    int
 	isReused bool
+	// older reads events that are not converted.
+	older olderReader
 }
 
 // chunksAhead is the number of chunks that one statement reads if all of them are needed.
@@ -202,6 +192,10 @@ func (r *Chunks) find(ctx context.Context, q Source, project, id, upTo int64, pa
 func (r *Chunks) load(ctx context.Context, q Source, project, id, upTo int64, n int, parts chunkParts) error {
 	clear(r.chunks)
 	r.project, r.parts, r.chunks, r.shortAt, r.longAt, r.lastAt, r.erased = project, parts, r.chunks[:0], -1, -1, -1, nil
+	if list, err := r.older.read(ctx, q, project, unit{id, upTo}, n); err != nil || len(list) > 0 {
+		r.parts, r.chunks = withShort|withLong, list
+		return err
+	}
 	if err := r.loadSealed(ctx, q, unit{id, upTo}, parts); err != nil || len(r.chunks) > 0 {
 		return err
 	}

@@ -71,6 +71,9 @@ func (p *recentPage) read(ctx context.Context, q Source, below int64, n int) (ne
 	if err == nil && found < n {
 		err = p.readSealed(ctx, q, min(below, lowest))
 	}
+	if err == nil && found < n {
+		err = p.readOlder(ctx, q, min(below, lowest))
+	}
 	if errors.Is(err, database.ErrPageFull) {
 		err = nil
 	}
@@ -110,6 +113,37 @@ func (p *recentPage) readSealed(ctx context.Context, q Source, below int64) erro
 	return nil
 }
 
+// readOlder adds the events below an id that were not converted when the first chunk was read.
+func (p *recentPage) readOlder(ctx context.Context, q Source, below int64) error {
+	if q.older == nil {
+		return nil
+	}
+	for u := (unit{p.after + 1, below - 1}); ; {
+		b, err := readOlderIDs(ctx, q, p.project, u, true)
+		if err != nil || len(b.ids) == 0 {
+			return err
+		}
+		for ids := b.within(u, len(b.ids)); len(ids) > 0; {
+			n := max(0, len(ids)-olderStep)
+			found := map[int64]capture.Record{}
+			if err := readRecords(ctx, q, p.project, ids[n:], found); err != nil {
+				return err
+			}
+			for _, id := range slices.Backward(ids[n:]) {
+				e, ok := found[id]
+				if !ok {
+					continue
+				}
+				if err := p.put(len(e.Properties)+len(e.PersonProperties), func() capture.Record { return e }); err != nil {
+					return err
+				}
+			}
+			ids = ids[:n]
+		}
+		u.last = b.first - 1
+	}
+}
+
 // add adds the events of the decoded chunk below an id, except for erased events. It returns
 // database.ErrPageFull if there is no room for further events.
 func (p *recentPage) add(below int64, erased map[int64]bool) error {
@@ -117,19 +151,29 @@ func (p *recentPage) add(below int64, erased map[int64]bool) error {
 		if id <= p.after || id >= below || erased[id] {
 			continue
 		}
-		if p.full = len(p.events) >= p.limit; !p.full {
-			e, long := p.decoder.short.Event(i), p.decoder.long(i)
-			p.size += len(long.Properties) + len(long.Person)
-			// The first event is returned whatever its size.
-			p.full = len(p.events) > 0 && p.size > capture.RecentBytes
-			if !p.full {
-				p.events = append(p.events, recordOf(p.project, &e, &long))
-			}
-		}
-		if p.full {
-			return database.ErrPageFull
+		long := p.decoder.long(i)
+		err := p.put(len(long.Properties)+len(long.Person), func() capture.Record {
+			e := p.decoder.short.Event(i)
+			return recordOf(p.project, &e, &long)
+		})
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// put adds an event with properties of some bytes. It returns database.ErrPageFull if there is no room for it.
+func (p *recentPage) put(bytes int, event func() capture.Record) error {
+	if p.full = len(p.events) >= p.limit; !p.full {
+		p.size += bytes
+		// The first event is returned whatever its size.
+		p.full = len(p.events) > 0 && p.size > capture.RecentBytes
+	}
+	if p.full {
+		return database.ErrPageFull
+	}
+	p.events = append(p.events, event())
 	return nil
 }
 

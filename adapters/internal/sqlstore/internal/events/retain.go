@@ -21,8 +21,11 @@ const retainChunk = 1000
 // lists of duplicate keys that have no other event, from the oldest on and at most limit of them, and returns their
 // number. It stops at the first newer event, and when another server is deleting
 // events. Of segments it deletes whole blocks, when all events of the segment are old, and
-// therefore up to a block more than limit.
+// therefore up to a block more than limit. While events of an earlier schema are converted, it deletes none.
 func (l *Log) DeleteBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
+	if l.IsConverting() {
+		return 0, nil
+	}
 	if n, err = l.deleteSealed(ctx, database.Micros(before), int64(limit)); err != nil {
 		return n, fmt.Errorf("deleting old segments: %w", err)
 	}
@@ -166,6 +169,19 @@ func (l *Log) deleteFromBlocks(t *database.Tx, projects []int64, last int64, ids
 		}
 	}
 	return nil
+}
+
+// deleteFromChunks removes the long columns of events with ids up to last from the chunks of a
+// project.
+func deleteFromChunks(t *database.Tx, project, last int64, ids map[int64]bool) error {
+	found, err := database.List(t.Ctx, t.SQL, func(c *storedChunk) []any {
+		c.project = project
+		return []any{&c.first, &c.last, &c.size}
+	}, `SELECT first_id, last_id, size FROM event_chunks WHERE project_id = $1 AND first_id <= $2 AND first_id > `+sealedEnd+` ORDER BY first_id`, project, last)
+	if err != nil {
+		return err
+	}
+	return rewriteChunks(t, found, ids)
 }
 
 // deleteSealed deletes the blocks of segments of which all events arrived before a time, from the

@@ -64,9 +64,9 @@ var errChanged = errors.New("events were changed meanwhile")
 //
 // A segment is written to a file first, which is synced, and then listed in a transaction. From then
 // on the events are read from the file. Of several servers one seals at a time: the error is ErrSealing
-// while another one does it.
+// while another one does it. While events of an earlier schema are converted, none are sealed.
 func (l *Log) Seal(ctx context.Context) (more bool, err error) {
-	if l.files == nil {
+	if l.files == nil || l.IsConverting() {
 		return false, nil
 	}
 	l.sealing.Lock()

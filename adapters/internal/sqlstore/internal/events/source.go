@@ -19,6 +19,13 @@ type Source struct {
 	database.Querier
 	// Files is nil if there are no segments.
 	Files *segment.Folder
+	older *older // nil if all events are converted
+}
+
+// NewSource returns a source that is not a log's. files may be nil if there are no segments.
+func NewSource(ctx context.Context, q database.Querier, files *segment.Folder) (Source, error) {
+	p, err := readOlderPlaces(ctx, q, "")
+	return Source{q, files, p.older()}, err
 }
 
 // ErrNoFolder is the error for a database with events in segments that was opened without their
@@ -26,10 +33,10 @@ type Source struct {
 var ErrNoFolder = errors.New("this database has events in segment files; give their folder with --segments DIR")
 
 // Source returns the source for reading outside of transactions.
-func (l *Log) Source() Source { return Source{l.db.Read, l.files} }
+func (l *Log) Source() Source { return Source{l.db.Read, l.files, l.older.Load()} }
 
 // in returns the source for reading in a transaction.
-func (l *Log) in(t *database.Tx) Source { return Source{t.SQL, l.files} }
+func (l *Log) in(t *database.Tx) Source { return Source{t.SQL, l.files, l.older.Load()} }
 
 // storedSegment is a segment: a file with the events of a project in a range of ids.
 type storedSegment struct {

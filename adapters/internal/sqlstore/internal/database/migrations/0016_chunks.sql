@@ -1,8 +1,7 @@
 -- +goose Up
 
 -- The long columns of events are in compressed chunks now (internal/block). The old rows are
--- converted in steps at the start, after the migrations, up to the place event_rows; then the
--- tables event_rows and person_states are dropped.
+-- converted in steps after the migrations; then the tables event_rows and person_states are dropped.
 ALTER TABLE events RENAME TO event_rows;
 INSERT INTO places (name, id) VALUES ('event_rows', 0);
 

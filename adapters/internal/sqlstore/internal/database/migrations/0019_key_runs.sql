@@ -2,8 +2,8 @@
 
 -- Duplicate keys of events are in sorted lists now (internal/block), 8 bytes an event; those of the
 -- newest events are only in memory, and are read from the events at the start. The lists of a store
--- of an earlier schema are built at the start; then the table event_keys is dropped, and the place
--- event_keys is deleted.
+-- of an earlier schema are built in the background; then the place event_keys is deleted, and the table
+-- event_keys is dropped.
 INSERT INTO places (name, id) VALUES ('event_keys', 0);
 
 -- The keys of all events of a project with first_id <= id <= last_id. Lists of a project do not overlap,
