@@ -102,11 +102,14 @@ func (db *DB) inTx(ctx context.Context, pool beginner, work func(tx *sql.Tx) err
 		return db.Dialect.Explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // has no effect after a commit
-	if err := work(tx); err != nil {
-		return db.Dialect.Explain(err)
+	if err = work(tx); err == nil {
+		defer db.Checkpoints.WakeUp()
+		err = tx.Commit()
 	}
-	defer db.Checkpoints.WakeUp()
-	return db.Dialect.Explain(tx.Commit())
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql has rolled the transaction back
+		return ctx.Err()
+	}
+	return db.Dialect.Explain(err)
 }
 
 // LookUp runs work, a lookup for a request, with a time limit, unless the breaker is
