@@ -13,7 +13,7 @@ import (
 // default, and near the limit more often. Together with the database's own caches this limit keeps
 // a loaded server below 256 MB.
 const (
-	memoryLimit   = 136 << 20
+	memoryLimit   = 160 << 20
 	memoryPercent = 300
 )
 

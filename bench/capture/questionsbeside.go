@@ -212,6 +212,8 @@ func copyFile(to, from string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Sync() // not during the measurement
+	}
 	return errors.Join(err, out.Close())
 }

@@ -40,9 +40,11 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return nil, fmt.Errorf("database: %s is not known: use sqlite:PATH, sqlite::memory:, or postgres://user:password@host/database", scheme)
 }
 
-// The sizes of SQLite's page caches in KiB. SQLite expects KiB as negative numbers.
+// The sizes of SQLite's page caches in KiB. SQLite expects KiB as negative numbers. The caches take almost twice
+// as much memory, because a page of 4 KiB with its header is in a piece of 8 KiB. The pages of large tables do not
+// fit anyway, and those that are not here are in the system's cache.
 const (
-	writerCache = -24 << 10
+	writerCache = -8 << 10
 	readerCache = -3 << 10
 	// readers is the number of connections that read concurrently with the writer.
 	readers = 3
