@@ -147,9 +147,10 @@ func openPostgres(_ context.Context, address string) (*DB, error) {
 	}
 	c.RuntimeParams["timezone"] = "UTC"
 	// Every statement of this package has an index. Plans are cached per connection,
-	// and a plan from the time when the tables were empty must not scan whole tables
-	// forever.
+	// and a plan from the time when the tables were empty must not scan whole tables, or all
+	// rows of a project by the bitmap of another index, forever.
 	c.RuntimeParams["enable_seqscan"] = "off"
+	c.RuntimeParams["enable_bitmapscan"] = "off"
 	c.RuntimeParams["jit"] = "off"
 	for name, value := range map[string]string{
 		"application_name": "bunting", "idle_in_transaction_session_timeout": strconv.FormatInt(IdleTxTimeout.Milliseconds(), 10),
