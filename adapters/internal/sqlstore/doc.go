@@ -85,10 +85,11 @@
 // An event is stored one time (§13.3). The duplicate keys of the newest events, some 16,000 of each
 // project, are in memory only, and are read from the chunks after a start. The keys of older events,
 // and of all in segments, are hashes in sorted lists, 8 bytes an event, in the tables event_key_runs and
-// event_key_pages. Eight or more lists are merged into one, up to about a million keys. A key is searched
+// event_key_pages. Eight or more lists are merged into one, in short transactions; long ones only if most of
+// their keys are of other versions than 7 or of events that were sent late. A key is searched
 // in the lists that may have the time in its UUID, if it is of version 7, and that a filter does not
-// exclude. An event with an equal hash is read and compared; if there are many, before the
-// transaction. With several servers, each reads the keys of the events that other servers have
+// exclude: of a list without a filter, or with a short one, a page is read. An event with an equal hash is read and
+// compared; if there are many, before the transaction. With several servers, each reads the keys of the events that other servers have
 // stored, in the transaction that has the lock of the project.
 //
 // A store of an earlier schema has rows of events, or duplicate keys in the table event_keys. Open starts

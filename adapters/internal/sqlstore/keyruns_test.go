@@ -203,12 +203,22 @@ func TestKeys_13_3_AtAnyAge(t *testing.T) {
 			start := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 			m := &keyModel{t: t, random: rand.New(rand.NewPCG(1, uint64(len(name)))), stored: map[capture.EventKey]bool{}, clock: start}
 			m.stores, m.open = open(t)
+			merging := 0 // steps after which lists are merged in part
 			for n := range 240 {
 				at := m.random.IntN(len(m.stores))
-				m.stores[at].events.KeyEvents = 16
+				m.stores[at].events.KeyEvents, m.stores[at].events.KeyPages = 16, 1
 				s := m.stores[at]
 				m.send(s)
-				indexAll(t, s)
+				if m.random.IntN(2) == 0 {
+					indexAll(t, s)
+				} else if _, err := s.Index(t.Context(), true); err != nil { // a step of a merge of lists
+					t.Fatal(err)
+				}
+				var unfinished int
+				if err := s.db.Write.QueryRow(`SELECT COUNT(*) FROM event_key_runs a JOIN event_key_runs b ON b.project_id = a.project_id AND b.first_id > a.first_id AND b.first_id <= a.last_id`).Scan(&unfinished); err != nil {
+					t.Fatal(err)
+				}
+				merging += min(unfinished, 1)
 				switch m.random.IntN(24) {
 				case 0:
 					if err := s.Close(); err != nil {
@@ -231,8 +241,13 @@ func TestKeys_13_3_AtAnyAge(t *testing.T) {
 			for _, s := range m.stores {
 				m.check(s)
 			}
-			if n := countRows(t, m.stores[0], "event_key_runs"); n < 5 {
-				t.Errorf("only %d lists of keys", n)
+			if n := countRows(t, m.stores[0], "event_key_runs"); n < 2 || merging < 3 {
+				t.Errorf("only %d lists of keys, and some merged in part after %d steps", n, merging)
+			}
+			if file := m.stores[0].db.File; file != "" {
+				if e, err := Examine(t.Context(), "sqlite:"+file, "", false); err != nil || len(e.Faults) > 0 {
+					t.Errorf("the examination reports %q, %v", e.Faults, err)
+				}
 			}
 		})
 	}

@@ -84,6 +84,9 @@ func DecodeFilter(data []byte) (Filter, error) {
 	return Filter{content}, nil
 }
 
+// Size returns the size of the filter in bytes, 0 if it excludes nothing.
+func (f Filter) Size() int { return len(f.words) }
+
 // MayHave reports whether the block may have a value. It is always true for the values that it has.
 func (f Filter) MayHave(v Value) bool {
 	if f.words == "" {

@@ -150,15 +150,25 @@ func (s KeySpan) Pages(starts []StoredKey) (from, to int) {
 	return max(after(s.First)-1, 0), after(s.Last)
 }
 
-// Find returns the keys of a sorted list that are in the span.
-func (s KeySpan) Find(keys []StoredKey) []StoredKey {
-	from, _ := slices.BinarySearch(keys, s.First)
-	to := from
-	for to < len(keys) && keys[to] <= s.Last {
-		to++
+// FindKeys appends to dst the keys of a page in its stored form that are in a span.
+func (s KeySpan) FindKeys(dst []StoredKey, data []byte) ([]StoredKey, error) {
+	content, err := open(kindKeys, data, 8*PageKeys)
+	if err != nil || len(content)%8 != 0 {
+		return dst, ErrDamaged
 	}
-	return keys[from:to]
+	at := func(i int) StoredKey {
+		return StoredKey(binary.BigEndian.Uint64(unsafe.Slice(unsafe.StringData(content[8*i:8*i+8]), 8)))
+	}
+	n := len(content) / 8
+	for i := sort.Search(n, func(i int) bool { return at(i) >= s.First }); i < n && at(i) <= s.Last; i++ {
+		dst = append(dst, at(i))
+	}
+	return dst, nil
 }
+
+// Part returns the key without its offset: the keys of lists with different first ids are in the order of their
+// parts, and those with equal parts are equal or are compared.
+func (k StoredKey) Part() StoredKey { return k &^ (KeyRange - 1) }
 
 // EncodeKeys returns the stored form of a page of keys, or of the first keys of pages.
 func EncodeKeys(keys []StoredKey) []byte {
@@ -170,8 +180,8 @@ func EncodeKeys(keys []StoredKey) []byte {
 }
 
 // maxKeys is the maximum number of keys that are stored together: the first keys of the pages of
-// the longest possible list.
-const maxKeys = KeyRange/PageKeys + 1
+// the longest possible list. A merge of lists leaves a few pages that are not full.
+const maxKeys = 2 * KeyRange / PageKeys
 
 // DecodeKeys appends the keys of a stored form to dst.
 func DecodeKeys(dst []StoredKey, data []byte) ([]StoredKey, error) {
@@ -188,36 +198,4 @@ func DecodeKeys(dst []StoredKey, data []byte) ([]StoredKey, error) {
 		return dst, ErrDamaged
 	}
 	return dst, nil
-}
-
-// keyFilterBits is the number of bits of a filter for each key. About one in a thousand other keys
-// seems to be in it.
-const keyFilterBits = 16
-
-// KeyFilterSize returns the size of the filter of n keys in bytes.
-func KeyFilterSize(n int) int { return (n*keyFilterBits/8 + bucketSize - 1) / bucketSize * bucketSize }
-
-// NewKeyFilter returns the filter of some keys.
-func NewKeyFilter(keys []StoredKey) Filter {
-	if len(keys) == 0 {
-		return Filter{}
-	}
-	f := make([]byte, KeyFilterSize(len(keys)))
-	for _, k := range keys {
-		addValue(f, k.Key().value())
-	}
-	return Filter{unsafe.String(unsafe.SliceData(f), len(f))}
-}
-
-// MayHaveKey reports whether the filter may have a key.
-func (f Filter) MayHaveKey(k Key) bool { return f.MayHave(k.value()) }
-
-// Size returns the size of the filter in bytes, 0 if it excludes nothing.
-func (f Filter) Size() int { return len(f.words) }
-
-// value returns the value of a key for filters. A key has 37 bits, which are spread over all 64.
-func (k Key) value() Value {
-	v := uint64(k) >> offsetBits * 0x9e3779b97f4a7c15
-	v ^= v >> 32
-	return Value(v * 0xd6e8feb86659fd93)
 }

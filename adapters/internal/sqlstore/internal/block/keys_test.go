@@ -117,7 +117,10 @@ func TestKeySpan_Pages(t *testing.T) {
 				}
 			}
 			for from, to := span.Pages(starts); from < to; from++ {
-				got = append(got, span.Find(pages[from])...)
+				var err error
+				if got, err = span.FindKeys(got, EncodeKeys(pages[from])); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("%x in %x: %x, want %x", span, keys, got, want)
@@ -151,40 +154,5 @@ func TestKeys_Encoding(t *testing.T) {
 	slices.Reverse(keys)
 	if _, err := DecodeKeys(nil, EncodeKeys(keys)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("keys in another order: %v", err)
-	}
-}
-
-// A filter has all its keys, and few others: one in a hundred at most.
-func TestKeyFilter(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	some := func(n int) (keys []StoredKey) {
-		for range n {
-			keys = append(keys, StoredKey(random.Uint64()))
-		}
-		return keys
-	}
-	for _, n := range []int{1, 7, 500, 20_000} {
-		keys := some(n)
-		f := NewKeyFilter(keys)
-		if f.Size() != KeyFilterSize(n) {
-			t.Errorf("the filter of %d keys has %d bytes, want %d", n, f.Size(), KeyFilterSize(n))
-		}
-		for _, k := range keys {
-			if !f.MayHaveKey(k.Key()) {
-				t.Fatalf("a key of %d is excluded", n)
-			}
-		}
-		others := 0
-		for _, k := range some(10_000) {
-			if f.MayHaveKey(k.Key()) {
-				others++
-			}
-		}
-		if others > 100 {
-			t.Errorf("the filter of %d keys has %d of 10,000 others", n, others)
-		}
-	}
-	if f := NewKeyFilter(nil); f.Size() != 0 || !f.MayHaveKey(5) {
-		t.Error("the filter of no keys excludes a key")
 	}
 }

@@ -122,11 +122,7 @@ func (l *Log) saveKeyStep(t *database.Tx, s *keyStep) (err error) {
 	case len(s.keys) == 0:
 		_, err = t.Exec(`UPDATE places SET id = $2 WHERE name = $1`, database.PositionKeys, s.project)
 	default:
-		r, keys, insertErr := makeKeyRun(t, s.project, s.keys)
-		err = insertErr
-		for runs := append(s.runs, r); err == nil && keys != nil; {
-			runs, keys, err = l.mergeNext(t, s.project, runs)
-		}
+		_, _, err = makeKeyRun(t, s.project, s.keys)
 	}
 	return err
 }

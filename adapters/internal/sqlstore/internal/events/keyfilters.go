@@ -2,94 +2,160 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
-	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 )
 
 // keyFilterBytes are the sizes of all filters in memory of the timely keys, which few lists need at a
-// time, and of the others, 24 million. Lists without a filter are read, a page for each key.
-var keyFilterBytes = [2]int{8 << 20, 48 << 20}
+// time, and of the others: with 16 bits a key, of 12 million keys, and with 4 bits, of 48 million. Lists
+// without a filter are read, a page for each key.
+var keyFilterBytes = [2]int{8 << 20, 24 << 20}
 
-// pages returns the indexes of the pages with the keys of a class, from <= i < to.
+// keyFilterPages is the number of pages that one step of building a filter reads.
+const keyFilterPages = 1024
+
+// filterBuild is a filter that is being built from a list, whose pages from next to end are not read yet.
+type filterBuild struct {
+	project   int64
+	run       *keyRun
+	class     int
+	bits      int
+	filter    block.KeyFilter
+	next, end int
+}
+
+// pages returns the indexes of the pages that have all keys of a class, from <= i < to.
 func (r *keyRun) pages(class int) (from, to int) {
+	if r.keys(class) == 0 {
+		return 0, 0
+	}
+	late := countTimely(r.starts) // the first page that begins with a late key
 	if class == 0 {
-		return 0, (r.timely + block.PageKeys - 1) / block.PageKeys
+		return 0, late
 	}
-	return r.timely / block.PageKeys, len(r.starts)
+	return max(late-1, 0), len(r.starts)
 }
 
-// readKeyFilters reads filters of a project into memory: the filters that would have saved as many pages
-// as are read for them.
-func (l *Log) readKeyFilters(ctx context.Context, q database.Querier, p *projectKeys) error {
-	for {
-		r, class := l.keys.nextFilter(p)
-		if r == nil {
-			return nil
-		}
-		var ids []int64
-		for from, to := r.pages(class); from < to; from++ {
-			ids = append(ids, r.pageID(from))
-		}
-		all := make([]block.StoredKey, 0, r.keys(class))
-		err := l.eachKeyPage(ctx, q, ids, func(_ int64, keys []block.StoredKey) {
-			for _, k := range keys {
-				if k.IsTimely() == (class == 0) {
-					all = append(all, k)
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-		l.keys.setFilter(r, class, all)
+// buildKeyFilter reads some pages for a filter: of a list whose filter would have saved as many pages as are read for
+// it. It reports whether there is more to do.
+func (l *Log) buildKeyFilter(ctx context.Context) (more bool, err error) {
+	b := l.keys.nextFilter()
+	if b == nil {
+		return false, nil
 	}
+	to := min(b.next+keyFilterPages, b.end)
+	keys, err := l.readPages(ctx, l.db.Read, b.run, b.next, to)
+	l.keys.mu.Lock()
+	defer l.keys.mu.Unlock()
+	if !l.keys.has(b.project, b.run) { // another server may have changed the list
+		l.keys.building = nil
+		return true, nil
+	}
+	if err != nil {
+		l.keys.building = nil
+		return false, fmt.Errorf("project %d: %w", b.project, err)
+	}
+	for _, k := range keys {
+		if k.IsTimely() == (b.class == 0) {
+			b.filter.Add(k.Key())
+		}
+	}
+	if b.next = to; b.next == b.end {
+		l.keys.building = nil
+		if l.keys.makeRoom(b.class, b.run) >= b.bits {
+			b.run.filters[b.class] = b.filter
+		}
+	}
+	return true, nil
 }
 
-// nextFilter returns a list and a class for readKeyFilters.
-func (k *keyIndex) nextFilter(p *projectKeys) (r *keyRun, class int) {
+// nextFilter returns the filter that is being built, or begins one, if there is room for it. It returns nil if there
+// is none to build.
+func (k *keyIndex) nextFilter() *filterBuild {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, r := range slices.Backward(p.runs) {
-		for class, n := range r.unfiltered {
-			if from, to := r.pages(class); n > 0 && n >= to-from && r.filters[class].Size() == 0 {
+	if k.building != nil {
+		return k.building
+	}
+	for project, p := range k.projects {
+		for _, r := range slices.Backward(p.runs) {
+			for class, n := range r.unfiltered {
+				from, to := r.pages(class)
+				if n == 0 || n < to-from || r.filters[class].Size() > 0 {
+					continue
+				}
 				r.unfiltered[class] = 0
-				if k.hasRoom(class, r.keys(class)) {
-					return r, class
+				if bits := k.makeRoom(class, r); bits > 0 {
+					k.building = &filterBuild{project, r, class, bits, block.NewKeyFilter(r.keys(class), bits), from, to}
+					return k.building
 				}
 			}
 		}
 	}
-	return nil, 0
+	return nil
 }
 
-// hasRoom reports whether there is room for the filter of n keys of a class. The filters of timely
-// keys of the oldest lists make room.
-func (k *keyIndex) hasRoom(class, n int) bool {
+// has reports whether a list is one of those of a project.
+func (k *keyIndex) has(project int64, r *keyRun) bool {
+	p := k.projects[project]
+	return p != nil && slices.Contains(p.runs, r)
+}
+
+// makeRoom makes room for a filter of a list, and returns its bits for each key, or 0 if there is no room. The
+// filters of timely keys of the oldest lists are removed for it. Of late keys, the largest filters get half and
+// a quarter of their bits, and are removed then: a filter saves one page for each key that is searched, however
+// long its list is.
+func (k *keyIndex) makeRoom(class int, r *keyRun) (bits int) {
+	bits = block.MaxKeyBits
 	for {
-		size := block.KeyFilterSize(n)
-		var oldest *keyRun
+		need := block.KeyFilterSize(r.keys(class), bits)
+		total, other := need, (*keyRun)(nil)
 		for _, p := range k.projects {
-			for _, r := range p.runs {
-				if size += r.filters[class].Size(); r.filters[class].Size() > 0 && (oldest == nil || r.last < oldest.last) {
-					oldest = r
+			for _, o := range p.runs {
+				size := o.filters[class].Size()
+				if total += size; size == 0 || o == r {
+					continue
+				}
+				if other == nil || class == 0 && o.last < other.last || class == 1 && size > other.filters[class].Size() {
+					other = o
 				}
 			}
 		}
-		if size <= keyFilterBytes[class] || class == 1 || oldest == nil {
-			return size <= keyFilterBytes[class]
+		switch {
+		case total <= k.filterBytes[class]:
+			return bits
+		case class == 0 && other == nil:
+			return 0
+		case class == 0:
+			other.filters[class] = block.KeyFilter{}
+		case other == nil || need >= other.filters[class].Size():
+			if bits /= 2; bits < block.MinKeyBits {
+				return 0
+			}
+		case other.filters[class].Size() > block.KeyFilterSize(other.keys(class), block.MinKeyBits):
+			other.filters[class] = other.filters[class].Halve()
+		default:
+			other.filters[class] = block.KeyFilter{}
 		}
-		oldest.filters[class] = block.Filter{}
 	}
 }
 
-// setFilter sets the filter of the keys of a class of a list, if there is room.
-func (k *keyIndex) setFilter(r *keyRun, class int, keys []block.StoredKey) {
-	f := block.NewKeyFilter(keys)
+// setFilters sets the filters of a list, of which keys are all, if there is room.
+func (k *keyIndex) setFilters(r *keyRun, keys []block.StoredKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.hasRoom(class, len(keys)) {
-		r.filters[class] = f
+	for class, part := range [...][]block.StoredKey{keys[:r.timely], keys[r.timely:]} {
+		if len(part) == 0 {
+			continue
+		}
+		if bits := k.makeRoom(class, r); bits > 0 {
+			f := block.NewKeyFilter(len(part), bits)
+			for _, key := range part {
+				f.Add(key.Key())
+			}
+			r.filters[class] = f
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
@@ -19,6 +18,8 @@ import (
 type keyIndex struct {
 	// secret is the number of the hashes.
 	secret int64
+	// filterBytes are the limits of the filters of the timely and of the late keys, in bytes.
+	filterBytes [2]int
 	// turn is locked, on SQLite, from the claim of keys or the change of lists until the memory has
 	// the result of the commit. It is only acquired in a transaction that writes.
 	turn sync.Mutex
@@ -29,6 +30,10 @@ type keyIndex struct {
 	uses     int64
 	// tails is about the number of keys of events without a list.
 	tails int
+	// merging is a project whose lists may be due to be merged, or 0, and building the filter that is being built,
+	// or nil.
+	merging  int64
+	building *filterBuild
 }
 
 const (
@@ -62,11 +67,19 @@ type tailKey struct {
 }
 
 // end returns the last id of the lists.
-func (p *projectKeys) end() int64 {
-	if n := len(p.runs); n > 0 {
-		return p.runs[n-1].last
+func (p *projectKeys) end() (last int64) {
+	for _, r := range p.runs {
+		last = max(last, r.last)
 	}
-	return 0
+	return last
+}
+
+// changes returns the number of transactions that have moved keys between the lists.
+func (p *projectKeys) changes() (n int64) {
+	for _, r := range p.runs {
+		n += r.changes
+	}
+	return n
 }
 
 // add appends the keys of events, except for events that it has already, and returns their number.
@@ -88,10 +101,10 @@ func (p *projectKeys) add(keys []tailKey) (added int) {
 	return added
 }
 
-// cut replaces the lists by lists that have the first n keys of the tail too.
-func (p *projectKeys) cut(runs []*keyRun, n int) {
+// cut removes the first n keys of the tail, which are in lists now.
+func (p *projectKeys) cut(n int) {
 	rest := p.tail[n:]
-	p.runs, p.tail, p.newest, p.seen = runs, make([]tailKey, 0, cap(p.tail)), make(map[block.Key]int32, n), 0
+	p.tail, p.newest, p.seen = make([]tailKey, 0, cap(p.tail)), make(map[block.Key]int32, n), 0
 	p.seen = p.end()
 	p.add(rest)
 }
@@ -132,22 +145,22 @@ func (l *Log) loadKeys(ctx context.Context, q Source, project int64) (*projectKe
 	return p, err
 }
 
-// keyVersion selects what changes whenever the lists or the last event of a project do: the number of the lists
-// becomes smaller unless the last id becomes greater.
-const keyVersion = `SELECT (SELECT COUNT(*) FROM event_key_runs WHERE project_id = $1),
-	COALESCE((SELECT last_id FROM event_key_runs WHERE project_id = $1 ORDER BY first_id DESC LIMIT 1), 0),
+// keyVersion selects what changes whenever the lists or the last event of a project do: unless the last id of the lists
+// becomes greater, their number becomes smaller or the number of changes greater.
+const keyVersion = `SELECT COUNT(*), COALESCE(MAX(last_id), 0), CAST(COALESCE(SUM(changes), 0) AS BIGINT),
 	COALESCE((SELECT last_id FROM event_chunks WHERE project_id = $1 ORDER BY first_id DESC LIMIT 1), 0),
-	COALESCE((SELECT last_id FROM event_segments WHERE project_id = $1 ORDER BY first_id DESC LIMIT 1), 0)`
+	COALESCE((SELECT last_id FROM event_segments WHERE project_id = $1 ORDER BY first_id DESC LIMIT 1), 0)
+	FROM event_key_runs WHERE project_id = $1`
 
 // isCurrent reports whether the lists of a project are the ones of the database, and whether all
 // events are there too.
 func (l *Log) isCurrent(ctx context.Context, q database.Querier, project int64, p *projectKeys) (runs, tail bool, err error) {
 	var n int
-	var end, chunks, segments int64
-	err = q.QueryRowContext(ctx, keyVersion, project).Scan(&n, &end, &chunks, &segments)
+	var end, changes, chunks, segments int64
+	err = q.QueryRowContext(ctx, keyVersion, project).Scan(&n, &end, &changes, &chunks, &segments)
 	l.keys.mu.Lock()
 	defer l.keys.mu.Unlock()
-	return n == len(p.runs) && end == p.end(), max(chunks, segments) <= p.seen, err
+	return n == len(p.runs) && end == p.end() && changes == p.changes(), max(chunks, segments) <= p.seen, err
 }
 
 // currentKeys returns the keys of a project, with all events that are committed or that the
@@ -196,6 +209,7 @@ func (l *Log) currentKeys(ctx context.Context, q Source, project int64, isOwner 
 	p.used = k.uses
 	if isNew && (isOwner || k.projects[project] == nil) {
 		k.projects[project] = p
+		k.merging = project
 		k.evict(p)
 	}
 	return p, nil
@@ -293,7 +307,7 @@ func (r *keyRun) search(pages map[int64][]keyPage, class int, searches []keySear
 		if f.Size() == 0 {
 			r.unfiltered[class]++
 		}
-		if f.MayHaveKey(s.key) {
+		if f.MayHave(s.key) {
 			r.addPages(pages, s.key.Span(class == 0), s.index)
 		}
 	}
@@ -315,75 +329,21 @@ func (l *Log) readCandidates(ctx context.Context, q database.Querier, pages map[
 		ids = append(ids, id)
 	}
 	missing := len(ids)
-	err = l.eachKeyPage(ctx, q, ids, func(id int64, keys []block.StoredKey) {
+	var keys []block.StoredKey
+	err = l.eachKeyPage(ctx, q, ids, func(id int64, data []byte) (err error) {
 		missing--
 		for _, s := range pages[id] {
-			for _, k := range s.span.Find(keys) {
+			if keys, err = s.span.FindKeys(keys[:0], data); err != nil {
+				return err
+			}
+			for _, k := range keys {
 				found = append(found, candidate{index: s.index, id: s.first + k.Offset()})
 			}
 		}
+		return nil
 	})
 	if err == nil && missing > 0 {
 		err = fmt.Errorf("%d pages of duplicate keys are missing: %w", missing, block.ErrDamaged)
 	}
 	return found, err
-}
-
-// findUUID returns the ids of the events of a project that may have a UUID.
-func (l *Log) findUUID(ctx context.Context, project int64, uuid capture.UUID) (ids []int64, err error) {
-	if ids, isOlder, err := l.findOlderUUID(ctx, uuid); err != nil || isOlder {
-		return ids, err
-	}
-	p, err := l.currentKeys(ctx, l.Source(), project, false)
-	if err != nil {
-		return nil, err
-	}
-	hasher := block.NewKeyHasher(l.keys.secret)
-	// First the events without a list: they get into lists meanwhile.
-	l.keys.mu.Lock()
-	span := [2]block.KeySpan{hasher.UUIDSpan(&uuid, true), hasher.UUIDSpan(&uuid, false)}
-	for _, k := range p.tail {
-		if span[0].Has(k.key) || span[1].Has(k.key) {
-			ids = append(ids, k.id)
-		}
-	}
-	runs := slices.Clone(p.runs)
-	l.keys.mu.Unlock()
-	listed, err := l.findListed(ctx, project, &uuid, span, runs)
-	ids = append(ids, listed...)
-	slices.Sort(ids)
-	return slices.Compact(ids), err
-}
-
-// findListed implements findUUID for the events in lists. spans are the spans of the UUID by class, and runs the
-// lists in memory, which another server may have changed.
-func (l *Log) findListed(ctx context.Context, project int64, uuid *capture.UUID, spans [2]block.KeySpan, runs []*keyRun) (ids []int64, err error) {
-	ms, isTimed := block.KeyTime(uuid)
-	for isSame := false; !isSame; { // until the lists are not merged meanwhile
-		if runs == nil {
-			if runs, err = listKeyRuns(ctx, l.db.Read, project); err != nil || len(runs) == 0 {
-				return nil, err
-			}
-		}
-		pages := map[int64][]keyPage{}
-		for _, r := range runs {
-			for class := range r.filters {
-				if r.mayHave(class, ms, isTimed) {
-					r.addPages(pages, spans[class], 0)
-				}
-			}
-		}
-		found, damaged := l.readCandidates(ctx, l.db.Read, pages)
-		if isSame, _, err = l.isCurrent(ctx, l.db.Read, project, &projectKeys{runs: runs}); err != nil {
-			return nil, err
-		}
-		if isSame && damaged != nil {
-			return nil, damaged
-		}
-		ids, runs = ids[:0], nil
-		for _, c := range found {
-			ids = append(ids, c.id)
-		}
-	}
-	return ids, nil
 }

@@ -8,30 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 )
 
-const (
-	// mergedKeyRuns is the least number of lists that are merged.
-	mergedKeyRuns = 8
-	// maxKeyRun is the number of keys from which a list is not merged.
-	maxKeyRun = 1 << 19
-)
-
-// dueRuns returns the number of lists at the end that are to be merged, or 0: at least mergedKeyRuns, of
-// which no one has more than half of the keys, so that the length of a key's list doubles each time.
-func dueRuns(runs []*keyRun) int {
-	total, longest := 0, 0
-	for i := len(runs) - 1; i >= 0; i-- {
-		n := runs[i].timely + runs[i].late
-		if n >= maxKeyRun || runs[len(runs)-1].last-runs[i].first >= block.KeyRange {
-			break
-		}
-		total, longest = total+n, max(longest, n)
-		if count := len(runs) - i; count >= mergedKeyRuns && longest <= total/2 {
-			return count
-		}
-	}
-	return 0
-}
-
 // dueKeys returns the number of the keys at the beginning of a tail for which a list is due, or 0:
 // there are enough of them, or their ids span half of what a list may.
 func dueKeys(tail []tailKey, least int) int {
@@ -60,64 +36,6 @@ func makeKeyRun(t *database.Tx, project int64, tail []tailKey) (r *keyRun, keys 
 	return r, keys, insertKeyRun(t, project, r, keys)
 }
 
-// mergeNext merges the last lists of a project if that is due. It returns the new lists, or the same.
-func (l *Log) mergeNext(t *database.Tx, project int64, runs []*keyRun) (merged []*keyRun, keys []block.StoredKey, err error) {
-	due := dueRuns(runs)
-	if due == 0 {
-		return runs, nil, nil
-	}
-	n := len(runs) - due
-	r := &keyRun{unit: unit{runs[n].first, runs[len(runs)-1].last}}
-	hasTime := false
-	var lists [][]block.StoredKey
-	for _, o := range runs[n:] {
-		list, err := l.readKeys(t.Ctx, t.SQL, o)
-		if err == nil {
-			err = l.deleteKeyRun(t, project, o)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range list {
-			list[i] += block.StoredKey(o.first - r.first)
-		}
-		lists = append(lists, list)
-		if o.timely > 0 {
-			if !hasTime {
-				r.from, r.to, hasTime = o.from, o.to, true
-			}
-			r.from, r.to = min(r.from, o.from), max(r.to, o.to)
-		}
-	}
-	keys = mergeSorted(lists)
-	return append(runs[:n:n], r), keys, insertKeyRun(t, project, r, keys)
-}
-
-// mergeSorted merges sorted lists.
-func mergeSorted(lists [][]block.StoredKey) []block.StoredKey {
-	for len(lists) > 1 {
-		var next [][]block.StoredKey
-		for pair := range slices.Chunk(lists, 2) {
-			if len(pair) == 1 {
-				next = append(next, pair[0])
-				continue
-			}
-			a, b := pair[0], pair[1]
-			out := make([]block.StoredKey, 0, len(a)+len(b))
-			for len(a) > 0 && len(b) > 0 {
-				if a[0] <= b[0] {
-					out, a = append(out, a[0]), a[1:]
-				} else {
-					out, b = append(out, b[0]), b[1:]
-				}
-			}
-			next = append(next, append(append(out, a...), b...))
-		}
-		lists = next
-	}
-	return lists[0]
-}
-
 // due returns a project for whose keys in memory a list is due, or 0: of a number of events, or, if the
 // keys of all projects are half of what may be in memory, of the project that has the most.
 func (k *keyIndex) due(least int) (project int64) {
@@ -135,32 +53,83 @@ func (k *keyIndex) due(least int) (project int64) {
 	return project
 }
 
-// listKeys makes a list of the keys of a project, if that is due, and merges lists. It reports whether
-// there was one.
+// listKeys makes a list of the keys of a project, if that is due, or makes a step of merging lists or building a filter.
+// It reports whether there was something to do.
 func (l *Log) listKeys(ctx context.Context) (more bool, err error) {
-	project := l.keys.due(l.KeyEvents)
-	if project == 0 {
-		return false, nil
+	if project := l.keys.due(l.KeyEvents); project > 0 {
+		return l.changeKeys(ctx, project, l.inBlocks, listTail)
 	}
-	return l.listKeysOf(ctx, project, l.inBlocks)
+	l.keys.mu.Lock()
+	project := l.keys.merging
+	l.keys.mu.Unlock()
+	if project == 0 {
+		return l.buildKeyFilter(ctx)
+	}
+	more, err = l.changeKeys(ctx, project, l.inBlocks, mergeRuns)
+	if !more && err == nil {
+		l.keys.mu.Lock()
+		if l.keys.merging == project {
+			l.keys.merging = 0
+		}
+		l.keys.mu.Unlock()
+	}
+	return more, err
 }
 
 // listAllKeys makes lists of all keys of a project, so that they need not be read from segments.
 func (l *Log) listAllKeys(ctx context.Context, project int64) error {
 	for more := true; more; {
 		var err error
-		if more, err = l.listKeysOf(ctx, project, l.inSealing); err != nil {
+		if more, err = l.changeKeys(ctx, project, l.inSealing, listTail); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// listKeysOf makes a list of the keys of a project that have none, in a transaction in which no other server does
-// so, and merges lists. It reports whether there were any.
-func (l *Log) listKeysOf(ctx context.Context, project int64, within func(context.Context, func(t *database.Tx) error) error) (more bool, err error) {
+// keyChange is a change of the lists of a project: the new lists, and the number of keys that are in lists now.
+// If keys is not nil, they are those of one of the lists.
+type keyChange struct {
+	runs   []*keyRun
+	listed int
+	keys   []block.StoredKey
+	run    *keyRun
+}
+
+// listTail makes a list of the keys of a project that have none. It returns nil if there are none.
+func listTail(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange, error) {
+	l.keys.mu.Lock()
+	tail, runs := p.tail[:dueKeys(p.tail, 1)], slices.Clip(p.runs)
+	l.keys.mu.Unlock()
+	if len(tail) == 0 {
+		return nil, nil
+	}
+	r, keys, err := makeKeyRun(t, project, tail)
+	return &keyChange{append(runs, r), len(tail), keys, r}, err
+}
+
+// mergeRuns makes a step of merging the lists of a project. It returns nil if none are to be merged.
+func mergeRuns(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange, error) {
+	l.keys.mu.Lock()
+	runs := slices.Clip(p.runs)
+	l.keys.mu.Unlock()
+	first, end := mergingRuns(runs)
+	if end-first < 2 {
+		return nil, nil
+	}
+	merged, all, err := l.mergeKeys(t, project, runs)
+	if err != nil {
+		return nil, err
+	}
+	return &keyChange{runs: merged, keys: all, run: merged[first]}, nil
+}
+
+// changeKeys changes the lists of a project in a transaction in which no other server does so. It reports whether
+// there was something to change.
+func (l *Log) changeKeys(ctx context.Context, project int64, within func(context.Context, func(t *database.Tx) error) error,
+	change func(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange, error)) (more bool, err error) {
 	var p *projectKeys
-	var changed keyChange
+	var changed *keyChange
 	hasTurn := false
 	err = within(ctx, func(t *database.Tx) error {
 		if err := l.db.LockProjects(ctx, t.SQL, []int64{project}); err != nil {
@@ -172,7 +141,7 @@ func (l *Log) listKeysOf(ctx context.Context, project int64, within func(context
 		if p, err = l.currentKeys(ctx, l.in(t), project, true); err != nil {
 			return err
 		}
-		changed, err = l.changeKeys(t, project, p)
+		changed, err = change(l, t, project, p)
 		return err
 	})
 	l.keys.mu.Lock()
@@ -180,47 +149,21 @@ func (l *Log) listKeysOf(ctx context.Context, project int64, within func(context
 	case p == nil: // another server does it
 	case err != nil:
 		p.check = true
-	case changed.listed > 0:
-		p.cut(changed.runs, changed.listed)
-		l.keys.tails -= changed.listed
+	case changed != nil:
+		if p.runs = changed.runs; changed.listed > 0 {
+			p.cut(changed.listed)
+			l.keys.tails -= changed.listed
+			l.keys.merging = project
+		}
 	}
 	l.keys.mu.Unlock()
 	if hasTurn {
 		l.keys.turn.Unlock()
 	}
-	if err == nil && changed.keys != nil {
-		r := changed.runs[len(changed.runs)-1]
-		l.keys.setFilter(r, 0, changed.keys[:r.timely])
-		l.keys.setFilter(r, 1, changed.keys[r.timely:])
+	if err == nil && changed != nil && changed.keys != nil {
+		l.keys.setFilters(changed.run, changed.keys)
 	}
-	return err == nil && changed.listed > 0, database.WrapError("duplicate keys of events", err)
-}
-
-// keyChange is what changeKeys has done: the new lists, the number of keys that are in lists now, and
-// the keys of the last list.
-type keyChange struct {
-	runs   []*keyRun
-	listed int
-	keys   []block.StoredKey
-}
-
-// changeKeys makes a list of the keys of a project that have none, and merges lists.
-func (l *Log) changeKeys(t *database.Tx, project int64, p *projectKeys) (c keyChange, err error) {
-	l.keys.mu.Lock()
-	tail := p.tail[:dueKeys(p.tail, 1)]
-	c.runs = slices.Clip(p.runs)
-	l.keys.mu.Unlock()
-	if len(tail) == 0 {
-		return c, nil
-	}
-	r, keys, err := makeKeyRun(t, project, tail)
-	c.runs, c.listed, c.keys = append(c.runs, r), len(tail), keys
-	for err == nil && keys != nil {
-		if c.runs, keys, err = l.mergeNext(t, project, c.runs); keys != nil {
-			c.keys = keys
-		}
-	}
-	return c, err
+	return err == nil && changed != nil, database.WrapError("duplicate keys of events", err)
 }
 
 // deleteKeyRuns deletes the lists of a project that have only events up to an id, which are deleted.

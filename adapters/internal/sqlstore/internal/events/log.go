@@ -28,6 +28,9 @@ type Log struct {
 	// KeyEvents is the number of events of a project without a list of duplicate keys from which a list
 	// is made.
 	KeyEvents int
+	// KeyPages is the least number of pages of duplicate keys that one transaction moves to merge lists. Of long lists
+	// it moves a 64th part, because it also stores the first keys of all their pages.
+	KeyPages int
 	// OlderEvents is the number of events of an earlier schema that one call of Convert converts.
 	OlderEvents int
 	// unmerged is true if there may be blocks to merge.
@@ -73,7 +76,7 @@ func NewLog(db *database.DB, s Sealing) *Log {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, OlderEvents: olderEvents, keys: keyIndex{projects: map[int64]*projectKeys{}}}
+	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, KeyPages: mergedKeyPages, OlderEvents: olderEvents, keys: keyIndex{filterBytes: keyFilterBytes, projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}
