@@ -19,6 +19,7 @@ const keyFilterPages = 1024
 // filterBuild is a filter that is being built from a list, whose pages from next to end are not read yet.
 type filterBuild struct {
 	project   int64
+	keys      *projectKeys
 	run       *keyRun
 	class     int
 	bits      int
@@ -46,16 +47,21 @@ func (l *Log) buildKeyFilter(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	to := min(b.next+keyFilterPages, b.end)
-	keys, err := l.readPages(ctx, l.db.Read, b.run, b.next, to)
+	keys, damaged := l.readPages(ctx, l.db.Read, b.run, b.next, to)
+	isSame := true
+	if damaged != nil { // another server may have changed the list, or it was deleted
+		if isSame, _, err = l.isCurrent(ctx, l.db.Read, b.project, b.keys); err != nil {
+			return false, err
+		}
+	}
 	l.keys.mu.Lock()
 	defer l.keys.mu.Unlock()
-	if !l.keys.has(b.project, b.run) { // another server may have changed the list
+	if !isSame || !slices.Contains(b.keys.runs, b.run) || damaged != nil {
 		l.keys.building = nil
+		if isSame && damaged != nil {
+			return false, fmt.Errorf("project %d: %w", b.project, damaged)
+		}
 		return true, nil
-	}
-	if err != nil {
-		l.keys.building = nil
-		return false, fmt.Errorf("project %d: %w", b.project, err)
 	}
 	for _, k := range keys {
 		if k.IsTimely() == (b.class == 0) {
@@ -88,19 +94,13 @@ func (k *keyIndex) nextFilter() *filterBuild {
 				}
 				r.unfiltered[class] = 0
 				if bits := k.makeRoom(class, r); bits > 0 {
-					k.building = &filterBuild{project, r, class, bits, block.NewKeyFilter(r.keys(class), bits), from, to}
+					k.building = &filterBuild{project, p, r, class, bits, block.NewKeyFilter(r.keys(class), bits), from, to}
 					return k.building
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// has reports whether a list is one of those of a project.
-func (k *keyIndex) has(project int64, r *keyRun) bool {
-	p := k.projects[project]
-	return p != nil && slices.Contains(p.runs, r)
 }
 
 // makeRoom makes room for a filter of a list, and returns its bits for each key, or 0 if there is no room. The
