@@ -209,10 +209,13 @@ func TestKeys_13_3_AtAnyAge(t *testing.T) {
 				m.stores[at].events.KeyEvents, m.stores[at].events.KeyPages = 16, 1
 				s := m.stores[at]
 				m.send(s)
-				if m.random.IntN(2) == 0 {
+				if m.random.IntN(4) == 0 {
 					indexAll(t, s)
-				} else if _, err := s.Index(t.Context(), true); err != nil { // a step of a merge of lists
-					t.Fatal(err)
+				}
+				for range m.random.IntN(6) { // lists, and steps of a merge of lists
+					if _, err := s.Index(t.Context(), true); err != nil {
+						t.Fatal(err)
+					}
 				}
 				var unfinished int
 				if err := s.db.Write.QueryRow(`SELECT COUNT(*) FROM event_key_runs a JOIN event_key_runs b ON b.project_id = a.project_id AND b.first_id > a.first_id AND b.first_id <= a.last_id`).Scan(&unfinished); err != nil {
@@ -241,7 +244,7 @@ func TestKeys_13_3_AtAnyAge(t *testing.T) {
 			for _, s := range m.stores {
 				m.check(s)
 			}
-			if n := countRows(t, m.stores[0], "event_key_runs"); n < 2 || merging < 3 {
+			if n := countRows(t, m.stores[0], "event_key_runs"); n < 2 || merging < 10 {
 				t.Errorf("only %d lists of keys, and some merged in part after %d steps", n, merging)
 			}
 			if file := m.stores[0].db.File; file != "" {
