@@ -11,16 +11,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-const (
-	// noPerson is the number for distinct ids that belong to no person.
-	noPerson = ^uint32(0)
-	// unresolved is the number for distinct ids and persons that have not been looked up.
-	unresolved = noPerson - 1
-	// ownerEntrySize, personEntrySize and detailSize are the approximate sizes in memory of the entry for a
-	// distinct id, without its string, for a person, and for its time of creation, in bytes.
-	ownerEntrySize, personEntrySize, detailSize = 32, 24, 32
-)
-
 // attribute sets the persons of some events. An event whose distinct id belongs to no
 // person gets the person that it was stored with.
 func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *port.Scan) error {
@@ -109,7 +99,7 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 	for _, id := range ids {
 		size += int64(len(id)) + ownerEntrySize
 	}
-	before := len(r.owners.people)
+	before := r.owners.people.n
 	found := make(map[string]uint32, len(ids))
 	err = plainRows(ctx, r.store.db.Read, func(row []driver.Value) (err error) {
 		n := noPerson
@@ -139,7 +129,7 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 		}
 	}
 	r.lock.Unlock()
-	people := int64(len(r.owners.people)-before) * personEntrySize
+	people := int64(r.owners.people.n-before) * personEntrySize
 	r.owners.size += people
 	// A table with creation times belongs to this reader and is not cached.
 	if r.created {
@@ -154,10 +144,10 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 
 // setDetail sets the time of creation of a person, nil if the person does not exist.
 func (r *insightReader) setDetail(n uint32, person capture.UUID, created driver.Value) {
-	for range int(n) - len(r.details) + 1 {
-		r.details = append(r.details, port.Person{})
+	for r.details.n <= int(n) {
+		r.details.add(port.Person{})
 	}
-	p := &r.details[n]
+	p := r.details.at(n)
 	p.UUID = person
 	p.CreatedAt, p.Exists = created.(int64)
 }
@@ -165,25 +155,23 @@ func (r *insightReader) setDetail(n uint32, person capture.UUID, created driver.
 // groupOwners sets the owners of a buffer to those of the distinct ids of a group, in the order of its dictionary, if
 // the reader has them.
 func (r *insightReader) groupOwners(e *columnBuffer, key groupKey) bool {
-	r.lock.RLock()
-	defer r.lock.RUnlock()
-	list, ok := r.owners.groups[key]
-	if ok {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	list := r.owners.group(key)
+	if list != nil {
 		e.owners = append(e.owners[:0], list...)
 	}
-	return ok
+	return list != nil
 }
 
-// keepOwners caches the owners of the distinct ids of a group, unless one has no owner.
+// keepOwners caches the owners of the distinct ids of a group, unless one has no owner, or there is no room.
 func (r *insightReader) keepOwners(e *columnBuffer, reserve func(int64) error) error {
 	if e.group.file == "" || slices.ContainsFunc(e.owners, isUnowned) {
 		return nil
 	}
-	size := int64(4 * len(e.owners))
 	r.lock.Lock()
-	r.owners.groups[e.group] = slices.Clone(e.owners)
+	size := r.owners.add(e.group, e.owners, r.store.owners.most)
 	r.lock.Unlock()
-	r.owners.size += size
 	return reserve(size)
 }
 

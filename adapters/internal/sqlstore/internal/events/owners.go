@@ -1,7 +1,9 @@
 package events
 
 import (
+	"cmp"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,9 +13,12 @@ import (
 )
 
 const (
+	// ownerEntrySize, personEntrySize, detailSize and groupEntrySize are the approximate sizes in memory of the entry
+	// for a distinct id, without its string, for a person, for its time of creation, and for a group, in bytes.
+	ownerEntrySize, personEntrySize, detailSize, groupEntrySize = 32, 24, 32, 128
 	// ownersBytes limits the cache of owners of distinct ids, for all projects together, to 48 MiB. For
-	// 500,000 distinct ids and as many persons, everything is cached. Of a project with more, only the owners by
-	// groups of segments are, as long as these are not too many.
+	// 500,000 distinct ids and as many persons, everything is cached. Of a project with more, only owners by
+	// groups of segments are: those of as many groups as fit, with their persons.
 	ownersBytes = 48 << 20
 	// ownersProjects is the maximum number of projects in the cache.
 	ownersProjects = 1024
@@ -29,15 +34,16 @@ const (
 type owners struct {
 	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
-	people    []capture.UUID
+	people    pieces[capture.UUID]
 	numbers   []uint32 // hash table of people: slots with the number plus 1, or 0; as long as a power of two
 	seed      maphash.Seed
 	table     *ownerTable
-	// groups are the owners of the distinct ids of groups of segments, in the order of their dictionaries. All of
-	// these distinct ids have owners.
-	groups map[groupKey][]uint32
-	// size is the approximate size in memory, in bytes, and tableSize that of the table.
-	size, tableSize int64
+	groups    map[groupKey]*ownerGroup
+	// size is the approximate size in memory, in bytes, tableSize that of the table, and usedSize that of the groups
+	// that the present query has used.
+	size, tableSize, usedSize int64
+	// queries is the number of queries that have used the owners, and added that of the groups that were added.
+	queries, added int
 	// unknown are the numbers in the table of distinct ids without a row. They may get a row later
 	// without a change of the counter, so they are looked up again by the next query.
 	unknown []uint32
@@ -49,152 +55,48 @@ type groupKey struct {
 	group int
 }
 
+// ownerGroup are the owners of the distinct ids of a group, in the order of its dictionary. All of these distinct ids
+// have owners.
+type ownerGroup struct {
+	owners []uint32
+	// added is the number of groups that were added before, and used that of the last query that has used it.
+	added, used int
+}
+
+// size returns the approximate size of a group in memory, in bytes.
+func (g *ownerGroup) size() int64 { return groupEntrySize + 4*int64(len(g.owners)) }
+
 // newOwners returns owners that are valid for a value of the counter rewritten.
 func newOwners(rewritten int64) *owners {
-	return &owners{rewritten: rewritten, seed: maphash.MakeSeed(), table: newOwnerTable(), groups: map[groupKey][]uint32{}}
-}
-
-// ownerTable has the persons of distinct ids, which are numbered from 0. It is a hash table with linear
-// probing, and has all strings in one piece of memory: a map of strings needs twice the memory and time.
-type ownerTable struct {
-	seed maphash.Seed
-	// The length of slots is zero or a power of two. A slot has the number plus 1 and the upper half of
-	// the hash; 0 is a free slot.
-	slots   []uint64
-	entries []ownerEntry
-	text    []byte
-}
-
-// ownerEntry is a distinct id, which is a part of a text, and its person: a number, noPerson or
-// unresolved.
-type ownerEntry struct {
-	from   int64
-	length uint32
-	person uint32
-}
-
-// newOwnerTable returns an empty table.
-func newOwnerTable() *ownerTable { return &ownerTable{seed: maphash.MakeSeed()} }
-
-// at returns the distinct id with a number.
-func (t *ownerTable) at(n uint32) []byte {
-	e := &t.entries[n]
-	return t.text[e.from : e.from+int64(e.length)]
-}
-
-// find returns the index of the slot of a distinct id, or of the free slot for it. There must be a
-// free slot.
-func (t *ownerTable) find(id string, hash uint64) uint64 {
-	mask := uint64(len(t.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		slot := t.slots[i]
-		if slot == 0 || slot>>32 == hash>>32 && string(t.at(uint32(slot)-1)) == id {
-			return i
-		}
-	}
-}
-
-// person returns the number of the person of a distinct id, noPerson or unresolved.
-func (t *ownerTable) person(id string) uint32 {
-	if len(t.slots) == 0 {
-		return unresolved
-	}
-	slot := t.slots[t.find(id, maphash.String(t.seed, id))]
-	if slot == 0 {
-		return unresolved
-	}
-	return t.entries[uint32(slot)-1].person
-}
-
-// lookUpStep is the number of distinct ids that people searches together.
-const lookUpStep = 64
-
-// people appends the results of person for some distinct ids. A large table is not in the caches of the
-// processor, so it executes each step for many ids before the next step, and their accesses to memory overlap.
-func (t *ownerTable) people(out []uint32, ids []string) []uint32 {
-	if len(t.slots) == 0 {
-		return append(out, slices.Repeat([]uint32{unresolved}, len(ids))...)
-	}
-	var hashes [lookUpStep]uint64
-	var slots [lookUpStep]uint64
-	var entries [lookUpStep]ownerEntry
-	mask := uint64(len(t.slots) - 1)
-	for part := range slices.Chunk(ids, lookUpStep) {
-		for i, id := range part {
-			hashes[i] = maphash.String(t.seed, id)
-			slots[i] = t.slots[hashes[i]&mask]
-		}
-		for i := range part {
-			if entries[i] = (ownerEntry{}); slots[i] != 0 {
-				entries[i] = t.entries[uint32(slots[i])-1]
-			}
-		}
-		for i, id := range part {
-			switch e := &entries[i]; {
-			case slots[i] == 0:
-				out = append(out, unresolved)
-			case slots[i]>>32 == hashes[i]>>32 && string(t.text[e.from:e.from+int64(e.length)]) == id:
-				out = append(out, e.person)
-			default: // it is in a later slot
-				out = append(out, t.person(id))
-			}
-		}
-	}
-	return out
-}
-
-// set sets the person of a distinct id, and returns the number of the distinct id.
-func (t *ownerTable) set(id string, person uint32) uint32 {
-	if 4*(len(t.entries)+1) > 3*len(t.slots) {
-		t.grow()
-	}
-	hash := maphash.String(t.seed, id)
-	i := t.find(id, hash)
-	if slot := t.slots[i]; slot != 0 {
-		t.entries[uint32(slot)-1].person = person
-		return uint32(slot) - 1
-	}
-	t.entries = append(t.entries, ownerEntry{int64(len(t.text)), uint32(len(id)), person})
-	t.text = append(t.text, id...)
-	t.slots[i] = hash>>32<<32 | uint64(len(t.entries))
-	return uint32(len(t.entries)) - 1
-}
-
-// grow doubles the slots.
-func (t *ownerTable) grow() {
-	t.slots = make([]uint64, max(1024, 2*len(t.slots)))
-	mask := uint64(len(t.slots) - 1)
-	for n := range uint32(len(t.entries)) {
-		hash := maphash.Bytes(t.seed, t.at(n))
-		i := hash & mask
-		for t.slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		t.slots[i] = hash>>32<<32 | uint64(n+1)
-	}
+	return &owners{rewritten: rewritten, seed: maphash.MakeSeed(), table: newOwnerTable(), groups: map[groupKey]*ownerGroup{}}
 }
 
 // number returns the number of a person, and assigns one if the person is new.
 func (o *owners) number(person capture.UUID) uint32 {
-	if 4*(len(o.people)+1) > 3*len(o.numbers) {
-		o.numbers = make([]uint32, max(1024, 2*len(o.numbers)))
-		for i := range o.people {
-			o.numbers[o.slot(o.people[i])] = uint32(i) + 1
-		}
+	if 4*(o.people.n+1) > 3*len(o.numbers) {
+		o.index(max(1024, 2*len(o.numbers)))
 	}
 	at := o.slot(person)
 	if o.numbers[at] == 0 {
-		o.people = append(o.people, person)
-		o.numbers[at] = uint32(len(o.people))
+		o.people.add(person)
+		o.numbers[at] = uint32(o.people.n)
 	}
 	return o.numbers[at] - 1
+}
+
+// index creates numbers with n slots.
+func (o *owners) index(n int) {
+	o.numbers = make([]uint32, n)
+	for i := range uint32(o.people.n) {
+		o.numbers[o.slot(*o.people.at(i))] = i + 1
+	}
 }
 
 // slot returns the index of a person in numbers, or of the free slot for it.
 func (o *owners) slot(person capture.UUID) uint64 {
 	mask := uint64(len(o.numbers) - 1)
 	for i := maphash.Bytes(o.seed, person[:]) & mask; ; i = (i + 1) & mask {
-		if n := o.numbers[i]; n == 0 || o.people[n-1] == person {
+		if n := o.numbers[i]; n == 0 || *o.people.at(n - 1) == person {
 			return i
 		}
 	}
@@ -212,7 +114,7 @@ func (o *owners) find(person capture.UUID) (number uint32, ok bool) {
 // merge changes the owners after merges, which are pairs as returned by Reader.Merged. Distinct ids without an owner
 // become unresolved, because they may have an owner now. It returns false if the pairs contradict each other.
 func (o *owners) merge(pairs []capture.UUID) bool {
-	before, into := len(o.people), map[uint32]uint32{}
+	before, into := o.people.n, map[uint32]uint32{}
 	last := func(n uint32) uint32 {
 		for next, ok := into[n]; ok; next, ok = into[n] {
 			n = next
@@ -230,59 +132,165 @@ func (o *owners) merge(pairs []capture.UUID) bool {
 		}
 		into[from] = to
 	}
-	o.size += int64(len(o.people)-before) * personEntrySize
-	owner := make([]uint32, len(o.people))
+	o.size += int64(o.people.n-before) * personEntrySize
+	owner := make([]uint32, o.people.n)
 	for n := range owner {
 		owner[n] = uint32(n)
 	}
 	for from := range into {
 		owner[from] = last(from)
 	}
-	for i := range o.table.entries {
-		switch e := &o.table.entries[i]; {
-		case e.person == noPerson:
-			e.person = unresolved
-		case e.person != unresolved:
-			e.person = owner[e.person]
+	for _, piece := range o.table.entries.list {
+		for i := range piece {
+			switch e := &piece[i]; {
+			case e.person == noPerson:
+				e.person = unresolved
+			case e.person != unresolved:
+				e.person = owner[e.person]
+			}
 		}
 	}
 	if len(into) == 0 {
 		return true
 	}
-	for _, list := range o.groups {
-		for i, n := range list {
-			list[i] = owner[n]
+	for _, g := range o.groups {
+		for i, n := range g.owners {
+			g.owners[i] = owner[n]
 		}
 	}
 	return true
 }
 
-// shrink removes the table if the owners are too large for the cache.
-func (o *owners) shrink() {
-	if o.size > ownersBytes {
-		o.size -= o.tableSize
-		o.table, o.tableSize, o.unknown = newOwnerTable(), 0, nil
+// group returns the owners of a group for the present query, nil if they are not there.
+func (o *owners) group(key groupKey) []uint32 {
+	g := o.groups[key]
+	if g == nil {
+		return nil
+	}
+	o.use(g)
+	return g.owners
+}
+
+// use notes that the present query uses a group.
+func (o *owners) use(g *ownerGroup) {
+	if g.used != o.queries {
+		g.used = o.queries
+		o.usedSize += g.size()
+	}
+}
+
+// add adds the owners of a group, and returns their size. It returns 0 if they are there, or if those of the present
+// query would exceed most bytes, so that some of them would be removed at its end.
+func (o *owners) add(key groupKey, list []uint32, most int64) int64 {
+	g := &ownerGroup{owners: list, added: o.added}
+	size := g.size()
+	if o.groups[key] != nil || o.usedSize+size > most {
+		return 0
+	}
+	g.owners = slices.Clone(list)
+	o.groups[key] = g
+	o.added++
+	o.use(g)
+	o.size += size
+	return size
+}
+
+// shrink removes what exceeds most bytes: first the table, then groups.
+func (o *owners) shrink(most int64) {
+	if o.size <= most {
+		return
+	}
+	o.size -= o.tableSize
+	o.table, o.tableSize, o.unknown = newOwnerTable(), 0, nil
+	if o.size > most {
+		o.shrinkGroups(most)
+	}
+}
+
+// shrinkGroups removes groups until the rest has room with its persons, and the persons of the removed groups. The
+// groups that the last query has used remain before other groups, and of these the groups that were added first: queries
+// that use the same groups find the same part of them each time.
+func (o *owners) shrinkGroups(most int64) {
+	keys := slices.SortedFunc(maps.Keys(o.groups), func(a, b groupKey) int {
+		g, h := o.groups[a], o.groups[b]
+		return cmp.Or(cmp.Compare(h.used, g.used), cmp.Compare(g.added, h.added))
+	})
+	o.size = 0
+	numbers := make([]uint32, o.people.n) // for each person, the first of the groups that has the person, from 1
+	groups := uint32(0)
+	for _, key := range keys {
+		g := o.groups[key]
+		size := g.size()
+		for _, n := range g.owners {
+			if numbers[n] == 0 {
+				numbers[n] = groups + 1
+				size += personEntrySize
+			}
+		}
+		if o.size+size > most {
+			break
+		}
+		o.size += size
+		groups++
+	}
+	for _, key := range keys[groups:] {
+		delete(o.groups, key)
+	}
+	o.selectPeople(numbers, groups)
+}
+
+// selectPeople removes the persons for whom numbers has 0 or more than most, and changes the numbers of the remaining
+// persons in the groups. The table must be empty.
+func (o *owners) selectPeople(numbers []uint32, most uint32) {
+	next := uint32(0)
+	for i, n := range numbers {
+		if n > 0 && n <= most {
+			*o.people.at(next) = *o.people.at(uint32(i))
+			numbers[i] = next
+			next++
+		}
+	}
+	o.people.cut(int(next))
+	slots := 1024
+	for 4*int(next+1) > 3*slots {
+		slots *= 2
+	}
+	o.index(slots)
+	for _, g := range o.groups {
+		for i, n := range g.owners {
+			g.owners[i] = numbers[n]
+		}
 	}
 }
 
 // ownersCache is an LRU cache of owners by project. Owners in use by a query are not in
 // the cache.
 type ownersCache struct {
+	most int64 // bytes
+
 	mu    sync.Mutex
 	lru   *simplelru.LRU[int64, *owners]
 	bytes int64
 }
 
-// newOwnersCache returns an empty cache.
-func newOwnersCache() *ownersCache {
-	c := &ownersCache{}
+// newOwnersCache returns an empty cache for a number of bytes.
+func newOwnersCache(most int64) *ownersCache {
+	c := &ownersCache{most: most}
 	c.lru, _ = simplelru.NewLRU(ownersProjects, func(_ int64, o *owners) { c.bytes -= o.size }) // fails only for sizes below 1
 	return c
 }
 
-// take removes and returns the owners of a project, after changes up to the value of the counter rewritten. If
-// there are no owners, or merged does not return all changes, the result is empty.
+// take removes and returns the owners of a project for a query, after changes up to the value of the counter
+// rewritten. If there are no owners, or merged does not return all changes, the result is empty.
 func (c *ownersCache) take(project, rewritten int64, merged func(project, from, to int64) ([]capture.UUID, bool)) *owners {
+	o := c.find(project, rewritten, merged)
+	o.queries++
+	o.usedSize = 0
+	return o
+}
+
+// find implements take.
+func (c *ownersCache) find(project, rewritten int64, merged func(project, from, to int64) ([]capture.UUID, bool)) *owners {
 	c.mu.Lock()
 	o, ok := c.lru.Peek(project)
 	c.lru.Remove(project)
@@ -300,20 +308,19 @@ func (c *ownersCache) take(project, rewritten int64, merged func(project, from, 
 	return newOwners(rewritten)
 }
 
-// put returns owners to the cache after a query, unless they are too large. If another query has added owners of the project meanwhile, they are replaced.
+// put returns owners to the cache after a query, as far as they fit. If another query has added owners of the project
+// meanwhile, they are replaced.
 func (c *ownersCache) put(project int64, o *owners) {
-	if o.shrink(); o.size > ownersBytes {
-		return
-	}
+	o.shrink(c.most)
 	for _, n := range o.unknown {
-		o.table.entries[n].person = unresolved
+		o.table.entries.at(n).person = unresolved
 	}
 	o.unknown = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lru.Remove(project)
 	c.lru.Add(project, o)
-	for c.bytes += o.size; c.bytes > ownersBytes; {
+	for c.bytes += o.size; c.bytes > c.most; {
 		c.lru.RemoveOldest()
 	}
 }

@@ -3,6 +3,9 @@ package events
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -45,8 +48,8 @@ func TestOwnerTable(t *testing.T) {
 			t.Errorf("among others, %q has the person %d", ids[i], got)
 		}
 	}
-	if len(table.entries) != len(want) {
-		t.Errorf("%d distinct ids, want %d", len(table.entries), len(want))
+	if table.entries.n != len(want) {
+		t.Errorf("%d distinct ids, want %d", table.entries.n, len(want))
 	}
 }
 
@@ -55,13 +58,13 @@ func TestOwners_Numbers(t *testing.T) {
 	o := newOwners(0)
 	for range 2 {
 		for i := range uint32(5000) {
-			if n := o.number(personOf(i)); n != i || o.people[n] != personOf(i) {
+			if n := o.number(personOf(i)); n != i || *o.people.at(n) != personOf(i) {
 				t.Fatalf("person %d has the number %d", i, n)
 			}
 		}
 	}
-	if len(o.people) != 5000 {
-		t.Errorf("%d persons, want 5000", len(o.people))
+	if o.people.n != 5000 {
+		t.Errorf("%d persons, want 5000", o.people.n)
 	}
 }
 
@@ -71,46 +74,222 @@ func personOf(i uint32) (u capture.UUID) {
 	return u
 }
 
-// Owners that are too large for the cache lose the distinct ids, but keep the groups and persons; if these are too
-// large, too, the cache does not store them. The cache removes the owners of the project that was used least recently.
+// The elements of a long list stay where they are while it grows, and after some were cut off.
+func TestPieces(t *testing.T) {
+	var p pieces[int]
+	var first, later *int
+	for i := range 3 * pieceLen {
+		switch p.add(i); i {
+		case pieceLen - 1:
+			first = p.at(0)
+		case pieceLen:
+			later = p.at(pieceLen)
+		}
+	}
+	if p.at(0) != first || p.at(pieceLen) != later {
+		t.Error("elements have moved")
+	}
+	for _, n := range []int{3 * pieceLen, 3*pieceLen - 1, 2 * pieceLen, pieceLen + 5, pieceLen, 3, 0} {
+		p.cut(n)
+		p.add(-1)
+		if p.n != n+1 || *p.at(uint32(n)) != -1 || n > 0 && *p.at(uint32(n) - 1) != n-1 {
+			t.Errorf("cut to %d elements: %d with the next one", n, p.n)
+		}
+		p.cut(n)
+	}
+}
+
+// Almost all of the memory that was allocated for a large table is in use: 16 bytes for each distinct id, its string,
+// and the slots, of which the last allocation has as many as all before. Two mebibytes are for the first pieces, which
+// grow by copying, and for the unused ends of the last ones.
+func TestOwnerTable_Memory(t *testing.T) {
+	const n, length = 200_000, 40
+	slots := 1024
+	for 3*slots < 4*n {
+		slots *= 2
+	}
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%*d", length, i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	table := newOwnerTable()
+	for i, id := range ids {
+		table.set(id, uint32(i))
+	}
+	runtime.ReadMemStats(&after)
+	if got, want := after.TotalAlloc-before.TotalAlloc, uint64(n*(16+length)+2*8*slots)+2<<20; got > want {
+		t.Errorf("%d bytes were allocated, want at most %d", got, want)
+	}
+	runtime.KeepAlive(table)
+}
+
+// groupOf returns the key of a group with a number.
+func groupOf(number int) groupKey { return groupKey{"a.parquet", number} }
+
+// addGroup adds a group whose distinct ids belong to some persons, as a query does that finds it.
+func addGroup(o *owners, number int, most int64, people ...uint32) int64 {
+	var list []uint32
+	for _, p := range people {
+		before := o.people.n
+		list = append(list, o.number(personOf(p)))
+		o.size += int64(o.people.n-before) * personEntrySize
+	}
+	return o.add(groupOf(number), list, most)
+}
+
+// addDistinctID adds a distinct id without a group.
+func addDistinctID(o *owners, id string, person uint32) uint32 {
+	size := int64(len(id)) + ownerEntrySize
+	o.size, o.tableSize = o.size+size, o.tableSize+size
+	return o.table.set(id, person)
+}
+
+// peopleIn returns the persons of the distinct ids of a group, nil if the owners do not have it.
+func peopleIn(o *owners, number int) (people []capture.UUID) {
+	for _, n := range o.group(groupOf(number)) {
+		people = append(people, *o.people.at(n))
+	}
+	return people
+}
+
+// noMerges returns that no changes are known.
+func noMerges(int64, int64, int64) ([]capture.UUID, bool) { return nil, false }
+
+// The next query finds owners within the limit, except for distinct ids without a person, which it looks up. Of owners
+// that are too large, it finds the groups and persons, but not the distinct ids. The cache removes the owners of the
+// project that was used least recently, and of another value of the counter.
 func TestOwnersCache_Sizes(t *testing.T) {
-	c := newOwnersCache()
-	unknown := func(int64, int64, int64) ([]capture.UUID, bool) { return nil, false }
-	key := groupKey{"a.parquet", 3}
-	fill := func(table, other int64) *owners {
+	// Two persons, a group of three distinct ids, and the distinct ids ana and nobody.
+	const people, group, ids = 2 * personEntrySize, groupEntrySize + 3*4, 3 + 6 + 2*ownerEntrySize
+	fill := func() *owners {
 		o := newOwners(7)
-		o.table.set("ana", o.number(personOf(1)))
-		o.unknown = append(o.unknown, o.table.set("nobody", noPerson))
-		o.groups[key] = []uint32{0}
-		o.size, o.tableSize = table+other, table
+		addGroup(o, 3, people+group, 5, 6, 5)
+		addDistinctID(o, "ana", o.number(personOf(5)))
+		o.unknown = append(o.unknown, addDistinctID(o, "nobody", noPerson))
 		return o
 	}
-	c.put(1, fill(ownersBytes/2, ownersBytes/4))
-	o := c.take(1, 7, unknown)
-	if o.table.person("ana") != 0 || o.table.person("nobody") != unresolved || len(o.groups[key]) != 1 {
-		t.Error("owners within the limit are not there")
+	want := []capture.UUID{personOf(5), personOf(6), personOf(5)}
+	for most, size := range map[int64]int64{people + group + ids: people + group + ids, people + group + ids - 1: people + group} {
+		c := newOwnersCache(most)
+		c.put(1, fill())
+		o := c.take(1, 7, noMerges)
+		person := uint32(0)
+		if size == people+group {
+			person = unresolved
+		}
+		if o.size != size || o.table.person("ana") != person || o.table.person("nobody") != unresolved || !slices.Equal(peopleIn(o, 3), want) {
+			t.Errorf("with %d bytes: %d bytes, ana has the person %d, and the group the persons %v", most, o.size, o.table.person("ana"), peopleIn(o, 3))
+		}
+		if c.put(1, o); peopleIn(c.take(1, 8, noMerges), 3) != nil {
+			t.Error("owners of another value of the counter are there")
+		}
+	}
+	c := newOwnersCache(3*(people+group+ids) - 1)
+	for project := range int64(3) {
+		c.put(project, fill())
+	}
+	if peopleIn(c.take(0, 7, noMerges), 3) != nil || peopleIn(c.take(2, 7, noMerges), 3) == nil {
+		t.Error("of three projects, not the last two are there")
+	}
+}
+
+// If the groups do not fit, the cache has as many as fit with their persons, who get new numbers: before other groups,
+// those that the last query has used, and of these the groups that were added first. A query adds no groups that would
+// not fit with the groups that it has used.
+func TestOwnersCache_Groups(t *testing.T) {
+	// The sizes of the groups 0 to 2, the persons of those before not counted.
+	const zero, one, two = groupEntrySize + 2*4 + 2*personEntrySize, groupEntrySize + 2*4 + personEntrySize, groupEntrySize + 3*4 + 2*personEntrySize
+	groups := [][]uint32{{11, 12}, {12, 13}, {11, 14, 15}}
+	check := func(what string, o *owners, size int64, people int, there ...int) {
+		t.Helper()
+		if o.size != size || o.people.n != people {
+			t.Errorf("%s: %d bytes and %d persons, want %d and %d", what, o.size, o.people.n, size, people)
+		}
+		for number, ids := range groups {
+			var want []capture.UUID
+			if slices.Contains(there, number) {
+				for _, id := range ids {
+					want = append(want, personOf(id))
+				}
+			}
+			if got := peopleIn(o, number); !slices.Equal(got, want) {
+				t.Errorf("%s: the group %d has %v, want %v", what, number, got, want)
+			}
+		}
+	}
+	c := newOwnersCache(zero + one + two - 1)
+	o := c.take(1, 7, noMerges)
+	for _, person := range []uint32{15, 14, 13} { // found first, for other events
+		o.number(personOf(person))
+		o.size += personEntrySize
+	}
+	for number, ids := range groups {
+		addGroup(o, number, c.most, ids...)
 	}
 	c.put(1, o)
-	if o := c.take(1, 8, unknown); len(o.people) != 0 || len(o.groups) != 0 {
-		t.Error("owners of another value of the counter are there")
+
+	o = c.take(1, 7, noMerges)
+	check("after the first query", o, zero+one, 3, 0, 1)
+	c.put(1, o)
+
+	o = c.take(1, 7, noMerges)
+	o.group(groupOf(0))
+	if size := addGroup(o, 2, c.most, groups[2]...); size != groupEntrySize+3*4 {
+		t.Errorf("the group 2 has %d bytes, want %d", size, groupEntrySize+3*4)
 	}
-	c.put(1, fill(ownersBytes, ownersBytes/4))
-	o = c.take(1, 7, unknown)
-	if o.table.person("ana") != unresolved || len(o.groups[key]) != 1 || o.people[0] != personOf(1) || o.size != ownersBytes/4 {
-		t.Errorf("without the distinct ids: %d groups, %d bytes", len(o.groups), o.size)
+	if size := addGroup(o, 2, c.most, groups[2]...); size != 0 {
+		t.Errorf("the group 2 was added again, with %d bytes", size)
 	}
-	c.put(1, fill(1, ownersBytes+1))
-	if o := c.take(1, 7, unknown); len(o.groups) != 0 {
-		t.Error("owners beyond the limit are there")
+	c.put(1, o)
+	o = c.take(1, 7, noMerges)
+	check("after a query of others", o, zero+two, 4, 0, 2)
+	if n, ok := o.find(personOf(14)); !ok || *o.people.at(n) != personOf(14) {
+		t.Error("a person of a group has no number")
 	}
-	for project := range int64(3) {
-		c.put(project, fill(0, ownersBytes/2))
+	if _, ok := o.find(personOf(13)); ok {
+		t.Error("a person without a group has a number")
 	}
-	if o := c.take(0, 7, unknown); len(o.groups) != 0 {
-		t.Error("three halves of the limit are there")
+
+	o = newOwnersCache(0).take(1, 7, noMerges)
+	if size := addGroup(o, 0, 2*(groupEntrySize+2*4)-1, 11, 12) + addGroup(o, 1, 2*(groupEntrySize+2*4)-1, 12, 13); size != groupEntrySize+2*4 {
+		t.Errorf("a query adds groups of %d bytes, want %d", size, groupEntrySize+2*4)
 	}
-	if o := c.take(2, 7, unknown); len(o.groups) != 1 {
-		t.Error("the last owners are not there")
+	c = newOwnersCache(groupEntrySize)
+	c.put(1, o)
+	check("without room for a group", c.take(1, 7, noMerges), 0, 0)
+}
+
+// The remaining groups have their persons also when there are many, in several pieces.
+func TestOwnersCache_ManyGroups(t *testing.T) {
+	const groups, each = 20, 3000
+	room := int64(7 * (groupEntrySize + each*(4+personEntrySize)))
+	c := newOwnersCache(room)
+	o := c.take(1, 7, noMerges)
+	for i := range uint32(groups) {
+		var people []uint32
+		for k := range uint32(each) {
+			people = append(people, k*groups+i) // the persons of all groups take turns
+			o.number(personOf(k*groups + i))
+		}
+		addGroup(o, int(i), math.MaxInt64, people...)
+	}
+	o.size = int64(groups * (groupEntrySize + each*(4+personEntrySize)))
+	c.put(1, o)
+	o = c.take(1, 7, noMerges)
+	if o.size != room || o.people.n != 7*each || len(o.groups) != 7 {
+		t.Fatalf("%d bytes, %d persons and %d groups", o.size, o.people.n, len(o.groups))
+	}
+	for i := range uint32(7) {
+		for k, person := range peopleIn(o, int(i)) {
+			if person != personOf(uint32(k)*groups+i) {
+				t.Fatalf("the distinct id %d of the group %d has the person %s", k, i, person)
+			}
+			if n, ok := o.find(person); !ok || *o.people.at(n) != person {
+				t.Fatalf("the person %s has the number %d", person, n)
+			}
+		}
 	}
 }
 
@@ -118,7 +297,6 @@ func TestOwnersCache_Sizes(t *testing.T) {
 // person, and if the person was not there before. Distinct ids without a person are looked up again. If the merges
 // are not known, or contradict each other, the owners are not there.
 func TestOwnersCache_Merges(t *testing.T) {
-	key := groupKey{"a.parquet", 3}
 	for what, test := range map[string]struct {
 		merged    []uint32 // pairs
 		isUnknown bool
@@ -133,12 +311,11 @@ func TestOwnersCache_Merges(t *testing.T) {
 		"a person is merged twice":        {[]uint32{1, 2, 1, 3}, false, nil},
 		"persons into each other":         {[]uint32{1, 2, 2, 1}, false, nil},
 	} {
-		o, c := newOwners(7), newOwnersCache()
+		o, c := newOwners(7), newOwnersCache(ownersBytes)
 		for i := range uint32(4) {
-			n := o.number(personOf(i))
-			o.table.set(fmt.Sprint("id ", i), n)
-			o.groups[key] = append(o.groups[key], n)
+			o.table.set(fmt.Sprint("id ", i), o.number(personOf(i)))
 		}
+		o.add(groupOf(3), []uint32{0, 1, 2, 3}, ownersBytes)
 		o.table.set("nobody", noPerson)
 		c.put(1, o)
 		o = c.take(1, 9, func(project, from, to int64) (pairs []capture.UUID, ok bool) {
@@ -156,9 +333,39 @@ func TestOwnersCache_Merges(t *testing.T) {
 		}
 		for i, want := range test.want {
 			n := o.table.person(fmt.Sprint("id ", i))
-			if o.people[n] != personOf(want) || o.groups[key][i] != n {
-				t.Errorf("%s: the distinct id %d has the person %s", what, i, o.people[n])
+			if *o.people.at(n) != personOf(want) || o.group(groupOf(3))[i] != n {
+				t.Errorf("%s: the distinct id %d has the person %s", what, i, o.people.at(n))
 			}
 		}
 	}
+}
+
+// BenchmarkOwnerTable sets a million distinct ids, and looks up the persons of each of them in lists of 3,000.
+func BenchmarkOwnerTable(b *testing.B) {
+	ids := make([]string, 1_000_000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%08x-0000-7000-8000-%012x", uint32(i)*2654435761, i)
+	}
+	fill := func() *ownerTable {
+		table := newOwnerTable()
+		for i, id := range ids {
+			table.set(id, uint32(i))
+		}
+		return table
+	}
+	b.Run("set", func(b *testing.B) {
+		for b.Loop() {
+			fill()
+		}
+	})
+	b.Run("people", func(b *testing.B) {
+		table, shuffled := fill(), slices.Clone(ids)
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(ids), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		var out []uint32
+		for b.Loop() {
+			for part := range slices.Chunk(shuffled, 3000) {
+				out = table.people(out[:0], part)
+			}
+		}
+	})
 }

@@ -27,10 +27,10 @@ type insightReader struct {
 	// owners is taken from the store's cache and returned by Close.
 	owners  *owners
 	table   *ownerTable  // of owners unless created is true
-	lock    sync.RWMutex // of the entries of the table, and of the groups of owners
+	lock    sync.RWMutex // of the table, and of the groups of owners
 	created bool         // the creation times of persons are needed, so the table starts empty
 	// details are the persons by number if created is true.
-	details []port.Person
+	details pieces[port.Person]
 	spares  spareBuffers // of one scan for the next one
 	// dictionaries is the number of dictionaries of properties that were read.
 	dictionaries atomic.Uint64
@@ -44,10 +44,12 @@ func (r *insightReader) Close() error {
 
 // Person implements port.Reader.
 func (r *insightReader) Person(number uint32) *port.Person {
-	if int(number) < len(r.details) && r.details[number].Exists {
-		return &r.details[number]
+	if int(number) < r.details.n {
+		if p := r.details.at(number); p.Exists {
+			return p
+		}
 	}
-	return &port.Person{UUID: r.owners.people[number]}
+	return &port.Person{UUID: *r.owners.people.at(number)}
 }
 
 // Position implements port.Reader.
