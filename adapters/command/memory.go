@@ -7,24 +7,22 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 )
 
-// Memory limits of the Go runtime. While the heap is small, garbage is collected less often than by
-// default, and near the limit more often. Together with the database's own caches this limit keeps
-// a loaded server below 256 MB.
-const (
-	memoryLimit   = 160 << 20
-	memoryPercent = 300
-)
+// memoryPercent is the percentage of the garbage collector. While the heap is small, garbage is collected less often
+// than by default, and near the limit of the heap more often. Together with the database's own caches this limit keeps a
+// loaded server below its memory.
+const memoryPercent = 300
 
-// tuneMemory sets the garbage collector's limits, except those that the environment sets. They
-// apply to the whole process, so a server that is embedded in another program does not set them.
-func tuneMemory(p *cli.Program) {
+// tuneMemory sets the garbage collector's limits, except those that the environment sets, for a server with a memory in
+// bytes. They apply to the whole process, so a server that is embedded in another program does not set them.
+func tuneMemory(p *cli.Program, bytes int64) {
 	if p.Env["GOGC"] == "" {
 		debug.SetGCPercent(memoryPercent)
 	}
 	if p.Env["GOMEMLIMIT"] == "" {
-		debug.SetMemoryLimit(memoryLimit)
+		debug.SetMemoryLimit(memory.Of(bytes).Heap)
 	}
 }
 

@@ -2,10 +2,14 @@ package command
 
 import (
 	"context"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/command/internal/cli"
 )
 
 // Memory is returned after the start and while a server is idle. It is not returned while requests
@@ -37,4 +41,24 @@ func TestWhenIdle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The limit of the heap is in proportion to the memory of the server, five eighths of it, unless the environment sets it.
+func TestTuneMemory(t *testing.T) {
+	heap, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
+	defer func() {
+		debug.SetMemoryLimit(heap)
+		debug.SetGCPercent(percent)
+	}()
+	for memory, want := range map[int64]int64{256 << 20: 160 << 20, 1 << 30: 640 << 20} {
+		debug.SetMemoryLimit(math.MaxInt64)
+		tuneMemory(&cli.Program{Env: map[string]string{"GOMEMLIMIT": "1GiB"}}, memory)
+		if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
+			t.Errorf("with GOMEMLIMIT: %d bytes", got)
+		}
+		tuneMemory(&cli.Program{}, memory)
+		if got := debug.SetMemoryLimit(-1); got != want {
+			t.Errorf("with %d MiB: %d bytes of heap, want %d", memory>>20, got, want)
+		}
+	}
 }

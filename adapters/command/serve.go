@@ -79,7 +79,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	if r.Config.Data == "" && r.Config.Database == "" {
 		return errors.New("--data is empty: name a folder, or a database with --database")
 	}
-	tuneMemory(p)
+	tuneMemory(p, r.Config.Memory)
 	interrupts, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	ctx, end := context.WithCancel(ctx)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -70,6 +72,10 @@ type Options struct {
 	OwnerKey func() (OwnerKey, error)
 	// OnListen, if not nil, is called with the address that Run serves, before OwnerKey.
 	OnListen func(net.Addr)
+	// Memory is how much memory the process needs at most, about, in bytes: 256 MiB or more, and no more than the
+	// machine has; by default 256 MiB. The caches and the limits of queries are in proportion to it. Open does not limit
+	// Go's heap: a program may do so with runtime/debug.SetMemoryLimit, for example to five eighths of Memory.
+	Memory int64
 	// RetainDays is the number of days after which events are deleted. If zero, they are never
 	// deleted.
 	RetainDays int
@@ -92,8 +98,8 @@ type Options struct {
 	TokenRates map[string]httpapi.Rate
 	// ManagementLimits have defaults if nil, and are off if they point to a zero value.
 	ManagementLimits *httpapi.ManagementLimits
-	// Queries are the limits of queries over events. Zero fields have defaults; Workers is by
-	// default half of the cores.
+	// Queries are the limits of queries over events. Zero fields have defaults: Queries.Memory is by default
+	// Memory, Queries.MemoryTotal twice as much, and Queries.Workers half of the cores.
 	Queries queries.Limits
 	// LogRequests selects which requests are logged, by default httpapi.LogNoRequests.
 	LogRequests httpapi.RequestLog
@@ -279,6 +285,8 @@ func (o Options) withDefaults() Options {
 	if o.BackupKeep == 0 {
 		o.BackupKeep = 7 * 24 * time.Hour
 	}
+	shares := memory.Of(o.Memory)
+	o.Queries.Memory, o.Queries.MemoryTotal = cmp.Or(o.Queries.Memory, shares.Query), cmp.Or(o.Queries.MemoryTotal, shares.Queries)
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
+	"github.com/bunting-flags/bunting/capture/queries"
 )
 
 // Errors of listening say what to do, and keep their cause.
@@ -41,6 +42,19 @@ func TestOptions_Defaults(t *testing.T) {
 	got = set.withDefaults()
 	if got.OwnerEmail != "a@b.c" || got.Grace != time.Second || got.Shadow.Sample != 0.5 || got.Logger != logger || got.ManagementLimits != set.ManagementLimits {
 		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct {
+		o              Options
+		query, queries int64
+	}{
+		{Options{}, 256 << 20, 512 << 20},
+		{Options{Memory: 1 << 30}, 1 << 30, 2 << 30},
+		{Options{Memory: 1 << 30, Queries: queries.Limits{Memory: 5 << 20}}, 5 << 20, 2 << 30},
+		{Options{Queries: queries.Limits{MemoryTotal: 7 << 20}}, 256 << 20, 7 << 20},
+	} {
+		if got := c.o.withDefaults().Queries; got.Memory != c.query || got.MemoryTotal != c.queries {
+			t.Errorf("with a memory of %d: %+v", c.o.Memory, got)
+		}
 	}
 	for want, o := range map[string]Options{
 		"sqlite::memory:": {}, "sqlite:" + filepath.Join("data", "bunting.db"): {Data: "data"}, "postgres://h/db": {Database: "postgres://h/db"}, "postgres://h/d": {Database: "postgres://h/d", Data: "data"},

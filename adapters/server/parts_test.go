@@ -2,11 +2,14 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/bunting-flags/bunting/adapters/server"
+	"github.com/bunting-flags/bunting/capture/queries"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management"
 )
@@ -260,5 +264,40 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A query that needs more memory than it may have is 400 with what helps (spec/insights.md §5.4): among others, a
+// larger --memory of the server. With more, the same query returns its result.
+func TestServer_MemoryOfQueries(t *testing.T) {
+	const query = `{"query": {"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "e", "math": "dau"}], "dateRange": {"date_from": "-1d"}}}`
+	o := server.Options{Data: filepath.Join(t.TempDir(), "data"), APIKey: "phc_demo", Queries: queries.Limits{Memory: 4 << 10}}
+	var key string
+	o.OwnerKey = func() (server.OwnerKey, error) {
+		return server.OwnerKey{Show: func(text string) error { key = text; return nil }}, nil
+	}
+	s, err := server.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []string
+	for i := range 200 {
+		batch = append(batch, fmt.Sprintf(`{"event": "e", "distinct_id": "id %d"}`, i))
+	}
+	if status, body := ask(t, s, "POST", "/batch", "", `{"api_key": "phc_demo", "batch": [`+strings.Join(batch, ",")+`]}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	status, body := ask(t, s, "POST", "/api/projects/1/query/", key, query)
+	if status != http.StatusBadRequest || !strings.Contains(body, `"query_too_large"`) || !strings.Contains(body, "choose a shorter period") || !strings.Contains(body, "--memory") {
+		t.Errorf("with 4 KiB: %d %s", status, body)
+	}
+	closeServer(t, s)
+	o.Queries, o.Memory = queries.Limits{}, 257<<20
+	status, body = ask(t, open(t, o), "POST", "/api/projects/1/query/", key, query)
+	var result struct {
+		Results []struct{ Data []float64 }
+	}
+	if err := json.Unmarshal([]byte(body), &result); err != nil || status != http.StatusOK || len(result.Results) != 1 || slices.Max(result.Results[0].Data) != 200 {
+		t.Errorf("with 257 MiB: %d %s", status, body)
 	}
 }

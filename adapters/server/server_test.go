@@ -240,6 +240,7 @@ func TestServer_Faults(t *testing.T) {
 		"no folder":   {server.Options{Listen: "127.0.0.1:0", TLS: server.TLS{Domains: []string{"a.example"}}}, "needs Options.Data"},
 		"wildcard":    {server.Options{Listen: "127.0.0.1:0", Data: t.TempDir(), TLS: server.TLS{Domains: []string{"*.example"}}}, "Options.TLS.Domains: *.example: "},
 		"port 80":     {server.Options{Listen: "127.0.0.1:0", Data: t.TempDir(), TLS: server.TLS{Domains: []string{"a.example"}, HTTP: "192.0.2.1:80"}}, "Options.TLS.HTTP"},
+		"memory":      {server.Options{Memory: 255 << 20}, "Options.Memory: 267386880 bytes are not enough: choose 256 MB (268435456) or more"},
 		"definitions": {server.Options{Definitions: []string{file}}, file},
 		"database":    {server.Options{Database: "mysql://x/y"}, "mysql is not known"},
 		"a key":       {server.Options{APIKey: "phx_" + strings.Repeat("x", 40)}, "Options.APIKey: "},

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -13,6 +15,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	ctx = wire.Context(ctx)
 	if err := o.checkParts(); err != nil {
 		return nil, err
+	}
+	if err := memory.Check(o.Memory); err != nil {
+		return nil, fmt.Errorf("Options.Memory: %w", err)
 	}
 	s := &Server{options: o.withDefaults(), recovered: make(chan struct{}), ended: make(chan struct{})}
 	s.jobs = newJobs(s.options.Logger)

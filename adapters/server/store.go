@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/internal/throttle"
@@ -26,6 +27,7 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	}
 	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{
 		Logger: p.log, Changed: p.renew, Segments: p.Segments, SealAfter: cmp.Or(p.SegmentsAfter, defaultSegmentsAfter),
+		Memory: memory.Of(p.Memory),
 		Sealed: func(err error) { p.jobs.count(jobSegments, err) },
 	}); err != nil {
 		return err

@@ -110,9 +110,9 @@ var table = map[string]room{
 	"adapters/internal/sqlstore/internal/people":   {ours: []string{"adapters/internal/sqlstore/internal/database", "capture", "flags", "flags/serving"}, others: []string{"github.com/hashicorp/golang-lru/v2"}},
 	"adapters/internal/sqlstore/internal/block":    {pure: true, ours: []string{"capture"}, others: []string{"github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
 	"adapters/internal/sqlstore/internal/segment":  {ours: []string{"adapters/internal/bucket", "adapters/internal/sqlstore/internal/block", "adapters/remote/lastgood", "capture", "capture/jsontext"}, others: []string{"github.com/parquet-go/parquet-go", "github.com/klauspost/compress", "github.com/hashicorp/golang-lru/v2", "golang.org/x/sync", "github.com/gofrs/flock"}},
-	"adapters/internal/sqlstore/internal/events":   {ours: []string{"adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/sqlstore/internal/people", "adapters/internal/sqlstore/internal/segment", "capture", "capture/insights/port", "capture/queries"}, others: []string{"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3"}},
+	"adapters/internal/sqlstore/internal/events":   {ours: []string{"adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/memory", "adapters/internal/sqlstore/internal/people", "adapters/internal/sqlstore/internal/segment", "capture", "capture/insights/port", "capture/queries"}, others: []string{"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3"}},
 	"adapters/internal/sqlstore/internal/copies":   {ours: []string{"adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/sqlstore/internal/events", "adapters/internal/sqlstore/internal/segment", "adapters/remote/lastgood"}, others: []string{"github.com/jackc/pgx/v5", "github.com/gofrs/flock"}},
-	"adapters/internal/sqlstore": {ours: append([]string{"adapters/internal/throttle", "adapters/internal/sqlstore/internal/segment", "adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/sqlstore/internal/people", "adapters/internal/sqlstore/internal/events", "adapters/internal/sqlstore/internal/copies", "capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{
+	"adapters/internal/sqlstore": {ours: append([]string{"adapters/internal/throttle", "adapters/internal/memory", "adapters/internal/sqlstore/internal/segment", "adapters/internal/sqlstore/internal/block", "adapters/internal/sqlstore/internal/database", "adapters/internal/sqlstore/internal/people", "adapters/internal/sqlstore/internal/events", "adapters/internal/sqlstore/internal/copies", "capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{
 		"github.com/jackc/pgx/v5", "github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/certificates":   {ours: []string{"adapters/remote/lastgood"}, others: []string{"golang.org/x/crypto/acme"}},
@@ -126,6 +126,7 @@ var table = map[string]room{
 	"adapters/internal/accept":         {},
 	"adapters/internal/shadow":         {ours: []string{"adapters/internal/throttle"}, others: []string{"golang.org/x/sync"}},
 	"adapters/internal/throttle":       {},
+	"adapters/internal/memory":         {},
 	"adapters/flaglint":                {ours: []string{"flags"}, others: []string{"golang.org/x/tools"}},
 	"cmd/flaglint":                     {ours: []string{"adapters/flaglint"}, others: []string{"golang.org/x/tools"}},
 	"adapters/filesource":              {ours: []string{"flags", "flags/serving"}, others: []string{"github.com/fsnotify/fsnotify"}},
@@ -150,10 +151,10 @@ var table = map[string]room{
 	"adapters/storetest": {ours: append([]string{"capture/insights", "capture/insights/port", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/internal/sqlstore", "adapters/internal/backups", "adapters/internal/certificates", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
-		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
+		"adapters/internal/exports", "adapters/internal/metrics", "adapters/internal/passkeys", "adapters/internal/oidc", "adapters/internal/fallbacksource", "adapters/internal/shadow", "adapters/internal/throttle", "adapters/internal/memory", "adapters/remote/lastgood", "capture/insights", "capture/insights/port", "capture/queries",
 	}, core...), others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
 	"adapters/command": {ours: []string{
-		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/internal/docs", "adapters/internal/otlp", "adapters/remote/lastgood",
+		"flags", "flags/serving", "adapters/server", "adapters/console", "adapters/internal/docs", "adapters/internal/otlp", "adapters/internal/memory", "adapters/remote/lastgood",
 		"adapters/command/internal/cli", "adapters/command/internal/settings", "adapters/command/internal/client", "adapters/command/internal/local",
 	}},
 	"cmd/bunting": {ours: []string{"adapters/command"}},
@@ -164,7 +165,7 @@ var table = map[string]room{
 	"adapters/command/internal/cli":     {ours: []string{"flags"}, others: []string{"golang.org/x/term"}},
 	"adapters/command/internal/clitest": {ours: []string{"adapters/command/internal/cli"}},
 	"adapters/command/internal/settings": {ours: append([]string{
-		"adapters/command/internal/cli", "adapters/internal/backups", "adapters/internal/certificates", "adapters/internal/dnstxt", "adapters/internal/smtpmail", "adapters/server", "adapters/httpapi", "geoip",
+		"adapters/command/internal/cli", "adapters/internal/memory", "adapters/internal/backups", "adapters/internal/certificates", "adapters/internal/dnstxt", "adapters/internal/smtpmail", "adapters/server", "adapters/httpapi", "geoip",
 	}, managementRooms...)},
 	"adapters/command/internal/flagsdiff": {pure: true, ours: []string{"flags"}},
 	"adapters/command/internal/convert":   {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},

@@ -6,17 +6,38 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
+	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/port"
 )
 
-// Scans of segments have the persons to whom distinct ids belong now (port.Batch.Person), in the first scan, in later
+// A cache without room for all owners does not change what scans return: with room for all, for a part of the groups,
+// and for none.
+func TestSegments_Owners(t *testing.T) {
+	for what, bytes := range map[string]int64{"room for all": 1 << 20, "room for a part": 20 << 10, "no room": 0} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			testOwners(t, bytes)
+		})
+	}
+}
+
+// testOwners tests scans with a cache for owners. Scans of segments have the persons to whom distinct ids belong now (port.Batch.Person), in the first scan, in later
 // ones, which use the owners that were found, after persons are merged, after one is erased, and beside events that
 // are in no segment. Groups have a few distinct ids, or another one for each event, and in some a distinct id has no
 // person.
-func TestSegments_Owners(t *testing.T) {
-	folder := t.TempDir()
-	m := &eventModel{T: t, random: rand.New(rand.NewPCG(31, 32)), store: openSegments(t, "sqlite:"+filepath.Join(folder, "store.db"), filepath.Join(folder, "events"))}
+func testOwners(t *testing.T, ownerBytes int64) {
+	folder, shares := t.TempDir(), memory.Of(0)
+	shares.Owners = ownerBytes
+	store, err := Open(t.Context(), "sqlite:"+filepath.Join(folder, "store.db"), Config{
+		Segments: filepath.Join(folder, "events"), Memory: shares, keepsOlder: true, sealing: events.Sealing{MinBlocks: 1, Any: true, After: never, RemoveAfter: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	m := &eventModel{T: t, random: rand.New(rand.NewPCG(31, 32)), store: store}
 	for id := range 400 {
 		m.person(fmt.Sprint("id ", id))
 	}

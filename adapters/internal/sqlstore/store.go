@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/copies"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/events"
@@ -40,9 +41,8 @@ type Config struct {
 	// Sealed is called after each attempt to seal events that has done something or failed. If nil, it
 	// is not called.
 	Sealed func(err error)
-	// MaxCacheBytes limits the cache of persons and groups for flags, in bytes. Zero
-	// means 24 MiB.
-	MaxCacheBytes int
+	// Memory limits the caches. Zero means the shares of the default memory of a server.
+	Memory memory.Shares
 
 	sealing events.Sealing
 	// keepsOlder is true if the events of an earlier schema are converted only by calls of events.Convert.
@@ -112,7 +112,10 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if c.sealing.Now == nil {
 		c.sealing.Now = c.Now
 	}
-	db, err := database.Open(ctx, url)
+	if c.Memory == (memory.Shares{}) {
+		c.Memory = memory.Of(0)
+	}
+	db, err := database.OpenCaching(ctx, url, database.Caches{Writer: c.Memory.WriterPages, Reader: c.Memory.ReaderPages})
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +123,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		if c.sealing.Files, err = segment.Open(c.Segments, db.File); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
+		c.sealing.Files.SetMemory(c.Memory.Metadata, c.Memory.Parts)
 	}
 	db.Start(c.Logger)
 	s := newStore(db, c)
@@ -142,13 +146,12 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	return s, nil
 }
 
-// newStore returns a store on an open database. All fields of c must be set, except for
-// MaxCacheBytes.
+// newStore returns a store on an open database. All fields of c must be set.
 func newStore(db *database.DB, c Config) *Store {
-	cache := people.NewCache(c.MaxCacheBytes)
-	persons, log := people.New(db, c.Now, cache), events.NewLog(db, c.sealing)
+	cache := people.NewCache(int(c.Memory.People))
+	persons, log := people.New(db, c.Now, cache), events.NewLog(db, c.sealing, c.Memory)
 	s := &Store{
-		peopleStore: persons, eventReader: events.NewReader(db, log, persons),
+		peopleStore: persons, eventReader: events.NewReader(db, log, persons, c.Memory.Owners),
 		db: db, files: c.sealing.Files, logger: c.Logger, now: c.Now, people: cache, changed: c.Changed, events: log,
 		name: serverName(), managing: make(chan struct{}, 1), sealed: c.Sealed,
 	}

@@ -16,6 +16,7 @@ func TestSettings_Bounds(t *testing.T) {
 	for name, c := range map[string]struct{ good, bad, want string }{ // separated by blanks; _ is an empty value
 		"listen":              {":0 :8000 127.0.0.1:http [::1]:1", "8000 127.0.0.1 _ ::1:1 host:", "must be HOST:PORT such as 127.0.0.1:8000 or :8000, not %q"},
 		"owner-email":         {"a@b o+x@example.com", "_ a a@ Owner<a@b.c> a@b,c@d", "must be an address such as owner@example.com, not %q"},
+		"memory":              {"256MB 257MB 1GB 4096MB 4294967295GB", "255MB 0GB 0 _ 1 268435456 1gb 1TB 1.5GB -1GB +1GB GB 4294967296MB", "must be a size of 256MB or more such as 1GB, not %q"},
 		"retain-events":       {"0 1 9223372036854775807", "-1 1.5 _ 9223372036854775808 7d", "must be a number of days, 0 or more, not %q"},
 		"max-body":            {"1 9223372036854775807", "0 -1 _ 1k 9223372036854775808", "must be a number of bytes above 0, not %q"},
 		"rate-limit":          {"off api on log", "_ yes ON", "must be off, api, log or on, not %q"},
@@ -27,8 +28,8 @@ func TestSettings_Bounds(t *testing.T) {
 		"rollout-interval":    {"10s 1m 1h", "9999ms 1h1ns _ 60 -1m", "must be a duration from 10s to 1h such as 1m, not %q"},
 		"query-timeout":       {"1ms 30s 1h", "0 999us 1h1ms _ 30", "must be a duration from 1ms to 1h such as 30s, not %q"},
 		"query-timeout-async": {"1ms 1h", "0s 61m", "must be a duration from 1ms to 1h such as 30s, not %q"},
-		"query-memory":        {"1048576 9223372036854775807", "1048575 0 -1 1M", "must be a number of bytes, 1048576 or more, not %q"},
-		"query-memory-total":  {"1048576", "1048575", "must be a number of bytes, 1048576 or more, not %q"},
+		"query-memory":        {"0 1048576 9223372036854775807", "1048575 1 -1 1M", "must be 0, or 1048576 bytes or more, not %q"},
+		"query-memory-total":  {"0 1048576", "1048575", "must be 0, or 1048576 bytes or more, not %q"},
 		"query-workers":       {"0 1 1024", "-1 1025 _ two", "must be a number from 0 to 1024, not %q"},
 		"console":             {"on off read-only", "_ readonly", "must be on, read-only or off, not %q"},
 		"console-idle":        {"1m 12h", "59s 0 _ 12", "must be a duration of 1m or more such as 12h, not %q"},

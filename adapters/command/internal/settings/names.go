@@ -17,7 +17,7 @@ var optionNames = strings.NewReplacer(
 	"Options.SignIn.OIDC.Issuer", "--oidc-issuer", "Options.SignIn.OIDC.ClientID", "--oidc-client-id", "Options.SignIn.OIDC.ClientSecretFile", "--oidc-client-secret-file",
 	"Options.DNSResolver", "--dns-resolver", "Options.Stream.Replicas", "--stream-replicas", "Options.Stream", "--stream",
 	"Options.BackupInterval", "--backup-interval", "Options.BackupKeep", "--backup-keep", "Options.BackupKey", "--backup-key", "Options.Backup", "--backup",
-	"Options.Segments", "--segments", "Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
+	"Options.Segments", "--segments", "Options.Memory", "--memory", "Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
 	"Options.TLS.Domains", "--acme", "Options.TLS.HTTP", "--acme-http", "Options.TLS.Email", "--acme-email", "Options.TLS.Directory", "--acme-directory",
 )
 

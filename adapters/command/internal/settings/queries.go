@@ -1,8 +1,12 @@
 package settings
 
 import (
-	"math"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 )
 
 // querySettings limit queries about events (spec/insights.md §5.4).
@@ -13,12 +17,25 @@ var querySettings = []setting{
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.Timeout })},
 	{"query-timeout-async", text, "DURATION", []string{"5m"}, "time limit of a query that runs in the background, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.AsyncTimeout })},
-	{"query-memory", number, "BYTES", []string{"268435456"}, "memory limit of one query",
-		intInRange(func(c *Config) *int64 { return &c.Queries.Memory }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
-	{"query-memory-total", number, "BYTES", []string{"536870912"}, "memory limit of all queries that run at the same time",
-		intInRange(func(c *Config) *int64 { return &c.Queries.MemoryTotal }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
+	{"query-memory", number, "BYTES", []string{"0"}, "memory limit of one query; 0 is that of --memory, 268435456 by default",
+		bytesOrZero(func(c *Config) *int64 { return &c.Queries.Memory })},
+	{"query-memory-total", number, "BYTES", []string{"0"}, "memory limit of all queries that run at the same time; 0 is twice that of --memory",
+		bytesOrZero(func(c *Config) *int64 { return &c.Queries.MemoryTotal })},
 	{"query-workers", number, "N", []string{"0"}, "queries that run at the same time, at most three per project; 0 is half of the cores",
 		intInRange(func(c *Config) *int { return &c.Queries.Workers }, 0, 1024, "a number from 0 to 1024")},
+}
+
+// parseSize parses the size of --memory.
+func parseSize(text string) (int64, error) {
+	for unit, bytes := range map[string]int64{"MB": 1 << 20, "GB": 1 << 30} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseUint(number, 10, 32)
+			if size := int64(n) * bytes; err == nil && size >= memory.Default {
+				return size, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("must be a size of 256MB or more such as 1GB, not %q", text)
 }
 
 func queryTime(field func(*Config) *time.Duration) func(*Config, []string) error {

@@ -104,6 +104,8 @@ var All = slices.Concat([]setting{
 		}},
 	{"owner-key-file", text, "FILE", []string{""}, "file with the owner's personal key for the first start; if it does not exist, the new key is written to it (mode 0600) instead of printed",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
+	{"memory", text, "SIZE", []string{"256MB"}, "memory of the process, such as 1GB (of 1024MB): 256MB or more, and at most what the machine has. Caches and the limits of queries are in proportion to it",
+		func(c *Config, v []string) (err error) { c.Memory, err = parseSize(v[0]); return err }},
 	{"retain-events", number, "DAYS", []string{"0"}, "delete events after this many days; 0 keeps them",
 		intInRange(func(c *Config) *int { return &c.RetainDays }, 0, math.MaxInt, "a number of days, 0 or more")},
 	{"posthog-js", text, "DIR", []string{""}, "copy of npm's posthog-js/dist that the HTML snippet and posthog-js load scripts from (npm pack posthog-js, tar xzf posthog-js-*.tgz: package/dist)",
@@ -160,6 +162,18 @@ func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want 
 			return fmt.Errorf("must be %s, not %q", want, v[0])
 		}
 		*field(c) = N(n)
+		return nil
+	}
+}
+
+// bytesOrZero returns a set function for zero or a number of bytes from a mebibyte.
+func bytesOrZero(field func(*Config) *int64) func(*Config, []string) error {
+	return func(c *Config, v []string) error {
+		n, err := strconv.ParseInt(v[0], 10, 64)
+		if err != nil || n < 0 || n > 0 && n < 1<<20 {
+			return fmt.Errorf("must be 0, or 1048576 bytes or more, not %q", v[0])
+		}
+		*field(c) = n
 		return nil
 	}
 }

@@ -25,12 +25,7 @@ var streamSettings = []setting{
 			return nil
 		}},
 	{"stream-bytes", number, "BYTES", []string{"0"}, "size of the stream, above which events are refused; 0 does not change an existing stream and creates a new one with 8 GiB",
-		func(c *Config, v []string) (err error) {
-			if c.Stream.MaxBytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.MaxBytes < 0 || c.Stream.MaxBytes > 0 && c.Stream.MaxBytes < 1<<20 {
-				return fmt.Errorf("must be 0, or 1048576 bytes or more, not %q", v[0])
-			}
-			return nil
-		}},
+		bytesOrZero(func(c *Config) *int64 { return &c.Stream.MaxBytes })},
 }
 
 // CheckStream returns an error if the address of a stream is invalid.

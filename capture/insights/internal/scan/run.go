@@ -63,7 +63,7 @@ func NewRun(ctx context.Context, reader port.Reader, p *port.Project, o port.Opt
 func (r *Run) Reserve(bytes int64) error {
 	r.Reserved += bytes
 	if r.Reserved > r.memory {
-		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.memory>>20)
+		return document.NewFault(document.TooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values, or start the server with a larger --memory or --query-memory.", max(r.memory>>20, 1))
 	}
 	return nil
 }

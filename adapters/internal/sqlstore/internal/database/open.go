@@ -19,18 +19,34 @@ import (
 // openers are the supported databases by the prefix of their URLs.
 var openers = []struct {
 	prefix string
-	open   func(ctx context.Context, url string) (*DB, error)
+	open   func(ctx context.Context, url string, c Caches) (*DB, error)
 }{
 	{"sqlite:", openSQLite},
 	{"postgres://", openPostgres},
 	{"postgresql://", openPostgres},
 }
 
+// Caches are the sizes of SQLite's page caches in bytes, of the connection that writes and of each other one. The
+// caches take almost twice as much memory, because a page of 4 KiB with its header is in a piece of 8 KiB. The pages of
+// large tables do not fit anyway, and those that are not here are in the system's cache.
+type Caches struct{ Writer, Reader int64 }
+
+// pragmas returns the pragmas of the sizes, which SQLite expects in KiB as negative numbers.
+func (c Caches) pragmas() (writer, reader string) {
+	return fmt.Sprintf("cache_size(%d)", -c.Writer>>10), fmt.Sprintf("cache_size(%d)", -c.Reader>>10)
+}
+
+// smallCaches are the caches of Open.
+var smallCaches = Caches{Writer: 8 << 20, Reader: 3 << 20}
+
 // Open prepares the database of a URL. The drivers connect on first use.
-func Open(ctx context.Context, url string) (*DB, error) {
+func Open(ctx context.Context, url string) (*DB, error) { return OpenCaching(ctx, url, smallCaches) }
+
+// OpenCaching is Open with sizes of page caches.
+func OpenCaching(ctx context.Context, url string, c Caches) (*DB, error) {
 	for _, o := range openers {
 		if strings.HasPrefix(url, o.prefix) {
-			return o.open(ctx, url)
+			return o.open(ctx, url, c)
 		}
 	}
 	scheme, _, found := strings.Cut(url, ":")
@@ -40,15 +56,8 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return nil, fmt.Errorf("database: %s is not known: use sqlite:PATH, sqlite::memory:, or postgres://user:password@host/database", scheme)
 }
 
-// The sizes of SQLite's page caches in KiB. SQLite expects KiB as negative numbers. The caches take almost twice
-// as much memory, because a page of 4 KiB with its header is in a piece of 8 KiB. The pages of large tables do not
-// fit anyway, and those that are not here are in the system's cache.
-const (
-	writerCache = -8 << 10
-	readerCache = -3 << 10
-	// readers is the number of connections that read concurrently with the writer.
-	readers = 3
-)
+// readers is the number of connections that read concurrently with the writer.
+const readers = 3
 
 // sqlitePragmas are the pragmas of every connection. The checkpointer runs the
 // checkpoints; a commit runs one itself only if the checkpointer falls behind. Deleted data is
@@ -61,7 +70,7 @@ var sqlitePragmas = []string{
 // openSQLite opens a SQLite file, which it creates and locks, or a database in memory.
 // A file gets three pools: one connection that writes, some that only read, and one for
 // checkpoints.
-func openSQLite(_ context.Context, address string) (*DB, error) {
+func openSQLite(_ context.Context, address string, c Caches) (*DB, error) {
 	path := strings.TrimPrefix(address, "sqlite:")
 	o := &DB{Dialect: SQLite, DisplayURL: address, Unlock: func() error { return nil }}
 	switch {
@@ -87,12 +96,13 @@ func openSQLite(_ context.Context, address string) (*DB, error) {
 		return o, err
 	}
 	o.File = path
-	if o.Write, err = openCaching(SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", writerCache))); err == nil {
+	writer, reader := c.pragmas()
+	if o.Write, err = openCaching(SQLiteDSN(path, writer)); err == nil {
 		o.Write.SetMaxOpenConns(1)
-		o.Read, err = openCaching(SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache), "query_only(1)"))
+		o.Read, err = openCaching(SQLiteDSN(path, reader, "query_only(1)"))
 	}
 	if err == nil {
-		o.checkpointing, err = sql.Open("sqlite", SQLiteDSN(path, fmt.Sprintf("cache_size(%d)", readerCache)))
+		o.checkpointing, err = sql.Open("sqlite", SQLiteDSN(path, reader))
 	}
 	if err != nil {
 		return o, errors.Join(fmt.Errorf("database %s: %w", address, err), o.Unlock())
@@ -134,7 +144,7 @@ func SQLiteDSN(path string, pragmas ...string) string {
 }
 
 // openPostgres configures the pools for a PostgreSQL database. It does not connect.
-func openPostgres(_ context.Context, address string) (*DB, error) {
+func openPostgres(_ context.Context, address string, _ Caches) (*DB, error) {
 	o := &DB{Dialect: postgres, Unlock: func() error { return nil }, DisplayURL: "postgres://..."}
 	if u, err := url.Parse(address); err == nil {
 		o.DisplayURL = (&url.URL{Scheme: "postgres", Host: u.Host, Path: u.Path}).String()
@@ -179,7 +189,7 @@ func openPostgres(_ context.Context, address string) (*DB, error) {
 func Ping(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	o, err := openPostgres(ctx, url)
+	o, err := openPostgres(ctx, url, smallCaches)
 	if err != nil {
 		return err
 	}
@@ -188,6 +198,7 @@ func Ping(ctx context.Context, url string) error {
 
 // ReadingDSN returns the driver's address for read-only access, which creates no file.
 func ReadingDSN(path string) string {
-	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)", fmt.Sprintf("cache_size(%d)", readerCache)}}
+	_, reader := smallCaches.pragmas()
+	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)", reader}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }

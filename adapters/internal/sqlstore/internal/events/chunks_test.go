@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/adapters/internal/pgtest"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
@@ -181,7 +182,7 @@ func TestChunks_Erase(t *testing.T) {
 		}
 		before := len(chunksOf(t, db, 1))
 		inTx(t, db, func(tx *database.Tx) error {
-			return errors.Join(NewLog(db, Sealing{}).rewriteBlocks(tx, 1, unit{1, events}, 0, erased), eraseFromChunks(tx, 1, erased))
+			return errors.Join(NewLog(db, Sealing{}, memory.Of(0)).rewriteBlocks(tx, 1, unit{1, events}, 0, erased), eraseFromChunks(tx, 1, erased))
 		})
 		var r Chunks
 		for id := int64(1); id <= events; id++ {

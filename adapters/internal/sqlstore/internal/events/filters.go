@@ -6,12 +6,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
 
-// filterBytes limits the cache of filters to 24 MiB. A filter has at most 48 KiB, and 24 KiB if the events of a full
-// block have as many distinct ids. filterEntryBytes is about the memory of an entry without its filter.
-const (
-	filterBytes      = 24 << 20
-	filterEntryBytes = 128
-)
+// filterEntryBytes is about the memory of an entry of the cache of filters without its filter. A filter has at most 48
+// KiB, and 24 KiB if the events of a full block have as many distinct ids.
+const filterEntryBytes = 128
 
 // filterKey identifies a filter. Events are never added to the ids that a block has, so a
 // filter remains valid for the range when the block is replaced.

@@ -8,11 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 )
 
-// keyFilterBytes are the sizes of all filters in memory of the timely keys, which few lists need at a
-// time, and of the others: with 16 bits a key, of 12 million keys, and with 4 bits, of 48 million. Lists
-// without a filter are read, a page for each key.
-var keyFilterBytes = [2]int{8 << 20, 24 << 20}
-
 // keyFilterPages is the number of pages that one step of building a filter reads.
 const keyFilterPages = 1024
 

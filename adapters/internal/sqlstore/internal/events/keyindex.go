@@ -18,7 +18,9 @@ import (
 type keyIndex struct {
 	// secret is the number of the hashes.
 	secret int64
-	// filterBytes are the limits of the filters of the timely and of the late keys, in bytes.
+	// filterBytes are the limits of the filters of the timely keys, which few lists need at a time, and of the
+	// late keys, in bytes: a filter has 16 bits for each key, and down to 4 if there is no room. Of lists without a
+	// filter, a page is read for each key.
 	filterBytes [2]int
 	// turn is locked, on SQLite, from the claim of keys or the change of lists until the memory has
 	// the result of the commit. It is only acquired in a transaction that writes.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/segment"
 )
@@ -70,13 +71,13 @@ type Log struct {
 // keyRunEvents is the default of Log.KeyEvents.
 const keyRunEvents = 1 << 14
 
-// NewLog returns the log of a database, before start.
-func NewLog(db *database.DB, s Sealing) *Log {
+// NewLog returns the log of a database, before start. Its caches have their shares of the memory.
+func NewLog(db *database.DB, s Sealing, m memory.Shares) *Log {
 	s.After = cmp.Or(s.After, sealedAfter)
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(filterBytes), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, KeyPages: mergedKeyPages, OlderEvents: olderEvents, keys: keyIndex{filterBytes: keyFilterBytes, projects: map[int64]*projectKeys{}}}
+	l := &Log{db: db, files: s.Files, seal: s, filters: newFilterCache(int(m.BlockFilters)), sealed: newSealedLists(), BlockEvents: IndexChunk, KeyEvents: keyRunEvents, KeyPages: mergedKeyPages, OlderEvents: olderEvents, keys: keyIndex{filterBytes: [2]int{int(m.TimelyKeys), int(m.LateKeys)}, projects: map[int64]*projectKeys{}}}
 	if l.files != nil {
 		l.files.Replacement = l.replacement
 	}

@@ -3,6 +3,7 @@ package events
 import (
 	"testing"
 
+	"github.com/bunting-flags/bunting/adapters/internal/memory"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/block"
 	"github.com/bunting-flags/bunting/adapters/internal/sqlstore/internal/database"
 )
@@ -36,7 +37,7 @@ func TestMergeStep(t *testing.T) {
 					saveLong(t, db, 1, first, each, 1)
 					inTx(t, db, func(tx *database.Tx) error { return buildBlocks(tx, 1, allChunks) })
 				}
-				l := NewLog(db, Sealing{})
+				l := NewLog(db, Sealing{}, memory.Of(0))
 				step := func(idle bool) {
 					t.Helper()
 					if err := l.mergeStep(t.Context(), idle); err != nil {

@@ -16,10 +16,6 @@ const (
 	// ownerEntrySize, personEntrySize, detailSize and groupEntrySize are the approximate sizes in memory of the entry
 	// for a distinct id, without its string, for a person, for its time of creation, and for a group, in bytes.
 	ownerEntrySize, personEntrySize, detailSize, groupEntrySize = 32, 24, 32, 128
-	// ownersBytes limits the cache of owners of distinct ids, for all projects together, to 48 MiB. For
-	// 500,000 distinct ids and as many persons, everything is cached. Of a project with more, only owners by
-	// groups of segments are: those of as many groups as fit, with their persons.
-	ownersBytes = 48 << 20
 	// ownersProjects is the maximum number of projects in the cache.
 	ownersProjects = 1024
 	// ownersStep is the number of distinct ids in one lookup.
@@ -264,7 +260,8 @@ func (o *owners) selectPeople(numbers []uint32, most uint32) {
 }
 
 // ownersCache is an LRU cache of owners by project. Owners in use by a query are not in
-// the cache.
+// the cache. In 48 MiB, 500,000 distinct ids and as many persons fit. Of a project with more, there are only owners by
+// groups of segments: those of as many groups as fit, with their persons.
 type ownersCache struct {
 	most int64 // bytes
 

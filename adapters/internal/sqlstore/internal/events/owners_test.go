@@ -311,11 +311,11 @@ func TestOwnersCache_Merges(t *testing.T) {
 		"a person is merged twice":        {[]uint32{1, 2, 1, 3}, false, nil},
 		"persons into each other":         {[]uint32{1, 2, 2, 1}, false, nil},
 	} {
-		o, c := newOwners(7), newOwnersCache(ownersBytes)
+		o, c := newOwners(7), newOwnersCache(1<<20)
 		for i := range uint32(4) {
 			o.table.set(fmt.Sprint("id ", i), o.number(personOf(i)))
 		}
-		o.add(groupOf(3), []uint32{0, 1, 2, 3}, ownersBytes)
+		o.add(groupOf(3), []uint32{0, 1, 2, 3}, 1<<20)
 		o.table.set("nobody", noPerson)
 		c.put(1, o)
 		o = c.take(1, 9, func(project, from, to int64) (pairs []capture.UUID, ok bool) {

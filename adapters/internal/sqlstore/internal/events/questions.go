@@ -27,9 +27,9 @@ type Reader struct {
 	Merged func(projectID, from, to int64) (pairs []capture.UUID, ok bool)
 }
 
-// NewReader returns a reader with a cache for owners of distinct ids.
-func NewReader(db *database.DB, log *Log, persons *people.Store) *Reader {
-	return &Reader{db: db, log: log, people: persons, owners: newOwnersCache(ownersBytes)}
+// NewReader returns a reader with a cache for owners of distinct ids, whose size is in bytes.
+func NewReader(db *database.DB, log *Log, persons *people.Store, ownerBytes int64) *Reader {
+	return &Reader{db: db, log: log, people: persons, owners: newOwnersCache(ownerBytes)}
 }
 
 // Queries use the same blocks and chunks as pages of events (page.go), each with its own

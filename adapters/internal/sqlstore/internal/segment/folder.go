@@ -65,6 +65,15 @@ func newFolder(s storage) *Folder {
 	return f
 }
 
+// SetMemory limits the metadata of files in memory, and the parts of a bucket, in bytes. It must be called before the
+// first use.
+func (f *Folder) SetMemory(metadata, parts int64) {
+	f.files.mostBytes = int(metadata)
+	if o, ok := f.storage.(*objects); ok {
+		o.cache.parts.Resize(max(int(parts/partSize), 1))
+	}
+}
+
 // IsBucket reports whether the segments are in a bucket. It may be called for nil.
 func (f *Folder) IsBucket() bool { return f != nil && IsBucket(f.String()) }
 

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// maxMetadata is the maximum size of the metadata of files in memory, unless files in use have more. A file
-// of 140,000 events has about 50 KiB, so a store of a hundred million events fits. Reading it needs 0.8 ms, and
-// requests if the file is in a bucket.
+// maxMetadata is the maximum size of the metadata of files in memory, unless files in use have more, before SetMemory.
+// A file of 140,000 events has about 50 KiB, so a store of a hundred million events fits. Reading it needs 0.8 ms,
+// and requests if the file is in a bucket.
 const maxMetadata = 40 << 20
 
 // openFiles are the files of a folder with metadata in memory: the files in use, and the last ones that were

@@ -12,7 +12,7 @@ const (
 	// partSize is the size of the parts of objects that are requested and cached: a group has
 	// some of them, and a request takes about as long as reading so much.
 	partSize = 512 << 10
-	// maxParts is the maximum number of parts in memory: 48 MiB. Those that are being requested ahead are
+	// maxParts is the maximum number of parts in memory, 48 MiB, before SetMemory. Those that are being requested ahead are
 	// in addition, see aheadRequests.
 	maxParts = 96
 )

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package memory
+
+// machine returns 0, because the memory of the machine is not known.
+func machine() int64 { return 0 }
