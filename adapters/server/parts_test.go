@@ -267,8 +267,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A query that needs more memory than it may have is 400 with what helps (spec/insights.md §5.4): among others, a
-// larger --memory of the server. With more, the same query returns its result.
+// A query that needs more memory than it may have is 400 with what helps (spec/insights.md §5.4), such as a larger
+// --memory of the server. With more memory, the same query returns its result.
 func TestServer_MemoryOfQueries(t *testing.T) {
 	const query = `{"query": {"kind": "TrendsQuery", "series": [{"kind": "EventsNode", "event": "e", "math": "dau"}], "dateRange": {"date_from": "-1d"}}}`
 	o := server.Options{Data: filepath.Join(t.TempDir(), "data"), APIKey: "phc_demo", Queries: queries.Limits{Memory: 4 << 10}}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// machine returns how much memory the process can have, in bytes: that of the machine, or less if a control group
-// limits it, as those of containers and of systemd's MemoryMax do. It returns 0 if that is not known.
+// machine returns how much memory the process can have, in bytes: the memory of the machine, or less in a control group
+// with a limit, as containers and services of systemd with MemoryMax have. It returns 0 if the memory is not found out.
 func machine() int64 {
 	var info syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&info); err != nil {

@@ -21,7 +21,7 @@ type Shares struct {
 	TimelyKeys, LateKeys int64
 	// BlockFilters is for the filters of blocks of events.
 	BlockFilters int64
-	// Metadata is for the metadata of segment files, and Parts for parts of those in a bucket.
+	// Metadata is for the metadata of segment files, and Parts for parts of segment files in a bucket.
 	Metadata, Parts int64
 	// People is for the cache of persons and groups for flags.
 	People int64
@@ -59,7 +59,7 @@ func Of(bytes int64) Shares {
 // machine has, or than the process may have. Zero and Default are always valid.
 func Check(bytes int64) error { return check(bytes, machine()) }
 
-// check implements Check for a machine with a memory in bytes, zero if it is not known.
+// check implements Check for a machine with a memory in bytes, zero if it is not found out.
 func check(bytes, machine int64) error {
 	switch {
 	case bytes == 0 || bytes == Default:

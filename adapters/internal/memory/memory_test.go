@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each share of a memory is in proportion to it: four times that of 256 MiB for 1 GiB, and half as much again for 384
-// MiB. The number of the table, 160 MiB of heap, is the limit that a loaded server needs to stay below 256 MB.
+// Each share of a memory is in proportion to it: four times as much for 1 GiB as for 256 MiB, and one and a half times
+// as much for 384 MiB. The default of the heap, 160 MiB, is the limit with which a loaded server stays below 256 MB.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	shares := Of(0)
@@ -23,7 +23,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A memory below the default is an error, and one that the machine does not have, with what it has.
+// A memory below the default is an error, and a memory that the machine does not have.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		{0, 1 << 20, ""},
 		{Default, 1 << 20, ""},
 		{1 << 30, 1 << 30, ""},
-		{1 << 40, 0, ""}, // not known
+		{1 << 40, 0, ""}, // the memory of the machine is not found out
 		{1, 1 << 30, "1 bytes are not enough: choose 256 MB (268435456) or more"},
 		{-1, 1 << 30, "-1 bytes are not enough: choose 256 MB (268435456) or more"},
 		{Default - 1, 1 << 30, "268435455 bytes are not enough: choose 256 MB (268435456) or more"},
