@@ -34,6 +34,8 @@ type config struct {
 	module string
 	older  string
 	sealed bool
+	// memory is the memory of the server in MB, or 0 for its default.
+	memory int
 	strict bool
 }
 
@@ -59,6 +61,7 @@ func main() {
 	flag.StringVar(&c.module, "module", "..", "folder of the server's module")
 	flag.StringVar(&c.older, "older", "", "folder of an older checkout, whose server gets the batches too")
 	flag.BoolVar(&c.sealed, "segments", false, "the server seals events into Parquet files, with --segments")
+	flag.IntVar(&c.memory, "memory", 0, "memory of the server in MB, its --memory; 0 for its default")
 	flag.BoolVar(&c.strict, "strict", false, "exit 1 when a demand is not met")
 	flag.Parse()
 	met, err := measureAll(&c)

@@ -248,6 +248,9 @@ func (b *bench) bare(mode string) (*process, string, error) {
 
 // launch starts a server that is ended together with this program.
 func (b *bench) launch(name, program string, args ...string) (*process, error) {
+	if b.config.memory > 0 && program == b.program {
+		args = append(args, "--memory", strconv.Itoa(b.config.memory)+"MB")
+	}
 	p, err := start(filepath.Join(b.dir, fmt.Sprintf("%s%d.log", name, b.servers)), program, args...)
 	if err == nil {
 		b.atEnd(func() { _ = p.cmd.Process.Kill() }) // no effect if it has ended

@@ -137,7 +137,7 @@ func (b *bench) measureQuestions(n int, file string) error {
 // results are the least CPU time of seven runs, and the least elapsed time with two processors. The rows are in
 // a file of their own.
 func (b *bench) compareRows(n int, file string) error {
-	store, err := openQuestioned(file, "")
+	store, err := b.openQuestioned(file, "")
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ type questioned struct {
 
 // openQuestioned opens a server on a database, in which the caller of each request is the owner. segments
 // is its folder of segments, or empty.
-func openQuestioned(file, segments string) (questioned, error) {
+func (b *bench) openQuestioned(file, segments string) (questioned, error) {
 	ctx := context.Background()
-	s, err := server.Open(ctx, server.Options{Database: "sqlite:" + file, Segments: segments, Authenticate: func(*http.Request) (*management.Caller, error) {
+	s, err := server.Open(ctx, server.Options{Database: "sqlite:" + file, Segments: segments, Memory: int64(b.config.memory) << 20, Authenticate: func(*http.Request) (*management.Caller, error) {
 		return &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}}, nil
 	}})
 	if err != nil {

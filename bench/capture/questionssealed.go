@@ -43,7 +43,7 @@ func (b *bench) compareDuckDB(n int, file string) (err error) {
 	}
 	b.table.section("a store of %d events in %d segments", d.sealed, d.files)
 	b.table.sealedRows("", &d)
-	store, err := openQuestioned(file, file+sealedFolder)
+	store, err := b.openQuestioned(file, file+sealedFolder)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ var ofDefault = Shares{
 	Heap:  160 << 20,
 	Query: 256 << 20, Queries: 512 << 20,
 	Owners:     48 << 20,
-	TimelyKeys: 8 << 20, LateKeys: 48 << 20,
+	TimelyKeys: 8 << 20, LateKeys: 24 << 20,
 	BlockFilters: 24 << 20,
 	Metadata:     40 << 20, Parts: 48 << 20,
 	People:      24 << 20,
