@@ -67,7 +67,7 @@ func check(bytes, machine int64) error {
 	case bytes < Default:
 		return fmt.Errorf("%d bytes are not enough: choose 256 MB (%d) or more", bytes, Default)
 	case machine > 0 && bytes > machine:
-		return fmt.Errorf("%d MB are more than the %d MB that this process can have: choose a part of them", bytes>>20, machine>>20)
+		return fmt.Errorf("%d MB are more than this process can have: choose at most %d MB", bytes>>20, machine>>20)
 	}
 	return nil
 }

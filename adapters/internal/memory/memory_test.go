@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{1, 1 << 30, "1 bytes are not enough: choose 256 MB (268435456) or more"},
 		{-1, 1 << 30, "-1 bytes are not enough: choose 256 MB (268435456) or more"},
 		{Default - 1, 1 << 30, "268435455 bytes are not enough: choose 256 MB (268435456) or more"},
-		{1<<30 + 1<<20, 1 << 30, "1025 MB are more than the 1024 MB that this process can have: choose a part of them"},
+		{1<<30 + 1<<20, 1 << 30, "1025 MB are more than this process can have: choose at most 1024 MB"},
 	} {
 		got := ""
 		if err := check(test.bytes, test.machine); err != nil {
