@@ -122,7 +122,7 @@ func (m *keyMerge) setLimit(others []*keyRun) {
 			starts = append(starts, start.Part())
 		}
 	}
-	n := max(m.log.KeyPages, (len(starts)+len(m.into.starts))/64)
+	n := max(m.log.KeyPages, (len(starts)+len(m.into.starts))/256)
 	if n >= len(starts) {
 		return
 	}

@@ -30,7 +30,7 @@ type Log struct {
 	// is made.
 	KeyEvents int
 	// KeyPages is the least number of pages of duplicate keys that one transaction moves to merge lists. Of long lists
-	// it moves a 64th part, because it also stores the first keys of all their pages.
+	// it moves a 256th part, because it also stores the first keys of all their pages.
 	KeyPages int
 	// OlderEvents is the number of events of an earlier schema that one call of Convert converts.
 	OlderEvents int
