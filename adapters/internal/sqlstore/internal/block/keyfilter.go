@@ -13,9 +13,9 @@ type keyBucket [4]uint32
 
 const (
 	keyBucketSize = 16
-	// MaxKeyBits and MinKeyBits are the bits of memory for each key in a new filter, and in one that was halved
-	// until it must not be halved any more.
+	// MaxKeyBits is the maximum number of bits of a filter for each key.
 	MaxKeyBits = 16
+	// MinKeyBits is the minimum number. A filter with so few bits must not be halved.
 	MinKeyBits = 4
 )
 

@@ -11,7 +11,7 @@ import (
 // keyFilterPages is the number of pages that one step of building a filter reads.
 const keyFilterPages = 1024
 
-// filterBuild is a filter that is being built from a list, whose pages from next to end are not read yet.
+// filterBuild is a filter that is being built from a list. The pages from next to end are not read yet.
 type filterBuild struct {
 	project   int64
 	keys      *projectKeys
@@ -34,8 +34,7 @@ func (r *keyRun) pages(class int) (from, to int) {
 	return max(late-1, 0), len(r.starts)
 }
 
-// buildKeyFilter reads some pages for a filter: of a list whose filter would have saved as many pages as are read for
-// it. It reports whether there is more to do.
+// buildKeyFilter reads some pages for a filter, if it would have saved as many pages as are read for it. It reports whether there is more to do.
 func (l *Log) buildKeyFilter(ctx context.Context) (more bool, err error) {
 	b := l.keys.nextFilter()
 	if b == nil {
@@ -73,7 +72,7 @@ func (l *Log) buildKeyFilter(ctx context.Context) (more bool, err error) {
 }
 
 // nextFilter returns the filter that is being built, or begins one, if there is room for it. It returns nil if there
-// is none to build.
+// is no filter to build.
 func (k *keyIndex) nextFilter() *filterBuild {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,7 +97,7 @@ func (k *keyIndex) nextFilter() *filterBuild {
 	return nil
 }
 
-// makeRoom makes room for a filter of a list, and returns its bits for each key, or 0 if there is no room. The
+// makeRoom frees memory for a filter of a list, and returns its bits for each key, or 0 if there is no room. The
 // filters of timely keys of the oldest lists are removed for it. Of late keys, the largest filters get half and
 // a quarter of their bits, and are removed then: a filter saves one page for each key that is searched, however
 // long its list is.

@@ -41,9 +41,9 @@ func dueRuns(runs []*keyRun) int {
 	return 0
 }
 
-// mergingRuns returns the lists of a project that are being merged: the index of the one that gets the keys of the
-// others, and of the first one that is not merged. If none are, the last ones that are to be merged are chosen; if there
-// are none, the indexes are equal.
+// mergingRuns returns the lists of a project that are being merged, with into <= index < end: the keys of all are moved
+// into the first. If no merge has begun, these are the last lists that are to be merged; if no lists are, the indexes
+// are equal.
 func mergingRuns(runs []*keyRun) (into, end int) {
 	for i := range runs {
 		end := i + 1
@@ -62,19 +62,19 @@ func mergingRuns(runs []*keyRun) (into, end int) {
 	return 0, 0
 }
 
-// A keyMerge is a step of merging lists of a project: it moves all keys below a limit from some lists into one, whose
-// range includes theirs from the first step on. After each step every key is in one list, and the same lists continue
+// A keyMerge is a step of merging lists of a project: it moves all keys below a limit from some lists into one. The
+// range of this list includes theirs from the first step on. After each step every key is in one list, and the same lists continue
 // to be merged until there is only one. The list has no filter meanwhile.
 type keyMerge struct {
 	log     *Log
 	t       *database.Tx
 	project int64
 	into    *keyRun
-	// limit is the part of a key: smaller ones are moved. It is 0 if all are moved.
+	// limit is the part of a key: keys with a smaller part are moved. It is 0 if all keys are moved.
 	limit block.StoredKey
 }
 
-// mergeKeys makes a step of merging lists of a project, if some are to be merged. It returns the new lists, and the
+// mergeKeys executes a step of merging lists of a project, if some are to be merged. It returns the new lists, and the
 // keys of the list that was merged if they all were moved in this step.
 func (l *Log) mergeKeys(t *database.Tx, project int64, runs []*keyRun) (merged []*keyRun, all []block.StoredKey, err error) {
 	first, end := mergingRuns(runs)
@@ -145,8 +145,8 @@ func pageBelow(starts []block.StoredKey, limit block.StoredKey) int {
 	return n
 }
 
-// take deletes the keys below the limit from a list. It returns the list of the others, nil if there are none, and the
-// keys as they are in the list into which they are moved.
+// take deletes the keys below the limit from a list. It returns the list with the rest, nil if no key is left, and the
+// deleted keys as they are in the list into which they are moved.
 func (m *keyMerge) take(o *keyRun) (rest *keyRun, moved []block.StoredKey, err error) {
 	end := pageBelow(o.starts, m.limit)
 	keys, err := m.log.readPages(m.t.Ctx, m.t.SQL, o, 0, end)
@@ -187,8 +187,8 @@ func (m *keyMerge) take(o *keyRun) (rest *keyRun, moved []block.StoredKey, err e
 	return rest, moved, err
 }
 
-// own deletes and returns the keys of the list into which others are moved, among which these may have to be: the
-// keys of the pages with from <= index < to.
+// own deletes and returns a part of the list into which keys are moved, so that these can be inserted: the keys of
+// the pages with from <= index < to.
 func (m *keyMerge) own(low block.StoredKey) (keys []block.StoredKey, from, to int, err error) {
 	from, to = max(pageBelow(m.into.starts, low)-1, 0), pageBelow(m.into.starts, m.limit)
 	if low == 0 {
@@ -201,7 +201,7 @@ func (m *keyMerge) own(low block.StoredKey) (keys []block.StoredKey, from, to in
 	return keys, from, to, err
 }
 
-// store stores keys as the pages of the list instead of those with from <= index < to.
+// store replaces the pages of the list with from <= index < to by pages with keys.
 func (m *keyMerge) store(keys []block.StoredKey, from, to int) error {
 	pages := slices.Collect(slices.Chunk(keys, block.PageKeys))
 	starts := make([]block.StoredKey, 0, len(m.into.starts)+len(pages))

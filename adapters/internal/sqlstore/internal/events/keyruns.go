@@ -53,7 +53,8 @@ func (k *keyIndex) due(least int) (project int64) {
 	return project
 }
 
-// listKeys makes a list of the keys of a project, if that is due, or makes a step of merging lists or building a filter.
+// listKeys creates a list of the keys of a project, if that is due, or executes a step of merging lists or of building
+// a filter.
 // It reports whether there was something to do.
 func (l *Log) listKeys(ctx context.Context) (more bool, err error) {
 	if project := l.keys.due(l.KeyEvents); project > 0 {
@@ -88,7 +89,7 @@ func (l *Log) listAllKeys(ctx context.Context, project int64) error {
 }
 
 // keyChange is a change of the lists of a project: the new lists, and the number of keys that are in lists now.
-// If keys is not nil, they are those of one of the lists.
+// If keys is not nil, it has the keys of the list run.
 type keyChange struct {
 	runs   []*keyRun
 	listed int
@@ -96,7 +97,7 @@ type keyChange struct {
 	run    *keyRun
 }
 
-// listTail makes a list of the keys of a project that have none. It returns nil if there are none.
+// listTail creates a list of the keys of a project that are in no list. It returns nil if there are no such keys.
 func listTail(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange, error) {
 	l.keys.mu.Lock()
 	tail, runs := p.tail[:dueKeys(p.tail, 1)], slices.Clip(p.runs)
@@ -108,7 +109,7 @@ func listTail(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange
 	return &keyChange{append(runs, r), len(tail), keys, r}, err
 }
 
-// mergeRuns makes a step of merging the lists of a project. It returns nil if none are to be merged.
+// mergeRuns executes a step of merging the lists of a project. It returns nil if no lists are to be merged.
 func mergeRuns(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChange, error) {
 	l.keys.mu.Lock()
 	runs := slices.Clip(p.runs)
