@@ -72,7 +72,7 @@ func TestSegments_OlderStore(t *testing.T) {
 		run(`INSERT INTO event_hashes SELECT * FROM kept`, `DROP TABLE kept`,
 			`ALTER TABLE event_blocks ADD COLUMN filter `+kind,
 			`UPDATE event_blocks SET filter = (SELECT f.filter FROM event_filters f WHERE f.first_id = event_blocks.first_id) WHERE first_id IN (SELECT first_id FROM event_filters)`,
-			`DROP TABLE event_filters`, `DELETE FROM goose_db_version WHERE version_id >= 20`)
+			`DROP TABLE event_filters`, `ALTER TABLE event_key_runs DROP COLUMN changes`, `DELETE FROM goose_db_version WHERE version_id >= 20`)
 		for _, name := range segmentFiles(t, files) {
 			withoutIndex(t, filepath.Join(files, name))
 		}

@@ -63,6 +63,9 @@ func migrate(ctx context.Context, db *database.DB, logger *slog.Logger, all bool
 			p, err = c.step(ctx)
 		}
 		if err != nil {
+			if now, failed := readOlderPlaces(ctx, db.Read, ""); failed == nil && now.isDone {
+				continue // another server has ended the conversion and dropped the tables
+			}
 			return fmt.Errorf("converting stored events up to %d: %w", p.last, err)
 		}
 		if !hasMore {
