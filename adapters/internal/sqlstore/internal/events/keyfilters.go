@@ -105,20 +105,9 @@ func (k *keyIndex) makeRoom(class int, r *keyRun) (bits int) {
 	bits = block.MaxKeyBits
 	for {
 		need := block.KeyFilterSize(r.keys(class), bits)
-		total, other := need, (*keyRun)(nil)
-		for _, p := range k.projects {
-			for _, o := range p.runs {
-				size := o.filters[class].Size()
-				if total += size; size == 0 || o == r {
-					continue
-				}
-				if other == nil || class == 0 && o.last < other.last || class == 1 && size > other.filters[class].Size() {
-					other = o
-				}
-			}
-		}
+		total, other := k.nextToShrink(class, r)
 		switch {
-		case total <= k.filterBytes[class]:
+		case total+need <= k.filterBytes[class]:
 			return bits
 		case class == 0 && other == nil:
 			return 0
@@ -134,6 +123,24 @@ func (k *keyIndex) makeRoom(class int, r *keyRun) (bits int) {
 			other.filters[class] = block.KeyFilter{}
 		}
 	}
+}
+
+// nextToShrink returns the size of all filters of a class, and the list with the filter that is removed or halved next: of timely keys
+// the oldest list, and of late keys the one with the largest filter. It is not the list except, and nil if there is no
+// filter.
+func (k *keyIndex) nextToShrink(class int, except *keyRun) (total int, next *keyRun) {
+	for _, p := range k.projects {
+		for _, r := range p.runs {
+			size := r.filters[class].Size()
+			if total += size; size == 0 || r == except {
+				continue
+			}
+			if next == nil || class == 0 && r.last < next.last || class == 1 && size > next.filters[class].Size() {
+				next = r
+			}
+		}
+	}
+	return total, next
 }
 
 // setFilters sets the filters of a list, of which keys are all, if there is room.
