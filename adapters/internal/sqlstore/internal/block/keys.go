@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"sort"
-	"unsafe"
 
 	"github.com/bunting-flags/bunting/capture"
 )
@@ -156,9 +155,7 @@ func (s KeySpan) FindKeys(dst []StoredKey, data []byte) ([]StoredKey, error) {
 	if err != nil || len(content)%8 != 0 {
 		return dst, ErrDamaged
 	}
-	at := func(i int) StoredKey {
-		return StoredKey(binary.BigEndian.Uint64(unsafe.Slice(unsafe.StringData(content[8*i:8*i+8]), 8)))
-	}
+	at := func(i int) StoredKey { return StoredKey(binary.BigEndian.Uint64([]byte(content[8*i : 8*i+8]))) }
 	n := len(content) / 8
 	for i := sort.Search(n, func(i int) bool { return at(i) >= s.First }); i < n && at(i) <= s.Last; i++ {
 		dst = append(dst, at(i))
@@ -166,8 +163,8 @@ func (s KeySpan) FindKeys(dst []StoredKey, data []byte) ([]StoredKey, error) {
 	return dst, nil
 }
 
-// Part returns the key without its offset: the keys of lists with different first ids are in the order of their
-// parts, and those with equal parts are equal or are compared.
+// Part returns the class and the hash of the key, without its offset. Keys of lists with different first ids are
+// compared by their parts.
 func (k StoredKey) Part() StoredKey { return k &^ (KeyRange - 1) }
 
 // EncodeKeys returns the stored form of a page of keys, or of the first keys of pages.

@@ -34,7 +34,8 @@ func (r *keyRun) pages(class int) (from, to int) {
 	return max(late-1, 0), len(r.starts)
 }
 
-// buildKeyFilter reads some pages for a filter, if it would have saved as many pages as are read for it. It reports whether there is more to do.
+// buildKeyFilter reads some pages for a filter, if it would have saved as many pages as are read for it. It reports
+// whether there may be more to do.
 func (l *Log) buildKeyFilter(ctx context.Context) (more bool, err error) {
 	b := l.keys.nextFilter()
 	if b == nil {
@@ -82,8 +83,11 @@ func (k *keyIndex) nextFilter() *filterBuild {
 	for project, p := range k.projects {
 		for _, r := range slices.Backward(p.runs) {
 			for class, n := range r.unfiltered {
+				if n == 0 || r.filters[class].Size() > 0 {
+					continue
+				}
 				from, to := r.pages(class)
-				if n == 0 || n < to-from || r.filters[class].Size() > 0 {
+				if n < to-from {
 					continue
 				}
 				r.unfiltered[class] = 0

@@ -62,9 +62,9 @@ func mergingRuns(runs []*keyRun) (into, end int) {
 	return 0, 0
 }
 
-// A keyMerge is a step of merging lists of a project: it moves all keys below a limit from some lists into one. The
-// range of this list includes theirs from the first step on. After each step every key is in one list, and the same lists continue
-// to be merged until there is only one. The list has no filter meanwhile.
+// A keyMerge is a step of merging lists of a project: it moves all keys below a limit from some lists into the first,
+// whose range includes theirs from the first step on. After each step every key is in one list. The next steps continue
+// with the same lists, until there is only one. It has no filter until then.
 type keyMerge struct {
 	log     *Log
 	t       *database.Tx
@@ -74,13 +74,9 @@ type keyMerge struct {
 	limit block.StoredKey
 }
 
-// mergeKeys executes a step of merging lists of a project, if some are to be merged. It returns the new lists, and the
-// keys of the list that was merged if they all were moved in this step.
-func (l *Log) mergeKeys(t *database.Tx, project int64, runs []*keyRun) (merged []*keyRun, all []block.StoredKey, err error) {
-	first, end := mergingRuns(runs)
-	if end-first < 2 {
-		return runs, nil, nil
-	}
+// mergeKeys executes a step of merging the lists of a project with first <= index < end. It returns the new lists of
+// the project, and the keys of the merged list if this was the only step.
+func (l *Log) mergeKeys(t *database.Tx, project int64, runs []*keyRun, first, end int) (merged []*keyRun, all []block.StoredKey, err error) {
 	into, others := *runs[first], runs[first+1:end]
 	into.filters, into.unfiltered = [2]block.KeyFilter{}, [2]int{}
 	into.changes++
@@ -135,8 +131,8 @@ func (m *keyMerge) setLimit(others []*keyRun) {
 	m.limit = starts[n]
 }
 
-// pageBelow returns the number of the pages of a list that begin with a key whose part is smaller than a limit, if that
-// is not 0.
+// pageBelow returns the number of pages that begin with a key below a limit, or of all if the limit is 0. starts are
+// the first keys of the pages.
 func pageBelow(starts []block.StoredKey, limit block.StoredKey) int {
 	if limit == 0 {
 		return len(starts)

@@ -54,8 +54,7 @@ func (k *keyIndex) due(least int) (project int64) {
 }
 
 // listKeys creates a list of the keys of a project, if that is due, or executes a step of merging lists or of building
-// a filter.
-// It reports whether there was something to do.
+// a filter. It reports whether there was something to do.
 func (l *Log) listKeys(ctx context.Context) (more bool, err error) {
 	if project := l.keys.due(l.KeyEvents); project > 0 {
 		return l.changeKeys(ctx, project, l.inBlocks, listTail)
@@ -118,7 +117,7 @@ func mergeRuns(l *Log, t *database.Tx, project int64, p *projectKeys) (*keyChang
 	if end-first < 2 {
 		return nil, nil
 	}
-	merged, all, err := l.mergeKeys(t, project, runs)
+	merged, all, err := l.mergeKeys(t, project, runs, first, end)
 	if err != nil {
 		return nil, err
 	}
